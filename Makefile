@@ -1,0 +1,59 @@
+# Two commands are enough on a fresh machine: `make demo` and `make test`.
+VENV   := .venv
+BIN    := $(VENV)/bin
+PYTHON ?= python3
+UV     := $(shell command -v uv 2>/dev/null)
+STAMP  := $(VENV)/.installed
+RUNTIME := $(VENV)/.runtime
+WORKERS ?= 2
+
+.PHONY: demo test test-all lint bench clean help
+
+help:            ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+$(BIN)/python:
+ifdef UV
+	uv venv --quiet --python $(PYTHON) $(VENV)
+else
+	$(PYTHON) -m venv $(VENV)
+endif
+
+# The product alone, for the demo.
+$(RUNTIME): pyproject.toml requirements.lock | $(BIN)/python
+ifdef UV
+	uv pip install --quiet --python $(BIN)/python -c requirements.lock -e .
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e .
+endif
+	@touch $@
+
+# The product and its development tools, for the tests.
+$(STAMP): pyproject.toml requirements.lock | $(BIN)/python
+ifdef UV
+	uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '.[dev]'
+else
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+endif
+	@touch $@ $(RUNTIME)
+
+demo: $(RUNTIME)  ## the main job on a table that ships with scikit-learn
+	$(BIN)/veil demo
+
+test: $(STAMP) lint  ## every check but the slow tests
+	$(BIN)/python -m pytest -n $(WORKERS) -m 'not slow' -q
+
+test-all: $(STAMP) lint  ## every check
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+lint: $(STAMP)  ## style, types and the import fences
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(STAMP)  ## ratios against baselines run in the same process
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:           ## remove the environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

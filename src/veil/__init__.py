@@ -1,0 +1,56 @@
+"""Veil: perturb a private table, attack the release, and say what it is worth.
+
+Three parties, three doors: the owner publishes and restores, the attacker runs attacks on a
+release with granted knowledge, the analyst recovers what the release is good for. The audit
+plays all three and judges.
+
+Names load on first use, so ``import veil`` is quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from veil._version import __version__
+
+_HOME = {
+    "AdditiveNoise": "veil.perturbations",
+    "InputError": "veil.errors",
+    "Key": "veil.key",
+    "Manifest": "veil.release",
+    "OrthogonalTransform": "veil.perturbations",
+    "Perturbation": "veil.perturbations",
+    "Release": "veil.release",
+    "VeilError": "veil.errors",
+    "allow_key_pickling": "veil.secret",
+    "errors": "",
+    "measures": "",
+    "publish": "veil.publication",
+    "restore": "veil.publication",
+}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'veil' has no attribute {name!r}")
+    home = _HOME[name]
+    value = getattr(importlib.import_module(home), name) if home else importlib.import_module(f"veil.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+if TYPE_CHECKING:
+    from veil import errors, measures
+    from veil.errors import InputError, VeilError
+    from veil.key import Key
+    from veil.perturbations import AdditiveNoise, OrthogonalTransform, Perturbation
+    from veil.publication import publish, restore
+    from veil.release import Manifest, Release
+    from veil.secret import allow_key_pickling

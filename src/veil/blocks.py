@@ -1,0 +1,133 @@
+"""Row blocks: the one way in which data moves through Veil.
+
+A table is cut into canonical blocks of :data:`BLOCK_ROWS` rows, aligned to absolute row
+numbers whatever the batches of a file or the partitions of a cluster, and a block into
+tiles of :data:`TILE_ROWS` rows that fit the cache. Inside, numbers are float64 matrices
+with **one row per column** (d × n), so that a column is contiguous.
+
+Because shapes and order of summation never differ, in-memory, streaming and distributed
+runs give the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.errors import InputError
+
+BLOCK_ROWS = 65_536
+TILE_ROWS = 8_192
+EXACT_INTEGERS = 2**53
+
+Matrix: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows ``start`` to ``start + batch.num_rows`` of a table."""
+
+    start: int
+    batch: pa.RecordBatch
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows in this block."""
+        return int(self.batch.num_rows)
+
+    def column(self, name: str) -> pa.Array:
+        """One column of the block."""
+        return self.batch.column(self.batch.schema.get_field_index(name))
+
+    def matrix(self, names: Sequence[str]) -> Matrix:
+        """The named columns as a canonical d × n float64 matrix, missing values as NaN."""
+        out = np.empty((len(names), self.n_rows))
+        for row, name in zip(out, names, strict=True):
+            row[:] = to_float(self.column(name), name)
+        return canonical(out)
+
+
+def canonical(matrix: Matrix) -> Matrix:
+    """Make equal values equal bits, in place: one NaN and no negative zero."""
+    matrix += 0.0
+    missing = np.isnan(matrix)
+    if missing.any():
+        matrix[missing] = np.nan
+    return matrix
+
+
+def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
+    """An Arrow column of numbers as float64, nulls as NaN; integers must be exact in float64."""
+    if pa.types.is_integer(array.type) and array.type.bit_width == 64:
+        extremes = pc.min_max(array).as_py()
+        if extremes["min"] is not None and max(-extremes["min"], extremes["max"]) > EXACT_INTEGERS:
+            size = pc.abs_checked(array) if pa.types.is_signed_integer(array.type) else array
+            count = pc.sum(pc.greater(size, EXACT_INTEGERS)).as_py()
+            raise InputError(
+                f"column {name!r} has {count} integers beyond ±2^53, which cannot be perturbed without losing "
+                "digits; give it the role identifier or drop, or scale it down"
+            )
+    if not pa.types.is_float64(array.type):
+        array = array.cast(pa.float64(), safe=False)
+    if array.null_count:
+        array = array.fill_null(float("nan"))
+    values: npt.NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
+    return values
+
+
+def from_float(values: npt.NDArray[np.float64], dtype: pa.DataType | None = None) -> pa.Array:
+    """A float64 column as Arrow, NaN as null, rounded to ``dtype`` when that is coarser."""
+    missing = np.isnan(values)
+    array = pa.array(values, mask=missing if missing.any() else None)
+    if dtype is None or pa.types.is_float64(dtype):
+        return array
+    if pa.types.is_integer(dtype):
+        return pc.round(array).cast(dtype, safe=False)
+    if pa.types.is_decimal(dtype):
+        return pc.round(array, ndigits=dtype.scale).cast(dtype, safe=False)
+    return array.cast(dtype, safe=False)
+
+
+def tiles(n_rows: int) -> Iterator[slice]:
+    """Slices of at most :data:`TILE_ROWS` rows that cover a block.
+
+    >>> [(t.start, t.stop) for t in tiles(10_000)]
+    [(0, 8192), (8192, 10000)]
+    """
+    for start in range(0, n_rows, TILE_ROWS):
+        yield slice(start, min(start + TILE_ROWS, n_rows))
+
+
+def recut(batches: Iterable[pa.RecordBatch], size: int = BLOCK_ROWS) -> Iterator[Block]:
+    """Re-cut batches of any size into canonical blocks."""
+    start, held, n_held = 0, [], 0
+    for batch in batches:
+        while batch.num_rows:
+            take = min(size - n_held, batch.num_rows)
+            held.append(batch.slice(0, take))
+            batch, n_held = batch.slice(take), n_held + take
+            if n_held == size:
+                yield Block(start, _joined(held))
+                start, held, n_held = start + size, [], 0
+    if n_held:
+        yield Block(start, _joined(held))
+
+
+def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()
+    return table.to_batches()[0]
+
+
+def array_blocks(array: npt.NDArray[Any]) -> Iterator[tuple[int, Matrix]]:
+    """Canonical d × n blocks of an N × d array, each with its first row's number."""
+    for start in range(0, len(array), BLOCK_ROWS):
+        block = np.array(array[start : start + BLOCK_ROWS].T, dtype=np.float64, order="C")
+        yield start, canonical(block)

@@ -1,0 +1,216 @@
+"""Results kept by a release: clusters, class predictions and nearest neighbours.
+
+The original and the release must have the same records in the same order; they need not
+have the same columns. Distances are taken in the units given: where one column would
+swamp the others, standardise both tables first. Records with a missing value in either
+table are left out. Tables larger than ``max_records`` are sampled with the seed.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.errors import InputError
+from veil.measures.arrays import Array, Mask, as_count
+from veil.measures.intervals import ratio_interval
+from veil.measures.measure import Measure
+from veil.measures.utility import complete_records
+
+Labels = npt.NDArray[np.int64]
+
+
+def clustering_agreement(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    n_clusters: int,
+    seed: int = 0,
+    max_records: int = 20_000,
+) -> Measure:
+    """Adjusted Rand index between k-means of the original and k-means of the release.
+
+    1: the same clusters; 0: what chance gives (Hubert and Arabie 1985). k-means is
+    scikit-learn's with 10 starts from ``seed`` on both sides; no interval, since it is
+    about these records.
+    """
+    from sklearn.metrics import adjusted_rand_score
+
+    before, after = _clusters(original, released, n_clusters, seed, max_records)
+    return Measure(float(adjusted_rand_score(before, after)), higher_is="useful")
+
+
+def clustering_error(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    n_clusters: int,
+    seed: int = 0,
+    max_records: int = 20_000,
+) -> Measure:
+    """:func:`matched_error` between k-means of the original and k-means of the release."""
+    return matched_error(*_clusters(original, released, n_clusters, seed, max_records))
+
+
+def matched_error(labels: npt.ArrayLike, others: npt.ArrayLike) -> Measure:
+    """Share of records in another cluster, after the best one-to-one matching of clusters.
+
+    The matching is the assignment that keeps most records (Kuhn 1955). Comparing cluster
+    sizes only, ½Σ|size difference|/N as in Liu's Table 5.3, is smaller or equal (errata L-u).
+
+    >>> float(matched_error([0, 0, 1, 1], ["b", "b", "a", "b"]))
+    0.25
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    first, second = _codes(labels, "labels"), _codes(others, "others")
+    if first.size == 0 or first.size != second.size:
+        raise InputError(
+            f"others: has {second.size} labels where labels has {first.size}; pass one label per record"
+        )
+    table = np.zeros((int(first.max()) + 1, int(second.max()) + 1), dtype=np.int64)
+    np.add.at(table, (first, second), 1)
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return Measure(1.0 - float(table[rows, columns].sum()) / first.size, higher_is="distorted")
+
+
+def classification_retention(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    labels: npt.ArrayLike,
+    n_neighbors: int = 5,
+    folds: int = 5,
+    seed: int = 0,
+    max_records: int = 20_000,
+) -> Measure:
+    """Accuracy of k-NN on the release divided by its accuracy on the original.
+
+    Both accuracies are cross-validated on the same stratified folds, training and testing
+    within one table. The 95 % interval is that of a ratio over paired records. Above 1: the
+    release happens to classify better. NaN when the original classifies nothing right.
+    """
+    x, y, kept = _sampled(original, released, seed, max_records)
+    classes = _codes(labels, "labels")
+    if classes.size != kept.size:
+        raise InputError(
+            f"labels: has {classes.size} labels for {kept.size} records; pass one label per record"
+        )
+    classes = classes[kept]
+    largest = int(np.bincount(classes).max())
+    folds = as_count(folds, "folds", least=2, most=max(largest, 2))
+    if largest < folds:
+        raise InputError(
+            f"labels: the largest class has {largest} record(s); each fold needs one, pass more records"
+        )
+    least_training = len(x) - math.ceil(len(x) / folds)
+    n_neighbors = as_count(n_neighbors, "n_neighbors", least=1, most=least_training)
+    before = _right(x, classes, n_neighbors, folds, seed)
+    after = _right(y, classes, n_neighbors, folds, seed)
+    value, low, high = ratio_interval(after, before)
+    return Measure(value, low=low, high=high, higher_is="useful")
+
+
+def neighbour_retention(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    n_neighbors: int = 10,
+    seed: int = 0,
+    max_queries: int = 2_000,
+) -> Measure:
+    """Mean share of a record's k nearest neighbours that are still among them in the release.
+
+    A neighbour in the release counts as kept when its original distance is at most that of
+    the k-th original neighbour, so that ties in the original cost nothing. At most
+    ``max_queries`` records are asked about, drawn from the seed, each against the whole
+    table; the 95 % interval is that of the drawing, and has no width when all are asked.
+
+    >>> float(neighbour_retention([0.0, 1.0, 3.0, 7.0], [0.0, 2.0, 6.0, 14.0], n_neighbors=2))
+    1.0
+    """
+    x, y, _ = complete_records(original, released)
+    k = as_count(n_neighbors, "n_neighbors", least=1, most=len(x) - 1)
+    rng = np.random.default_rng(as_count(seed, "seed"))
+    queries = rng.permutation(len(x))[: as_count(max_queries, "max_queries", least=1)]
+    near_before, near_after = _neighbours(x, queries, k), _neighbours(y, queries, k)
+    asked = x[queries][:, None, :]
+    reach = np.sqrt(((x[near_before] - asked) ** 2).sum(axis=2)).max(axis=1, keepdims=True)
+    distance = np.sqrt(((x[near_after] - asked) ** 2).sum(axis=2))
+    shares = (distance <= reach * (1.0 + 1e-9)).mean(axis=1)
+    value, low, high = ratio_interval(shares, np.ones_like(shares), upper=1.0)
+    if len(queries) == len(x):
+        low = high = value
+    return Measure(value, low=low, high=high, higher_is="useful")
+
+
+def _sampled(
+    original: npt.ArrayLike, released: npt.ArrayLike, seed: int, max_records: int
+) -> tuple[Array, Array, Mask]:
+    """Complete records of both tables, at most ``max_records``, and which of all records they are."""
+    x, y, kept = complete_records(original, released)
+    limit = as_count(max_records, "max_records", least=2)
+    rng = np.random.default_rng(as_count(seed, "seed", most=2**32 - 1))
+    if len(x) <= limit:
+        return x, y, kept
+    drawn = np.sort(rng.permutation(len(x))[:limit])
+    sampled = np.zeros_like(kept)
+    sampled[np.flatnonzero(kept)[drawn]] = True
+    return x[drawn], y[drawn], sampled
+
+
+def _clusters(
+    original: npt.ArrayLike, released: npt.ArrayLike, n_clusters: int, seed: int, max_records: int
+) -> tuple[Labels, Labels]:
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    x, y, _ = _sampled(original, released, seed, max_records)
+    n_clusters = as_count(n_clusters, "n_clusters", least=1, most=len(x))
+    found: list[Labels] = []
+    for table in (x, y):
+        with warnings.catch_warnings():  # fewer distinct records than clusters: the labels are still right
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model = KMeans(n_clusters=n_clusters, n_init=10, random_state=seed).fit(table)
+        found.append(np.asarray(model.labels_, dtype=np.int64))
+    return found[0], found[1]
+
+
+def _right(table: Array, classes: Labels, n_neighbors: int, folds: int, seed: int) -> Array:
+    """1 where the record's class is predicted right from the other folds, else 0."""
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from sklearn.neighbors import KNeighborsClassifier
+
+    table = _about_origin(table)
+    splits = StratifiedKFold(n_splits=folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():  # a class with fewer records than folds is legitimate
+        warnings.filterwarnings("ignore", message="The least populated class")
+        predicted = cross_val_predict(KNeighborsClassifier(n_neighbors), table, classes, cv=splits)
+    return np.asarray(predicted == classes, dtype=np.float64)
+
+
+def _neighbours(table: Array, queries: Labels, k: int) -> Labels:
+    """The k nearest other records of each query."""
+    from sklearn.neighbors import NearestNeighbors
+
+    table = _about_origin(table)
+    found = NearestNeighbors(n_neighbors=k + 1).fit(table).kneighbors(table[queries], return_distance=False)
+    # Among duplicates the record itself may come late or not at all: then the farthest goes instead.
+    drop = np.where(found == queries[:, None], 1, 0)
+    drop[drop.sum(axis=1) == 0, -1] = 1
+    return np.asarray(found[drop == 0].reshape(len(queries), k), dtype=np.int64)
+
+
+def _about_origin(table: Array) -> Array:
+    # scikit-learn expands |a − b|² in many dimensions, which loses digits far from the origin.
+    return np.asarray(table - table.mean(axis=0))
+
+
+def _codes(labels: npt.ArrayLike, name: str) -> Labels:
+    """Labels of any kind as whole numbers from 0."""
+    raw = np.asarray(labels)
+    if raw.ndim != 1:
+        raise InputError(f"{name}: must be a vector, not {raw.ndim}-dimensional; pass one label per record")
+    try:
+        return np.asarray(np.unique(raw, return_inverse=True)[1], dtype=np.int64)
+    except TypeError:  # labels of kinds that do not compare
+        raise InputError(f"{name}: mixes kinds of labels; pass all numbers or all text") from None

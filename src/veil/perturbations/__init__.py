@@ -1,0 +1,25 @@
+"""Perturbations: one family per file. The registry maps command-line names to classes."""
+
+from __future__ import annotations
+
+import difflib
+
+from veil.errors import InputError
+from veil.perturbations.additive import AdditiveNoise
+from veil.perturbations.base import Perturbation, Place
+from veil.perturbations.orthogonal import OrthogonalTransform
+
+PERTURBATIONS: dict[str, type[Perturbation]] = {
+    cls.method_name(): cls for cls in (AdditiveNoise, OrthogonalTransform)
+}
+
+__all__ = ["PERTURBATIONS", "AdditiveNoise", "OrthogonalTransform", "Perturbation", "Place", "find_perturbation"]
+
+
+def find_perturbation(name: str) -> type[Perturbation]:
+    """The class behind a command-line name, with a suggestion when there is none."""
+    if name in PERTURBATIONS:
+        return PERTURBATIONS[name]
+    near = difflib.get_close_matches(name, PERTURBATIONS, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(PERTURBATIONS)}"
+    raise InputError(f"no perturbation is called {name!r}; {hint}")

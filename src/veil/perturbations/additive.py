@@ -1,0 +1,148 @@
+"""P1: independent additive noise.
+
+*Model.* ``y = x + r`` with ``r`` of mean zero, independent of ``x``, over records and over
+attributes; normal, uniform or Laplace (Huang, Du and Chen 2005, §4; Liu 2007, §2.1.1).
+
+The released value is ``g·(round(x/g) + round(r/g))`` on a public power-of-two grid ``g`` of at
+most a 2²⁰-th of the noise's standard deviation, so the last bits of ``y`` say nothing about ``x``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.moments import Moments
+from veil.perturbations.base import Perturbation, Place, rounded
+from veil.quantiles import LAWS, add_noise, grid_for, subtract_noise
+from veil.schema import listed
+
+
+class AdditiveNoise(Perturbation):
+    """P1. Add independent noise to every value.
+
+    Parameters
+    ----------
+    scale : float or array of shape (d,), default 0.5
+        Standard deviation of the noise, whatever its distribution: in units of each
+        attribute's standard deviation when ``relative``, else in the attribute's own units.
+    relative : bool, default True
+        Whether ``scale`` is relative. Standard deviations are rounded to two digits first.
+    distribution : {"normal", "uniform", "laplace"}, default "normal"
+        The law of the noise. It is published, as is its scale.
+    random_state : None or int
+        None draws 256 secret bits. A seed is for tests and papers: the release says so.
+
+    Attributes
+    ----------
+    scale_ : array of shape (d,)
+        Standard deviation of the noise of each attribute.
+    grid_ : array of shape (d,)
+        Spacing of the released values.
+
+    Notes
+    -----
+    *Threat.* Released: ``y``, the law and its scale. Secret: the noise. The noise hides little
+    where attributes correlate: the Bayes estimate (A6) filters it with nothing but the release.
+    Known records help only through the population's distribution. Two releases of one table with
+    unrelated noise can be averaged.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(1000, 3))
+    >>> y = veil.AdditiveNoise(scale=0.5, random_state=0).fit_transform(x)
+    >>> bool(abs((y - x).std() - 0.5) < 0.03)
+    True
+    """
+
+    catalogue = "P1"
+    element_wise = True
+    addressed = True
+    scale_: npt.NDArray[np.float64]
+    grid_: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        scale: Any = 0.5,
+        *,
+        relative: bool = True,
+        distribution: str = "normal",
+        random_state: Any = None,
+    ) -> None:
+        self.scale = scale
+        self.relative = relative
+        self.distribution = distribution
+        self.random_state = random_state
+
+    def _learn(self, moments: Moments, columns: Sequence[str]) -> None:
+        if self.distribution not in LAWS:
+            raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
+        scale = _per_column(self.scale, columns)
+        if self.relative:
+            constant = [name for name, s in zip(columns, moments.std, strict=True) if not s > 0]
+            if constant:
+                raise InputError(
+                    f"column {listed(constant)}: constant, so noise relative to its standard deviation would be "
+                    "zero; give it the role public or drop, or use relative=False"
+                )
+            scale = scale * np.array([rounded(s) for s in moments.std])
+        self.scale_ = scale
+        self.grid_ = np.array([grid_for(s) for s in scale])
+        reach = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) + 64 * scale
+        for name, r, g in zip(columns, reach, self.grid_, strict=True):
+            if r >= g * 2.0**53:
+                raise InputError(
+                    f"column {name!r}: its values are over 2^31 times larger than the noise, so float64 cannot hold "
+                    "their sum; subtract a constant from the column or use a larger scale"
+                )
+
+    def disclose(self) -> dict[str, Any]:
+        """The law, its scale and the grid."""
+        return {
+            "distribution": self.distribution,
+            "scale": self.scale_.tolist(),
+            "grid": self.grid_.tolist(),
+        }
+
+    def _adopt(self, parameters: Mapping[str, Any]) -> None:
+        self.distribution = parameters["distribution"]
+        self.scale_ = np.array(parameters["scale"], dtype=np.float64)
+        self.grid_ = np.array(parameters["grid"], dtype=np.float64)
+
+    def _perturb(self, block: Matrix, place: Place) -> Matrix:
+        return self._shift(block, place, add_noise)
+
+    def _restore(self, block: Matrix, place: Place) -> Matrix:
+        return self._shift(block, place, subtract_noise)
+
+    def _shift(self, block: Matrix, place: Place, kernel: Any) -> Matrix:
+        out = np.empty_like(block)
+        for j, (name, row) in enumerate(zip(self._column_names(), block, strict=True)):
+            words = self._words(name, row, place)
+            out[j] = kernel(row, words, self.distribution, self.scale_[j], self.grid_[j])
+        return out
+
+    def invertible(self, *, consistent: bool) -> bool:
+        """With the key, unless the noise was addressed by the private values themselves."""
+        return not consistent
+
+    def _min_rows(self) -> int:
+        return 2 if self.relative else 1
+
+
+def _per_column(scale: Any, columns: Sequence[str]) -> npt.NDArray[np.float64]:
+    try:
+        values = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(columns),)).copy()
+    except (TypeError, ValueError):
+        raise InputError(
+            f"scale must be one positive number or one per column ({len(columns)}); got shape {np.shape(scale)}"
+        ) from None
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise InputError("scale must be positive and finite; noise of scale 0 releases the table unchanged")
+    return values

@@ -1,0 +1,371 @@
+"""The owner's door: publish a private table, and restore it with the key.
+
+One pipeline serves frames and files. A first pass scans the private columns (rules, moments,
+fingerprint); then canonical blocks are perturbed one at a time and handed on, to a frame in
+memory or to a writer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from veil._version import __version__
+from veil.blocks import Block, from_float
+from veil.errors import InputError, KeyRefusedError, NotInvertibleError
+from veil.key import Key, LedgerEntry, LedgerStep, address_of, key_from
+from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.progress import Progress, silent
+from veil.randomness import id_digests
+from veil.release import Manifest, Release, Step, arithmetic, arrow_type, memory_release
+from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of
+from veil.secret import revealed
+from veil.tables import MemoryTable, Table, as_frame, as_table, nearly_numeric_columns, unique_integer_columns
+
+
+class Publication:
+    """A private table on its way out: scanned and entered in the key's ledger, not yet perturbed.
+
+    Attributes
+    ----------
+    schema
+        Arrow schema of the released columns.
+    manifest
+        The public manifest.
+    key
+        The key, with this release in its ledger.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        perturbation: Perturbation,
+        *,
+        key: Key | None = None,
+        again: bool = False,
+        roles: Mapping[str, str] | None = None,
+        consistent_on: str | None = None,
+        shuffle: bool = False,
+        progress: Progress = silent,
+    ) -> None:
+        self._private = resolve_schema(table, perturbation, roles, consistent_on)
+        self._table = table
+        self._consistent_on = consistent_on
+        self._progress = progress
+        self.key = key if key is not None else key_from(revealed(perturbation.random_state))
+        self._perturbation: Perturbation = clone(perturbation)
+        step = self._scan()
+        self._enter(step, again=again, shuffle=shuffle)
+
+    # -- first pass -------------------------------------------------------------------------
+
+    def _scan(self) -> LedgerStep:
+        columns = list(self._private.perturbed)
+        scan = self._perturbation.new_scan(columns, self.key)
+        wanted = columns if self._consistent_on is None else [*columns, self._consistent_on]
+        id_chunks: list[pa.Array] = []
+        self.n_rows = 0
+        for block in self._table.blocks(wanted):
+            scan.update(block.matrix(columns))
+            self.n_rows += block.n_rows
+            if self._consistent_on is not None:
+                id_chunks.append(block.column(self._consistent_on))
+            self._progress("reading", self.n_rows, None)
+        result = scan.result()
+        if self._consistent_on is not None:
+            _check_ids(pa.chunked_array(id_chunks), self._consistent_on)
+        method, settings = self._perturbation.method_name(), self._perturbation.settings()
+        self._perturbation.feature_names_in_ = np.array(columns, dtype=object)
+        self._perturbation.settle(
+            columns, result.moments, self.key, self._earlier_parameters(method, settings, columns)
+        )
+        self._missing = int(result.moments.missing.sum())
+        fingerprint = result.fingerprint
+        return LedgerStep(method, settings, self._perturbation.disclose(), columns, fingerprint)
+
+    def _earlier_parameters(
+        self, method: str, settings: dict[str, Any], columns: list[str]
+    ) -> Mapping[str, Any] | None:
+        """With ``consistent_on``, parameters are fixed at the first publication."""
+        if self._consistent_on is None:
+            return None
+        for entry in self.key.ledger:
+            for step in entry.steps:
+                same = (step.method, step.settings, step.columns) == (method, settings, columns)
+                if same and entry.consistent_on == self._consistent_on:
+                    return step.parameters
+        return None
+
+    def _enter(self, step: LedgerStep, *, again: bool, shuffle: bool) -> None:
+        address = address_of([step], shuffled=shuffle, consistent_on=self._consistent_on)
+        dtypes = {field.name: str(field.type) for field in self._table.schema}
+        entry = LedgerEntry(
+            number=len(self.key.ledger) + 1,
+            release_id=self.key.release_id(address),
+            steps=[step],
+            columns=[
+                {"name": c.name, "role": str(c.role), "dtype": dtypes[c.name]} for c in self._private.columns
+            ],
+            kind=self._table.kind,
+            native=self._table.native,
+            n_rows=self.n_rows,
+            shuffled=shuffle,
+            consistent_on=self._consistent_on,
+        )
+        self._entry = self.key.record(entry, again=again)
+        self._fingerprint = step.fingerprint
+        self.schema = self._released_schema()
+        self.manifest = self._manifest(step)
+
+    def _released_schema(self) -> pa.Schema:
+        """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
+        p = self._perturbation
+        self._released = p._released_names(list(self._private.perturbed))
+        pending = list(self._released)
+        fields: list[pa.Field] = []
+        n_left = len(self._private.perturbed)
+        for column in self._private.columns:
+            if column.role is Role.PUBLIC:
+                dtype = self._table.schema.field(column.name).type
+                fields.append(pa.field(column.name, _decoded(dtype)))
+            elif column.name in self._private.perturbed:
+                n_left -= 1
+                n_take = 1 if n_left else len(pending)
+                fields += [pa.field(name, pa.float64()) for name in pending[:n_take]]
+                pending = pending[n_take:]
+        names = [f.name for f in fields]
+        clash = sorted({n for n in names if names.count(n) > 1})
+        if clash:
+            raise InputError(f"column {clash[0]!r} is public, but the method makes a column of that name; rename it")
+        return pa.schema(fields)
+
+    def _manifest(self, step: LedgerStep) -> Manifest:
+        columns = {c.name: c for c in self._private.columns}
+        described = tuple(
+            {"name": n, "kind": str(columns[n].kind), "role": str(columns[n].role), "dtype": columns[n].dtype}
+            for n in step.columns
+        )
+        public_step = Step(
+            method=step.method,
+            catalogue=self._perturbation.catalogue,
+            parameters=step.parameters,
+            columns=described,
+            released=tuple(self._released),
+            guarantee=self._perturbation.guarantee,
+        )
+        passes = "missing values are released as missing: their pattern is public"
+        order = "rows are in the private table's order"
+        return Manifest(
+            release=self._entry.number,
+            release_id=self._entry.release_id,
+            steps=(public_step,),
+            public=tuple({"name": n, "kind": str(columns[n].kind)} for n in self._private.public),
+            schema=tuple({"name": f.name, "type": str(f.type)} for f in self.schema),
+            key="seeded, not secret" if self.key.seeded else "secret",
+            missing=passes if self._missing else "none",
+            row_order="rows are shuffled by a secret permutation" if self._entry.shuffled else order,
+            arithmetic=arithmetic(),
+            veil=__version__,
+        )
+
+    # -- second pass ------------------------------------------------------------------------
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The released rows, block by block, in the private table's order."""
+        wanted = [c.name for c in self._private.columns if c.name in self._needed()]
+        done = 0
+        with threadpool_limits(1, user_api="blas"):
+            for block in self._table.blocks(wanted):
+                yield self._released_batch(block)
+                done += block.n_rows
+                self._progress("perturbing", done, self.n_rows)
+
+    def _needed(self) -> set[str]:
+        extra = {self._consistent_on} if self._consistent_on is not None else set()
+        return {*self._private.perturbed, *self._private.public, *extra}
+
+    def _released_batch(self, block: Block) -> pa.RecordBatch:
+        ids = None
+        if self._consistent_on is not None:
+            ids = id_digests(self.key.derive("ids"), block.column(self._consistent_on).to_pylist())
+        matrix = block.matrix(self._private.perturbed)
+        out = self._perturbation._perturb(matrix, Place(self._fingerprint, block.start, ids))
+        perturbed = {name: from_float(row) for name, row in zip(self._released, out, strict=True)}
+        arrays = [
+            perturbed[f.name] if f.name in perturbed else block.column(f.name).cast(f.type)
+            for f in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def permutation(self) -> npt.NDArray[np.intp] | None:
+        """The secret order of the released rows, when they are shuffled."""
+        return row_permutation(self.key, self._entry)
+
+
+def publish(
+    table: Any,
+    perturbation: Perturbation,
+    *,
+    key: Key | None = None,
+    again: bool = False,
+    roles: Mapping[str, str] | None = None,
+    consistent_on: str | None = None,
+    shuffle: bool = False,
+) -> tuple[Release, Key]:
+    """Perturb a private table: the release goes out, the key stays home.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars or pyarrow frame, a 2-D numpy array, or a file path.
+    perturbation
+        The method; it is cloned, not changed.
+    key
+        A key to use again. It refuses another table or other parameters unless ``again``.
+    again
+        Allow a second release under one key; the manifest numbers it.
+    roles
+        Column roles: identifier, sensitive, quasi, public or drop. Numeric columns are
+        sensitive by default; text and all-different integer columns must be given one.
+    consistent_on
+        An id column: an unchanged cell of the same id keeps its noise in every release of this key.
+    shuffle
+        Release the rows in a secret order.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(50, 3))
+    >>> release, key = veil.publish(x, veil.OrthogonalTransform())
+    >>> bool(np.allclose(veil.restore(release, key), x))
+    True
+    """
+    source = as_table(table)
+    publication = Publication(
+        source, perturbation, key=key, again=again, roles=roles, consistent_on=consistent_on, shuffle=shuffle
+    )
+    released = pa.Table.from_batches(publication.batches(), schema=publication.schema)
+    order = publication.permutation()
+    if order is not None:
+        released = released.take(pa.array(order))
+    released, native = _like_source(released, source)
+    return memory_release(released, publication.manifest, source.kind, native), publication.key
+
+
+def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
+    """The private table back from a release and its key: same columns, types and row order.
+
+    Raises
+    ------
+    NotInvertibleError
+        When some columns cannot come back (they were withheld, or the method cannot be undone);
+        ``partial=True`` returns the others.
+    """
+    entry = key.entry(release.manifest.release_id)
+    methods = [_rebuilt(step, key) for step in entry.steps]
+    stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
+    for step, method in zip(entry.steps, methods, strict=True):
+        if not method.invertible(consistent=entry.consistent_on is not None):
+            stuck += step.columns
+    if stuck and not partial:
+        raise NotInvertibleError(
+            f"{len(stuck)} column(s) cannot come back from this release: {', '.join(map(repr, stuck[:8]))}; "
+            "use partial=True (command line: --partial) for the others",
+            stuck,
+        )
+    table = release.table.read()
+    order = row_permutation(key, entry)
+    if order is not None:
+        table = table.take(pa.array(np.argsort(order)))
+    columns: dict[str, list[pa.Array]] = {c["name"]: [] for c in entry.columns if c["name"] not in stuck}
+    with threadpool_limits(1, user_api="blas"):
+        for block in MemoryTable(table).blocks():
+            _restore_block(block, entry, release.manifest, methods, columns)
+    dtypes = {c["name"]: c["dtype"] for c in entry.columns}
+    arrays = {n: pa.chunked_array(parts, type=None if parts else arrow_type(dtypes[n])) for n, parts in columns.items()}
+    kind = release.table.kind
+    return as_frame(pa.table(arrays), kind, entry.native if entry.kind == kind else None)
+
+
+def _restore_block(
+    block: Block, entry: LedgerEntry, manifest: Manifest, methods: Sequence[Perturbation], out: dict[str, list[pa.Array]]
+) -> None:
+    dtypes = {c["name"]: arrow_type(c["dtype"]) for c in entry.columns}
+    perturbed: set[str] = set()
+    for step, public, method in zip(entry.steps, manifest.steps, methods, strict=True):
+        perturbed.update(step.columns)
+        if step.columns[0] not in out:
+            continue
+        values = method._restore(block.matrix(public.released), Place(step.fingerprint, block.start))
+        for name, row in zip(step.columns, values, strict=True):
+            out[name].append(from_float(row, dtypes[name]))
+    for name in out.keys() - perturbed:
+        values = block.column(name)
+        target = dtypes[name]
+        out[name].append(values.cast(target) if target is not None and target != values.type else values)
+
+
+def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:
+    return find_perturbation(step.method).rebuild(step.settings, step.parameters, step.columns, key)
+
+
+def row_permutation(key: Key, entry: LedgerEntry) -> npt.NDArray[np.intp] | None:
+    """The secret order of a shuffled release's rows; None when they kept theirs."""
+    if not entry.shuffled:
+        return None
+    return key.generator("permutation", entry.address).permutation(entry.n_rows)
+
+
+def resolve_schema(
+    table: Table, perturbation: Perturbation, roles: Mapping[str, str] | None, consistent_on: str | None = None
+) -> Schema:
+    """Roles of all columns, or one error that lists those the owner must decide on."""
+    given = dict(roles or {})
+    if consistent_on is not None:
+        check_known_columns([consistent_on], table.schema.names, "consistent_on")
+        given.setdefault(consistent_on, Role.IDENTIFIER)
+        if not perturbation.addressed:
+            raise InputError(
+                f"consistent_on keeps noise with an id, and {type(perturbation).__name__} adds none; leave it out"
+            )
+    open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in perturbation.covers]
+    return assign_roles(
+        table.schema,
+        given,
+        covers=perturbation.covers,
+        unique_integers=unique_integer_columns(table, open_columns),
+        nearly_numeric=nearly_numeric_columns(table),
+    )
+
+
+def _check_ids(ids: pa.ChunkedArray, name: str) -> None:
+    if ids.null_count:
+        raise InputError(f"consistent_on column {name!r} has {ids.null_count} missing ids; every record needs one")
+    repeated = len(ids) - pc.count_distinct(ids).as_py()
+    if repeated:
+        raise InputError(f"consistent_on column {name!r} has {repeated} repeated ids; ids must be unique")
+
+
+def _decoded(dtype: pa.DataType) -> pa.DataType:
+    return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+
+
+def _like_source(released: pa.Table, source: Table) -> tuple[pa.Table, dict[str, str]]:
+    """Public columns get their own type back: categories re-encoded, without unused ones."""
+    native = {}
+    for i, field in enumerate(released.schema):
+        if field.name not in source.schema.names or field.type == pa.float64():
+            continue
+        original = source.schema.field(field.name).type
+        if pa.types.is_dictionary(original):
+            released = released.set_column(i, field.name, released.column(i).dictionary_encode())
+        elif field.name in source.native and released.schema.field(i).type == original:
+            native[field.name] = source.native[field.name]
+    return released, native

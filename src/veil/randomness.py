@@ -1,0 +1,121 @@
+"""Keyed randomness: every random word is a pure function of the key and an address.
+
+A word is AES-256 under a sub-key derived by HMAC-SHA-256 from the secret and the address
+(method, parameters, column, fingerprint), in counter mode with the row as the counter. So
+noise does not depend on chunking, order or engine; the same table published again gets the
+same noise, and anything else gets unrelated noise, so that nothing can be subtracted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import BLOCK_ROWS, Matrix
+
+Words = npt.NDArray[np.uint64]
+
+
+def derive(secret: bytes, purpose: str, address: Any = None) -> bytes:
+    """A 256-bit sub-key for one purpose and address (HMAC-SHA-256, canonical JSON).
+
+    >>> derive(b"k" * 32, "noise", {"a": 1}) == derive(b"k" * 32, "noise", {"a": 1})
+    True
+    >>> derive(b"k" * 32, "noise", {"a": 1}) == derive(b"k" * 32, "matrix", {"a": 1})
+    False
+    """
+    message = json.dumps(["veil/1", purpose, address], sort_keys=True, ensure_ascii=True).encode()
+    return hmac.digest(secret, message, "sha256")
+
+
+def _encrypt(key: bytes, data: bytes, counter: int | None = None) -> bytes:
+    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+    # ECB here is the block cipher itself, used as a pseudo-random function of single blocks.
+    mode = modes.ECB() if counter is None else modes.CTR(counter.to_bytes(16, "big"))  # noqa: S305
+    encryptor = Cipher(algorithms.AES(key), mode).encryptor()
+    return encryptor.update(data)
+
+
+def row_words(subkey: bytes, start: int, count: int) -> Words:
+    """One 64-bit word for each of the rows ``start`` to ``start + count`` (AES-256-CTR).
+
+    >>> whole = row_words(b"k" * 32, 0, 7)
+    >>> bool((row_words(b"k" * 32, 4, 3) == whole[4:]).all())
+    True
+    """
+    lead = start % 2
+    stream = _encrypt(subkey, bytes(8 * (count + lead)), counter=start // 2)
+    return np.frombuffer(stream, dtype="<u8")[lead:].astype(np.uint64, copy=False)
+
+
+def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np.float64]) -> Words:
+    """One 64-bit word for each (id, value): CBC-MAC of two blocks, a PRF at fixed length.
+
+    ``ids`` is an n × 16 array of id digests (:func:`id_digests`).
+    """
+    first = np.frombuffer(_encrypt(subkey, np.ascontiguousarray(ids).tobytes()), dtype="<u8").reshape(-1, 2)
+    block = first.copy()
+    block[:, 0] ^= np.ascontiguousarray(values, dtype="<f8").view("<u8")
+    return np.frombuffer(_encrypt(subkey, block.tobytes()), dtype="<u8")[::2].astype(np.uint64, copy=True)
+
+
+def id_digests(secret: bytes, ids: list[Any]) -> npt.NDArray[np.uint8]:
+    """Keyed 128-bit digests of identifiers; integers and texts that look alike stay apart."""
+    key = derive(secret, "ids")
+    digests = [
+        hashlib.blake2b(f"{type(i).__name__}:{i}".encode(), key=key, digest_size=16).digest() for i in ids
+    ]
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 16)
+
+
+class Generator:
+    """A reproducible, cryptographic source of the few numbers a matrix or permutation needs."""
+
+    def __init__(self, secret: bytes, purpose: str, address: Any = None) -> None:
+        self._subkey = derive(secret, purpose, address)
+        self._used = 0
+
+    def words(self, count: int) -> Words:
+        """The next 64-bit words."""
+        start, self._used = self._used, self._used + count
+        return row_words(self._subkey, start, count)
+
+    def normal(self, *shape: int) -> Matrix:
+        """Standard normal numbers."""
+        from veil.quantiles import standard_normal
+
+        return standard_normal(self.words(int(np.prod(shape)))).reshape(shape)
+
+    def permutation(self, n: int) -> npt.NDArray[np.intp]:
+        """A uniform permutation of ``n`` rows."""
+        return np.argsort(self.words(n), kind="stable")
+
+
+class Fingerprint:
+    """Keyed Merkle hash of a table's canonical numbers.
+
+    Leaves are SHA-256 digests of (block, column) buffers; the root is their HMAC with the
+    column names. Without the key it says nothing about the table.
+    """
+
+    def __init__(self, secret: bytes, columns: list[str]) -> None:
+        self._root = hmac.new(derive(secret, "fingerprint", columns), digestmod="sha256")
+        self._rows = 0
+
+    def update(self, block: Matrix) -> None:
+        """Add the next canonical block (d × n)."""
+        for column in block:
+            self._root.update(hashlib.sha256(np.ascontiguousarray(column)).digest())
+        self._rows += block.shape[1]
+
+    def digest(self) -> str:
+        """The root, in hexadecimal."""
+        root = self._root.copy()
+        root.update(f"{self._rows}/{BLOCK_ROWS}".encode())
+        return root.hexdigest()

@@ -1,0 +1,246 @@
+"""Releases: a perturbed table and its public manifest, saved whole or not at all.
+
+A release is a folder with one data file and ``manifest.json``. The manifest is an
+allow-list: the method and its public parameters, the columns, the formal guarantee or
+"none", the release number, and the SHA-256 of the *released* file. Data-derived parameters
+in it were rounded to two digits before use. Nothing in it is a hash of private data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.atomic import draft_folder, land_folder
+from veil.blocks import Matrix
+from veil.errors import FileFormatError, NotApplicableError, TamperedError
+from veil.files import CsvTable, open_table, open_writer
+from veil.moments import Moments, moments_of
+from veil.tables import FrameKind, MemoryTable, Table, as_frame
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One perturbation as the world may know it.
+
+    Attributes
+    ----------
+    method, catalogue
+        The method's name and its id in the catalogue.
+    parameters
+        What the method discloses.
+    columns
+        The private columns it changed: name, kind, role, dtype.
+    released
+        Names of the columns it made of them.
+    guarantee
+        The formal guarantee, or "none".
+    """
+
+    method: str
+    catalogue: str
+    parameters: dict[str, Any]
+    columns: tuple[dict[str, str], ...]
+    released: tuple[str, ...]
+    guarantee: str = "none"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the private columns, in the order of every guess."""
+        return tuple(column["name"] for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is said in public about a release."""
+
+    release: int
+    release_id: str
+    steps: tuple[Step, ...]
+    public: tuple[dict[str, str], ...]
+    schema: tuple[dict[str, str], ...]
+    key: str
+    missing: str
+    row_order: str
+    arithmetic: str
+    veil: str
+    format: int = FORMAT
+    data: dict[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Parse a manifest."""
+        raw = json.loads(text)
+        steps = tuple(
+            Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])})
+            for s in raw["steps"]
+        )
+        sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
+        return cls(**{**raw, **sequences, "steps": steps})
+
+
+def arithmetic() -> str:
+    """The kind of processor and linear algebra that the release's bits depend on."""
+    from threadpoolctl import threadpool_info
+
+    blas = [f"{i['internal_api']} {i.get('architecture', '')}" for i in threadpool_info() if i["user_api"] == "blas"]
+    return " ".join([platform.machine(), *sorted(set(blas))]).strip()
+
+
+class Release:
+    """A perturbed table with its manifest: all that an attacker or an analyst gets."""
+
+    def __init__(self, table: Table, manifest: Manifest) -> None:
+        self._table = table
+        self.manifest = manifest
+        self._moments: Moments | None = None
+
+    @property
+    def data(self) -> Any:
+        """The released table, as the kind of frame that was published."""
+        return as_frame(self._table.read(), self._table.kind, self._table.native)
+
+    @property
+    def table(self) -> Table:
+        """The released table, readable in blocks."""
+        return self._table
+
+    @property
+    def step(self) -> Step:
+        """The one perturbation of this release."""
+        if len(self.manifest.steps) != 1:
+            raise NotApplicableError(
+                f"this release has {len(self.manifest.steps)} perturbations; use release.part(i) for one of them"
+            )
+        return self.manifest.steps[0]
+
+    @property
+    def method(self) -> str:
+        """Name of the one perturbation."""
+        return self.step.method
+
+    def part(self, i: int) -> Release:
+        """The release as far as its ``i``-th perturbation goes, with the public columns."""
+        return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)))
+
+    def to_numpy(self) -> Matrix:
+        """The perturbed columns as an N × k array, missing values as NaN."""
+        blocks = [block.matrix(self.step.released) for block in self._table.blocks(self.step.released)]
+        if not blocks:
+            return np.empty((0, len(self.step.released)))
+        return np.ascontiguousarray(np.hstack(blocks).T)
+
+    def moments(self) -> Moments:
+        """Mean and covariance of the perturbed columns, in one pass; computed once."""
+        if self._moments is None:
+            names = self.step.released
+            found = moments_of(block.matrix(names) for block in self._table.blocks(names))
+            if found is None:
+                raise NotApplicableError("the release has no rows")
+            self._moments = found
+        return self._moments
+
+    def __repr__(self) -> str:
+        methods = " + ".join(step.method for step in self.manifest.steps)
+        return f"<Release {self.manifest.release}: {methods}, {len(self.manifest.schema)} columns>"
+
+    def save(self, folder: str | Path, *, format: str = "parquet") -> None:
+        """Write the release folder, whole or not at all; an existing one is refused."""
+        table = self._table.read()
+        self.manifest = save_release(
+            Path(folder), table.to_batches(), table.schema, self.manifest, format=format
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path, *, kind: FrameKind = "pyarrow") -> Release:
+        """Read a release folder and check its data against the manifest's hash."""
+        folder = Path(folder)
+        try:
+            manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
+            path = folder / Path(manifest.data["file"]).name
+            expected = manifest.data["sha256"]
+        except OSError:
+            raise FileFormatError(f"{folder}: not a release folder (no readable {MANIFEST})") from None
+        except (KeyError, TypeError, ValueError):
+            raise FileFormatError(f"{folder}: its {MANIFEST} is damaged or of another version") from None
+        if not path.is_file() or _sha256(path) != expected:
+            raise TamperedError(
+                f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
+            )
+        types = {column["name"]: arrow_type(column["type"]) for column in manifest.schema}
+        known = {name: dtype for name, dtype in types.items() if dtype is not None}
+        table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
+        table.kind = kind
+        return cls(table, manifest)
+
+
+def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native: dict[str, str]) -> Release:
+    """A release held in memory."""
+    return Release(MemoryTable(table, kind, native), manifest)
+
+
+def save_release(
+    folder: Path,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    manifest: Manifest,
+    *,
+    format: str,
+    before_landing: Callable[[], None] | None = None,
+) -> Manifest:
+    """Write data and manifest to a draft folder, call ``before_landing``, then give it its name.
+
+    ``before_landing`` is where the key file is made safe, so that no release exists without its key.
+    """
+    with draft_folder(folder) as draft:
+        path = draft / f"data.{format}"
+        writer = open_writer(path, schema, format)
+        try:
+            for batch in batches:
+                writer.write(batch)
+        finally:
+            writer.close()
+        manifest = replace(manifest, data={"file": path.name, "sha256": _sha256(path)})
+        (draft / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        if before_landing is not None:
+            before_landing()
+        land_folder(draft, folder)
+    return manifest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def arrow_type(text: str) -> pa.DataType | None:
+    """The Arrow type that a manifest names; None for nested types, which need no cast.
+
+    >>> arrow_type("int32"), arrow_type("decimal128(10, 2)")
+    (DataType(int32), Decimal128Type(decimal128(10, 2)))
+    """
+    decimal = re.fullmatch(r"decimal(\d+)\((\d+), (-?\d+)\)", text)
+    if decimal:
+        width, precision, scale = (int(part) for part in decimal.groups())
+        maker: Any = getattr(pa, f"decimal{width}")
+        return maker(precision, scale)
+    try:
+        return pa.type_for_alias(text)
+    except ValueError:
+        return None

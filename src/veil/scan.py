@@ -1,0 +1,87 @@
+"""The first pass over a private table: refuse what breaks a rule, take moments and fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.key import Key
+from veil.moments import Moments, MomentTree
+from veil.randomness import Fingerprint
+from veil.schema import listed
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """What the first pass learned about some columns."""
+
+    moments: Moments
+    fingerprint: str
+
+
+class Scan:
+    """Reads canonical blocks of some columns once.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns.
+    key
+        The key under which the fingerprint is taken; None takes none.
+    covariance
+        Whether the covariance is needed, which costs d² per row.
+    allow_missing
+        Whether missing values may pass.
+    method
+        How messages call the method.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], *, key: Key | None, covariance: bool, allow_missing: bool, method: str
+    ) -> None:
+        self._columns = list(columns)
+        self._fingerprint = Fingerprint(key.derive("fingerprint"), self._columns) if key is not None else None
+        self._moments = MomentTree(covariance=covariance)
+        self._infinite = np.zeros(len(self._columns), dtype=np.int64)
+        self._allow_missing = allow_missing
+        self._method = method
+
+    def update(self, block: Matrix) -> None:
+        """Read the next block."""
+        infinite = np.isinf(block).sum(axis=1)
+        self._infinite += infinite
+        if self._infinite.any():
+            return
+        self._moments.update(block)
+        if self._fingerprint is not None:
+            self._fingerprint.update(block)
+
+    def result(self) -> ScanResult:
+        """What was learned, once every rule holds."""
+        if self._infinite.any():
+            j = int(np.argmax(self._infinite))
+            raise InputError(
+                f"column {self._columns[j]!r} has {self._infinite[j]} infinite values; "
+                "replace them by a finite value or mark them missing"
+            )
+        moments = self._moments.result()
+        if moments is None:
+            raise InputError("the table has no rows; a release needs at least one")
+        if not self._allow_missing and moments.missing.any():
+            counts = [
+                f"{name!r} ({count})"
+                for name, count in zip(self._columns, moments.missing, strict=True)
+                if count
+            ]
+            raise InputError(
+                f"{self._method} mixes columns, so it refuses missing values: {', '.join(counts[:8])}; "
+                "fill them, drop those records, or give the columns another role"
+            )
+        empty = [name for name, count in zip(self._columns, moments.count, strict=True) if not count]
+        if empty:
+            raise InputError(f"{listed(empty)}: every value is missing; give the role drop, or fill it")
+        return ScanResult(moments, self._fingerprint.digest() if self._fingerprint else "")

@@ -1,0 +1,199 @@
+"""Columns, their kinds and their roles: what a table is made of and what may happen to it.
+
+A *kind* is a fact about the data (numbers, text, ...). A *role* is the owner's decision:
+
+========== ===================================================================
+identifier withheld: it names a person
+sensitive  perturbed and scored
+quasi      perturbed, scored, and usable for linkage
+public     released unchanged and granted to every attacker
+drop       withheld
+========== ===================================================================
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import pyarrow as pa
+
+from veil.errors import InputError, RoleError
+
+
+class Kind(StrEnum):
+    """What the values of a column are."""
+
+    NUMERIC = "numeric"
+    BOOLEAN = "boolean"
+    CATEGORY = "category"
+    TEXT = "text"
+    TIME = "time"
+    OTHER = "other"
+
+
+class Role(StrEnum):
+    """What the owner wants done with a column."""
+
+    IDENTIFIER = "identifier"
+    SENSITIVE = "sensitive"
+    QUASI = "quasi"
+    PUBLIC = "public"
+    DROP = "drop"
+
+
+PERTURBED = (Role.SENSITIVE, Role.QUASI)
+WITHHELD = (Role.IDENTIFIER, Role.DROP)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the private table: its name, kind, role and Arrow type."""
+
+    name: str
+    kind: Kind
+    role: Role
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a private table, in their order."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def perturbed(self) -> tuple[str, ...]:
+        """Names of the columns that a perturbation changes."""
+        return tuple(c.name for c in self.columns if c.role in PERTURBED)
+
+    @property
+    def public(self) -> tuple[str, ...]:
+        """Names of the columns that are released unchanged."""
+        return tuple(c.name for c in self.columns if c.role is Role.PUBLIC)
+
+    @property
+    def withheld(self) -> tuple[str, ...]:
+        """Names of the columns that are not released at all."""
+        return tuple(c.name for c in self.columns if c.role in WITHHELD)
+
+
+def kind_of(dtype: pa.DataType) -> Kind:
+    """Kind of an Arrow type.
+
+    >>> kind_of(pa.int32()), kind_of(pa.string()), kind_of(pa.date32())
+    (<Kind.NUMERIC: 'numeric'>, <Kind.TEXT: 'text'>, <Kind.TIME: 'time'>)
+    """
+    types = pa.types
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+        return Kind.NUMERIC
+    if types.is_boolean(dtype):
+        return Kind.BOOLEAN
+    if types.is_dictionary(dtype):
+        return Kind.CATEGORY
+    if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
+        return Kind.TEXT
+    if types.is_temporal(dtype):
+        return Kind.TIME
+    return Kind.OTHER
+
+
+def listed(names: Iterable[str], limit: int = 8) -> str:
+    """Column names for an error message, quoted and cut after ``limit``.
+
+    >>> listed(["age", "income"])
+    "'age', 'income'"
+    """
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[:limit]) + (f" and {len(quoted) - limit} more" if len(quoted) > limit else "")
+
+
+def check_known_columns(
+    wanted: Iterable[str], available: Sequence[str], parameter: str, error: type[InputError] = InputError
+) -> None:
+    """Refuse names that the table does not have, with the nearest one as a suggestion."""
+    for name in wanted:
+        if name not in available:
+            near = difflib.get_close_matches(name, available, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; the table has {listed(available)}"
+            raise error(f"{parameter} names column {name!r}, which the table does not have{hint}")
+
+
+def _parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Role]:
+    given: dict[str, Role] = {}
+    check_known_columns(roles or {}, names, "roles", RoleError)
+    for name, role in (roles or {}).items():
+        try:
+            given[name] = Role(role)
+        except ValueError:
+            near = difflib.get_close_matches(str(role), list(Role), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise RoleError(
+                f"roles gives column {name!r} a role that does not exist; roles are {', '.join(Role)}{hint}"
+            ) from None
+    return given
+
+
+def assign_roles(
+    arrow: pa.Schema,
+    roles: Mapping[str, str] | None,
+    *,
+    covers: Collection[Kind],
+    unique_integers: Collection[str] = (),
+    nearly_numeric: Mapping[str, tuple[int, int]] | None = None,
+) -> Schema:
+    """Give every column a role, or say which columns the owner must decide on.
+
+    Parameters
+    ----------
+    arrow
+        Names and types of the table's columns.
+    roles
+        The owner's decisions, by column name; the rest is inferred.
+    covers
+        Kinds that the perturbation can change. Columns of these kinds are *sensitive* when
+        nothing else is said; all others need a decision.
+    unique_integers
+        Integer columns in which no value occurs twice: these may be identifiers.
+    nearly_numeric
+        Text columns that would be numeric but for a few values: name to (count of those, rows).
+    """
+    given = _parse_roles(roles, arrow.names)
+    undecided: list[str] = []
+    unfit: list[str] = []
+    columns: list[Column] = []
+    for field in arrow:
+        kind = kind_of(field.type)
+        role = given.get(field.name)
+        if role is None:
+            if kind not in covers:
+                bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
+                note = f", {bad} of {rows} values are not numbers" if bad else ""
+                undecided.append(f"{field.name!r} ({kind}{note})")
+            elif field.name in unique_integers:
+                undecided.append(f"{field.name!r} (integers, all different)")
+            role = Role.SENSITIVE
+        elif role in PERTURBED and kind not in covers:
+            unfit.append(f"{field.name!r} ({kind})")
+        columns.append(Column(field.name, kind, role, str(field.type)))
+    if unfit:
+        raise RoleError(
+            f"roles: {', '.join(unfit)} cannot be perturbed by this method, which covers "
+            f"{', '.join(sorted(covers))} columns; use public, identifier or drop, or convert the column"
+        )
+    if undecided:
+        raise RoleError(
+            f"{len(undecided)} column{'s need' if len(undecided) > 1 else ' needs'} a role: "
+            f"{', '.join(undecided)}; give each one of {', '.join(Role)}, for example "
+            f"roles={{{_first_name(undecided)}: 'drop'}} (command line: --role COLUMN=drop)"
+        )
+    schema = Schema(tuple(columns))
+    if not schema.perturbed:
+        raise RoleError("no column is sensitive or quasi, so nothing would be perturbed; give one such a role")
+    return schema
+
+
+def _first_name(undecided: Sequence[str]) -> str:
+    return undecided[0].rsplit(" (", 1)[0]

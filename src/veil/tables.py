@@ -1,0 +1,217 @@
+"""Tables: any frame in, canonical blocks inside, the same kind of frame out.
+
+pandas, polars and pyarrow frames and 2-D numpy arrays become a :class:`MemoryTable`; a file
+becomes a table of :mod:`veil.files`. Both are a :class:`Table`: something that can be read
+again and again, block by block, without being held twice.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.blocks import Block, recut
+from veil.errors import InputError
+from veil.schema import Kind, kind_of
+
+FrameKind = Literal["pandas", "polars", "pyarrow", "numpy"]
+
+
+class Table(ABC):
+    """A table that can be read many times, in canonical blocks.
+
+    Attributes
+    ----------
+    schema
+        Arrow names and types of the columns.
+    kind
+        The kind of frame that goes out again.
+    native
+        Names of the frame library's own types, where Arrow's do not tell them apart.
+    label
+        How messages call this table.
+    """
+
+    schema: pa.Schema
+    kind: FrameKind
+    native: dict[str, str]
+    label: str
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, in batches of any size."""
+
+    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Block]:
+        """The rows in order, in canonical blocks."""
+        return recut(self.batches(columns))
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The whole table, or some of its columns, in memory."""
+        schema = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
+        return pa.Table.from_batches(list(self.batches(columns)), schema=schema)
+
+    def numeric(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return tuple(f.name for f in self.schema if kind_of(f.type) is Kind.NUMERIC)
+
+
+class MemoryTable(Table):
+    """A table held in memory as Arrow columns."""
+
+    def __init__(
+        self, table: pa.Table, kind: FrameKind = "pyarrow", native: dict[str, str] | None = None
+    ) -> None:
+        check_names(table.column_names)
+        self._table = table
+        self.schema = table.schema
+        self.kind = kind
+        self.native = native or {}
+        self.label = "the table"
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows in order, in the chunks they are held in."""
+        table = self._table if columns is None else self._table.select(list(columns))
+        yield from table.to_batches()
+
+    def read(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """The Arrow table itself, or some of its columns."""
+        return self._table if columns is None else self._table.select(list(columns))
+
+
+def as_table(data: Any) -> Table:
+    """Any supported frame, array, file path or table as a :class:`Table`."""
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, str | Path):
+        from veil.files import open_table
+
+        return open_table(data)
+    if isinstance(data, np.ndarray):
+        return MemoryTable(_from_array(data), "numpy")
+    if isinstance(data, pa.Table):
+        return MemoryTable(data)
+    if isinstance(data, pa.RecordBatch):
+        return MemoryTable(pa.Table.from_batches([data]))
+    return _from_frame(data)
+
+
+def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = None) -> Any:
+    """An Arrow table as the wanted kind of frame."""
+    if kind == "pyarrow":
+        return table
+    if kind == "numpy":
+        columns = [c.to_numpy(zero_copy_only=False) for c in table.columns]
+        return np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
+    import narwhals.stable.v1 as nw
+
+    frame = nw.from_arrow(table, native_namespace=_namespace(kind)).to_native()
+    if kind == "pandas" and native:
+        frame = frame.astype({name: dtype for name, dtype in native.items() if name in frame.columns})
+    return frame
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse a table without columns, or with two columns of one name."""
+    if not names:
+        raise InputError("the table has no columns; give it a header and at least one column")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"column name {twice[0]!r} occurs {names.count(twice[0])} times; rename the columns")
+
+
+def _namespace(kind: FrameKind) -> Any:
+    import importlib
+
+    return importlib.import_module(kind)
+
+
+def _from_array(array: np.ndarray[Any, Any]) -> pa.Table:
+    if array.ndim != 2:
+        raise InputError(f"the array has {array.ndim} dimensions; a table has 2 (records × attributes)")
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"the array holds {array.dtype} values; a numeric table holds floats or integers")
+    if array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    return pa.table({f"x{j}": pa.array(np.ascontiguousarray(column)) for j, column in enumerate(array.T)})
+
+
+def _from_frame(data: Any) -> MemoryTable:
+    import narwhals.stable.v1 as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"a {type(data).__module__}.{type(data).__qualname__} is not a table; give a pandas, polars or "
+            "pyarrow frame, a 2-D numpy array or a file path"
+        ) from None
+    names = [str(name) for name in frame.columns]
+    check_names(names)
+    arrays = [
+        _column_to_arrow(lambda i=i: frame[:, i].to_arrow(), name) for i, name in enumerate(names)
+    ]
+    table = pa.table(arrays, names=names)
+    is_pandas = frame.implementation.is_pandas_like()
+    kind: FrameKind = "pandas" if is_pandas else "polars" if frame.implementation.is_polars() else "pyarrow"
+    native = {name: str(data.dtypes.iloc[i]) for i, name in enumerate(names)} if is_pandas else {}
+    return MemoryTable(table, kind, native)
+
+
+def _column_to_arrow(convert: Callable[[], Any], name: str) -> pa.Array:
+    # Arrow's own message quotes the offending cell, so it must not be chained.
+    try:
+        return convert()
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+        raise InputError(
+            f"column {name!r} mixes values of different types; convert it to one type (numbers or text) first"
+        ) from None
+
+
+def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Which of the named integer columns never repeat a value (and so may be identifiers).
+
+    Reads only until every column has shown a repetition: usually one block.
+    """
+    open_columns: dict[str, list[Any]] = {
+        name: [] for name in names if pa.types.is_integer(table.schema.field(name).type)
+    }
+    n_rows = 0
+    if not open_columns:
+        return ()
+    for block in table.blocks(list(open_columns)):
+        n_rows += block.n_rows
+        for name in list(open_columns):
+            values = block.column(name)
+            if values.null_count or pc.count_distinct(values).as_py() < block.n_rows:
+                del open_columns[name]
+            else:
+                open_columns[name].append(values)
+        if not open_columns:
+            return ()
+    return tuple(
+        name
+        for name, parts in open_columns.items()
+        if n_rows > 1 and pc.count_distinct(pa.chunked_array(parts)).as_py() == n_rows
+    )
+
+
+def nearly_numeric_columns(table: Table, share: float = 0.5) -> dict[str, tuple[int, int]]:
+    """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows)."""
+    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT]
+    numbers, rows = Counter[str](), Counter[str]()
+    if not names:
+        return {}
+    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    for batch in table.batches(names):
+        for name in names:
+            values = batch.column(batch.schema.get_field_index(name))
+            numbers[name] += pc.sum(pc.match_substring_regex(values, number)).as_py() or 0
+            rows[name] += len(values) - values.null_count
+    return {n: (rows[n] - numbers[n], rows[n]) for n in names if rows[n] and numbers[n] > share * rows[n]}
