@@ -16,14 +16,29 @@ from veil._version import __version__
 
 _HOME = {
     "AdditiveNoise": "veil.perturbations",
+    "Attack": "veil.attacks",
+    "Audit": "veil.auditing",
+    "BayesEstimateAttack": "veil.attacks",
+    "Goals": "veil.auditing",
+    "Grants": "veil.auditing",
+    "Guess": "veil.attacks",
     "InputError": "veil.errors",
     "Key": "veil.key",
+    "Knowledge": "veil.knowledge",
+    "KnownNoise": "veil.knowledge",
+    "KnownPairs": "veil.knowledge",
+    "KnownPairsAttack": "veil.attacks",
+    "KnownSample": "veil.knowledge",
+    "KnownSampleAttack": "veil.attacks",
     "Manifest": "veil.release",
+    "NoiseDistributionAttack": "veil.attacks",
     "OrthogonalTransform": "veil.perturbations",
     "Perturbation": "veil.perturbations",
     "Release": "veil.release",
     "VeilError": "veil.errors",
     "allow_key_pickling": "veil.secret",
+    "audit": "veil.auditing",
+    "checks": "",
     "errors": "",
     "measures": "",
     "publish": "veil.publication",
@@ -47,9 +62,12 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from veil import errors, measures
+    from veil import checks, errors, measures
+    from veil.attacks import Attack, BayesEstimateAttack, Guess, KnownPairsAttack, KnownSampleAttack, NoiseDistributionAttack
+    from veil.auditing import Audit, Goals, Grants, audit
     from veil.errors import InputError, VeilError
     from veil.key import Key
+    from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
     from veil.perturbations import AdditiveNoise, OrthogonalTransform, Perturbation
     from veil.publication import publish, restore
     from veil.release import Manifest, Release

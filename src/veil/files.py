@@ -138,10 +138,10 @@ class CsvTable(FileTable):
     def __init__(self, path: Path, types: Mapping[str, pa.DataType] | None = None) -> None:
         with _reading(path, "CSV"):
             with _input(path) as stream:
-                header = stream.readline() if hasattr(stream, "readline") else stream.read(1 << 16)
+                header = stream.read(1 << 16).partition(b"\n")[0]
             if not header.strip():
                 raise FileFormatError(f"{path.name}: the file is empty; a CSV table needs a header and rows")
-            self._delimiter = _delimiter(header.decode("utf-8-sig").splitlines()[0])
+            self._delimiter = _delimiter(header.decode("utf-8-sig", "replace"))
             self._types: dict[str, pa.DataType] = dict(types or {})
             schema = self._settle_types(path)
         super().__init__(path, schema)

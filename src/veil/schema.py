@@ -121,7 +121,8 @@ def check_known_columns(
             raise error(f"{parameter} names column {name!r}, which the table does not have{hint}")
 
 
-def _parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Role]:
+def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Role]:
+    """The owner's decisions as roles; unknown columns and roles are errors with a suggestion."""
     given: dict[str, Role] = {}
     check_known_columns(roles or {}, names, "roles", RoleError)
     for name, role in (roles or {}).items():
@@ -160,7 +161,7 @@ def assign_roles(
     nearly_numeric
         Text columns that would be numeric but for a few values: name to (count of those, rows).
     """
-    given = _parse_roles(roles, arrow.names)
+    given = parse_roles(roles, arrow.names)
     undecided: list[str] = []
     unfit: list[str] = []
     columns: list[Column] = []

@@ -20,6 +20,7 @@ _RECORD_CANDIDATES = 500
 _MOVES = 4
 _MOVED = 50
 _FINALISTS = 5
+_SCREENED = 50_000
 _BLOCK = 4096
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -53,7 +54,8 @@ def best_constant_guess(
 
     ``level="record"``: the best found of the value optimum, the mean, the median, the most
     frequent value of each column, 500 records drawn with a fixed seed, and the means of the
-    records that the better of these capture.
+    records that the better of these capture. Candidates are compared on at most 50,000
+    records, the finalists on all.
     """
     x = as_table(truth, "truth")
     s = column_units(x, units)
@@ -80,12 +82,13 @@ def _fullest_window(column: Array, reach: float) -> float:
 
 
 def _best_record(x: Array, s: Array, tolerance: float, by_value: Array) -> Array:
-    filled = _Filled(x, s)
-    modes = np.array([_fullest_window(column, 0.0) for column in x.T])
     rng = np.random.default_rng(0)
-    drawn = rng.permutation(x.shape[0])[:_RECORD_CANDIDATES]
+    order = rng.permutation(x.shape[0])
+    # Whoever captures a share worth knowing of all records does so of this many; drawn ones come first.
+    filled = _Filled(x[order[:_SCREENED]], s)
+    modes = np.array([_fullest_window(column, 0.0) for column in x.T])
     named = np.array([by_value, filled.mean, filled.median, modes])
-    candidates = np.concatenate([filled.standardise(named), filled.points[drawn]])
+    candidates = np.concatenate([filled.standardise(named), filled.points[:_RECORD_CANDIDATES]])
 
     counts, centres = _capture(filled, candidates, tolerance)
     pool, pool_counts = candidates, counts

@@ -98,11 +98,9 @@ def classification_retention(
         )
     classes = classes[kept]
     largest = int(np.bincount(classes).max())
-    folds = as_count(folds, "folds", least=2, most=max(largest, 2))
-    if largest < folds:
-        raise InputError(
-            f"labels: the largest class has {largest} record(s); each fold needs one, pass more records"
-        )
+    if largest < 2:
+        raise InputError("labels: no class has two records, so nothing can be predicted; pass class labels")
+    folds = as_count(folds, "folds", least=2, most=largest)
     least_training = len(x) - math.ceil(len(x) / folds)
     n_neighbors = as_count(n_neighbors, "n_neighbors", least=1, most=least_training)
     before = _right(x, classes, n_neighbors, folds, seed)
@@ -163,12 +161,15 @@ def _clusters(
 ) -> tuple[Labels, Labels]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
 
     x, y, _ = _sampled(original, released, seed, max_records)
     n_clusters = as_count(n_clusters, "n_clusters", least=1, most=len(x))
     found: list[Labels] = []
     for table in (x, y):
-        with warnings.catch_warnings():  # fewer distinct records than clusters: the labels are still right
+        # One thread: the order of sums, and so the labels, then depend on the seed alone.
+        with warnings.catch_warnings(), threadpool_limits(1):
+            # Fewer distinct records than clusters: the labels are still right.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = KMeans(n_clusters=n_clusters, n_init=10, random_state=seed).fit(table)
         found.append(np.asarray(model.labels_, dtype=np.int64))

@@ -92,12 +92,23 @@ def nrmse(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = Fals
     x, guessed, present = _compared(truth, guess)
     full = as_table(truth, "truth")
     known = ~np.isnan(full)
-    spread = np.sqrt(_mean(_centred(np.where(known, full, 0.0), known) ** 2, known.sum(axis=0)))
-    kept = ~_constant(np.where(known, full, 0.0), known)
-    squares = ((guessed - x) / np.where(kept, spread, 1.0)) ** 2
+    full = np.where(known, full, 0.0)
+    counts = known.sum(axis=0)
+    deviation = _centred(full, known) ** 2
+    kept = ~_constant(full, known)
+    spread = np.where(kept, _mean(deviation, counts), 1.0)
+    squares = (guessed - x) ** 2 / spread
     if per_column:
         return np.where(kept, np.sqrt(_quotient(squares.sum(axis=0), present.sum(axis=0))), np.nan)
-    return _root(_measure(squares[:, kept].sum(axis=1), present[:, kept].sum(axis=1)))
+    squares, present, known = squares[:, kept], present[:, kept], known[:, kept]
+    cells = int(present.sum())
+    if cells == 0:
+        return _nothing()
+    square = float(squares.sum()) / cells
+    own = squares.sum(axis=1) - square * present.sum(axis=1)
+    # A record also moves the units: one with a large deviation makes every error look smaller.
+    units = np.where(known, (deviation / spread)[:, kept] - 1.0, 0.0) / counts[kept] @ squares.sum(axis=0)
+    return _root(_with_error(square, ((own - units) / cells)[known.any(axis=1)]))
 
 
 @overload

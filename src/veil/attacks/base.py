@@ -1,0 +1,151 @@
+"""What every attack is: it sees a release and granted knowledge, and returns a guess.
+
+Attack code never sees the private table, not even to pick a sign or an order, and an import
+contract keeps keys and audits out of its reach.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
+from veil.knowledge import Knowledge
+from veil.release import Release, Step
+
+K = TypeVar("K", bound=Knowledge)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A reconstruction of the private table.
+
+    Attributes
+    ----------
+    values
+        N × d guesses in the private table's units and column order; NaN where the attack says nothing.
+    columns
+        Names of the private columns.
+    rows
+        The rows of the release that ``values`` belong to.
+    ambiguity
+        What the attack could not settle: "none", "sign", "order", "scale", ...
+    details
+        What else the attack found out, by name.
+    """
+
+    values: Matrix
+    columns: tuple[str, ...]
+    rows: npt.NDArray[np.intp]
+    ambiguity: str = "none"
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        n, d = self.values.shape
+        return f"<Guess: {n} records × {d} columns, ambiguity {self.ambiguity}>"
+
+
+class Attack(ABC):
+    """Base of all attacks. A subclass states its model, knowledge and reference in its docstring.
+
+    Class attributes
+    ----------------
+    catalogue
+        The attack's id.
+    requires
+        Kinds of knowledge without which it cannot run.
+    one_matrix
+        Whether it estimates one matrix for the whole release, so that its guesses fail or succeed
+        together and its interval must be taken over repetitions.
+    variants
+        Names of its variants; the first is the default.
+    """
+
+    catalogue: ClassVar[str]
+    requires: ClassVar[tuple[type[Knowledge], ...]] = ()
+    one_matrix: ClassVar[bool] = False
+    variants: ClassVar[tuple[str, ...]] = ("best",)
+    variant: str = "best"
+
+    @classmethod
+    def attack_name(cls) -> str:
+        """The name on the command line and in reports.
+
+        >>> from veil import KnownPairsAttack
+        >>> KnownPairsAttack.attack_name()
+        'known-pairs-attack'
+        """
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__)
+        return words.lower()
+
+    @classmethod
+    @abstractmethod
+    def applies_to(cls, step: Step) -> bool:
+        """Whether the attack has a theory for this perturbation, by what the manifest says."""
+
+    @abstractmethod
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        """Guess the private values."""
+
+    def run(self, release: Release, *knowledge: Knowledge) -> Guess:
+        """Attack a release with what is known.
+
+        Raises
+        ------
+        MissingKnowledgeError
+            When a required kind of knowledge was not granted.
+        NotApplicableError
+            When the attack has no theory for this kind of release.
+        """
+        for item in knowledge:
+            if not isinstance(item, Knowledge):
+                raise InputError(
+                    f"{type(self).__name__} takes a release and knowledge objects (KnownPairs, KnownSample, ...); "
+                    f"got a {type(item).__name__}"
+                )
+        if self.variant not in self.variants:
+            raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
+        if not self.applies_to(release.step):
+            raise NotApplicableError(f"{type(self).__name__} has no theory for a {release.method} release")
+        for needed in self.requires:
+            if granted(knowledge, needed) is None:
+                raise MissingKnowledgeError(f"{type(self).__name__} needs {needed.__name__}: pass it to run()")
+        return self._run(release, knowledge)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()" if self.variant == self.variants[0] else f"{type(self).__name__}(variant={self.variant!r})"
+
+
+def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:
+    """The granted knowledge of one kind, if any."""
+    for item in knowledge:
+        if isinstance(item, kind):
+            return item
+    return None
+
+
+def needed(knowledge: Sequence[Knowledge], kind: type[K]) -> K:
+    """The granted knowledge of a kind that the attack requires."""
+    item = granted(knowledge, kind)
+    if item is None:
+        raise MissingKnowledgeError(f"{kind.__name__} was not granted")
+    return item
+
+
+def check_width(records: Matrix, release: Release, parameter: str) -> None:
+    """Refuse knowledge with another number of columns than the private table."""
+    d = len(release.step.names)
+    if records.shape[1] != d:
+        raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
+
+
+def full_guess(release: Release, values: Matrix, *, ambiguity: str = "none", **details: Any) -> Guess:
+    """A guess for every row of the release."""
+    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details)

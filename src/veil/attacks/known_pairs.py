@@ -1,0 +1,129 @@
+"""A9: known input–output pairs against an orthogonal transformation (Liu 2007, §4.4).
+
+*Model.* ``y = M z + t``, M orthogonal. Known: k records z with their y. Every record inside the
+known records' span follows exactly; outside it only the length of the rest is known.
+
+*paper*: one M̂ drawn uniformly from the matrices consistent with the pairs,
+``M̂ = V_k U_kᵀ + V_⊥ P U_⊥ᵀ`` with P Haar (errata L-c: the paper's step needs the unknown M).
+*best*: the posterior mean, which is the projection on the known span; its error outside the span is
+√2 times smaller. With rank d both are the exact answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.orthogonal import is_orthogonal, orthogonal_model
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.knowledge import Knowledge, KnownPairs
+from veil.measures import breach_probability
+from veil.release import Release, Step
+
+
+class KnownPairsAttack(Attack):
+    """A9. Undo an orthogonal transformation from records whose rows are known.
+
+    Parameters
+    ----------
+    variant : {"best", "paper"}
+        The posterior mean, or one draw from the consistent matrices.
+    epsilon : float, default 0.1
+        Relative error that counts as a breach in the paper's sense, for the target's choice.
+    random_state : None or int
+        Seeds the draw of ``paper``.
+
+    Notes
+    -----
+    ``guess.details``: ``rank`` of the known span, ``breach_probability`` of every record at
+    ``epsilon`` by the exact cap formula (errata L-a), and ``target``, the row where it is highest
+    among the rows that were not known.
+    """
+
+    catalogue = "A9"
+    requires = (KnownPairs,)
+    one_matrix = True
+    variants = ("best", "paper")
+
+    def __init__(self, *, variant: str = "best", epsilon: float = 0.1, random_state: int | None = None) -> None:
+        self.variant = variant
+        self.epsilon = epsilon
+        self.random_state = random_state
+
+    @classmethod
+    def applies_to(cls, step: Step) -> bool:
+        """Orthogonal transformations, with or without translation."""
+        return is_orthogonal(step)
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        pairs = needed(knowledge, KnownPairs)
+        check_width(pairs.records, release, "KnownPairs.records")
+        y, model = release.to_numpy(), orthogonal_model(release)
+        if not len(pairs.rows) or pairs.rows.max() >= len(y):
+            raise InputError(f"KnownPairs.rows must name 1 to {len(y)} rows of the release, which has {len(y)}")
+        known_z, known_y = model.scaled(pairs.records), y[pairs.rows]
+        origin_z, origin_y = np.zeros(y.shape[1]), np.zeros(y.shape[1])
+        if model.translated:  # differences to one known record are free of the translation
+            origin_z, origin_y = known_z[0], known_y[0]
+            known_z, known_y = known_z[1:] - origin_z, known_y[1:] - origin_y
+        u, v = known_bases(known_z, known_y)
+        centred = y - origin_y
+        inside = centred @ v
+        z = inside @ u.T
+        rest = np.linalg.norm(centred - inside @ v.T, axis=1)
+        if self.variant == "paper":
+            z = z + self._consistent_rest(centred - inside @ v.T, u, v)
+        probability = self._breach_probability(z + origin_z, rest, y.shape[1] - u.shape[1])
+        probability[pairs.rows] = 1.0
+        candidates = np.delete(np.arange(len(y)), pairs.rows)
+        target = int(candidates[np.argmax(probability[candidates])]) if len(candidates) else None
+        return full_guess(
+            release,
+            model.private(z + origin_z),
+            rank=u.shape[1],
+            breach_probability=probability,
+            target=target,
+        )
+
+    def _consistent_rest(self, rest: Matrix, u: Matrix, v: Matrix) -> Matrix:
+        """Where one uniformly drawn consistent matrix puts the part outside the known span."""
+        d, r = u.shape
+        if r == d:
+            return np.zeros_like(rest)
+        q, triangle = np.linalg.qr(np.random.default_rng(self.random_state).standard_normal((d - r, d - r)))
+        q = q * np.sign(np.diag(triangle))
+        return np.asarray(rest @ _complement(v) @ q @ _complement(u).T)
+
+    def _breach_probability(self, z: Matrix, rest: Matrix, dimension: int) -> Matrix:
+        norm = np.linalg.norm(np.column_stack([z, rest]), axis=1) if self.variant == "best" else np.linalg.norm(z, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(rest > 1e-9 * norm, norm * self.epsilon / (2 * rest), np.inf)
+        return np.array(breach_probability(ratio, dimension), dtype=np.float64)
+
+
+def known_bases(known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9) -> tuple[Matrix, Matrix]:
+    """Orthonormal bases U of the known records' span and V = M U of its image (d × r each).
+
+    Taken from the SVD of the known records, so the error grows with their condition number
+    and not with its square.
+    """
+    d = known_z.shape[1]
+    if not len(known_z):
+        return np.zeros((d, 0)), np.zeros((d, 0))
+    left, size, right = np.linalg.svd(known_z, full_matrices=False)
+    rank = int((size > tolerance * size[0]).sum()) if size[0] > 0 else 0
+    u = right[:rank].T
+    image = known_y.T @ (left[:, :rank] / size[:rank])
+    a, _, b = np.linalg.svd(image, full_matrices=False)
+    return u, a @ b
+
+
+def _complement(basis: Matrix) -> Matrix:
+    """An orthonormal basis of the orthogonal complement."""
+    d, r = basis.shape
+    if r == 0:
+        return np.eye(d)
+    return np.linalg.qr(basis, mode="complete")[0][:, r:]

@@ -1,0 +1,14 @@
+"""The audit: publish, grant knowledge, attack, judge, collect.
+
+The package is not called ``audit`` because :func:`veil.audit` is the function.
+"""
+
+from __future__ import annotations
+
+from veil.auditing.audit import audit
+from veil.auditing.goals import Goals
+from veil.auditing.grants import Grants, Level
+from veil.auditing.judge import Judge, Picture, Score
+from veil.auditing.result import Audit, AuditRow, Candidate
+
+__all__ = ["Audit", "AuditRow", "Candidate", "Goals", "Grants", "Judge", "Level", "Picture", "Score", "audit"]

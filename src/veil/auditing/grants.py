@@ -1,0 +1,126 @@
+"""What the audit grants the attacker: levels of knowledge, dealt from the private table under a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.knowledge import Knowledge, KnownPairs, KnownSample
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of knowledge: nothing, some known records, or a sample."""
+
+    kind: Literal["nothing", "pairs", "sample"]
+    amount: float = 0
+
+    @property
+    def label(self) -> str:
+        """The level in a few words.
+
+        >>> Level("pairs", 5).label, Level("sample", 0.02).label
+        ('5 known records', '2 % sample')
+        """
+        if self.kind == "nothing":
+            return "nothing"
+        if self.kind == "pairs":
+            return f"{int(self.amount)} known record{'s' if self.amount != 1 else ''}"
+        return f"{self.amount * 100:g} % sample"
+
+    @property
+    def words(self) -> str:
+        """The level in plain words."""
+        if self.kind == "nothing":
+            return "The attacker has the release and its public description, and knows nobody in it."
+        if self.kind == "pairs":
+            who = "one person" if self.amount == 1 else f"{int(self.amount)} people"
+            return f"The attacker also knows all private values of {who} and which released rows are theirs."
+        return (
+            f"The attacker also holds {self.amount * 100:g} % as many records of other people "
+            "from the same population."
+        )
+
+
+@dataclass(frozen=True)
+class Grants:
+    """The knowledge levels that an audit plays through.
+
+    Parameters
+    ----------
+    pairs
+        Numbers of records that the attacker knows together with their rows.
+    sample
+        Sizes of a known sample, as shares of the table.
+    sample_from
+        ``"population"`` withholds the sampled rows from the release (the papers' setting);
+        ``"table"`` leaves them in, and does not score them.
+    """
+
+    pairs: int | Sequence[int] = (1, 5)
+    sample: float | Sequence[float] = 0.02
+    sample_from: Literal["population", "table"] = "population"
+
+    def __post_init__(self) -> None:
+        for count in self._pairs():
+            if count != int(count) or count < 1:
+                raise InputError("grants: pairs must be whole numbers of at least 1; leave out 0, it is always played")
+        for share in self._samples():
+            if not 0 < share < 1:
+                raise InputError("grants: sample must be a share between 0 and 1, for example 0.02")
+        if self.sample_from not in ("population", "table"):
+            raise InputError("grants: sample_from must be 'population' or 'table'")
+
+    def _pairs(self) -> list[int]:
+        return [self.pairs] if isinstance(self.pairs, int) else list(self.pairs)
+
+    def _samples(self) -> list[float]:
+        return [self.sample] if isinstance(self.sample, float) else list(self.sample)  # type: ignore[arg-type]
+
+    def levels(self, n_rows: int) -> list[Level]:
+        """Nothing first, then pairs and samples by size; levels that the table is too small for are left out."""
+        pairs = [Level("pairs", k) for k in sorted(set(self._pairs())) if k < n_rows]
+        samples = [Level("sample", s) for s in sorted(set(self._samples())) if 2 <= s * n_rows <= n_rows - 2]
+        return [Level("nothing"), *pairs, *samples]
+
+
+@dataclass(frozen=True)
+class Deal:
+    """Knowledge as dealt once: what the attacker gets, which rows stay out of the release, which are not scored."""
+
+    knowledge: tuple[Knowledge, ...]
+    withheld: Rows
+    given: Rows
+
+
+def deal(level: Level, truth: Matrix, rng: np.random.Generator, *, sample_from: str) -> Deal:
+    """Deal one level's knowledge from the private table. ``given`` counts rows of the release."""
+    none = np.empty(0, dtype=np.intp)
+    if level.kind == "nothing":
+        return Deal((), none, none)
+    complete = np.flatnonzero(~np.isnan(truth).any(axis=1))
+    wanted = int(level.amount) if level.kind == "pairs" else max(2, round(level.amount * len(truth)))
+    if len(complete) < wanted:
+        raise InputError(f"grants: {level.label} needs {wanted} complete records; the table has {len(complete)}")
+    rows = np.sort(rng.choice(complete, size=wanted, replace=False))
+    if level.kind == "pairs":
+        return Deal((KnownPairs(truth[rows], rows),), none, rows)
+    sample = KnownSample(truth[rows])
+    return Deal((sample,), rows, none) if sample_from == "population" else Deal((sample,), none, rows)
+
+
+def as_grants(grants: Any) -> Grants:
+    """Grants from an object or the defaults."""
+    if grants is None:
+        return Grants()
+    if isinstance(grants, Grants):
+        return grants
+    raise InputError("grants must be a veil.Grants object")

@@ -1,0 +1,171 @@
+"""The judge: the one place where the truth meets a guess.
+
+Everything is scored in standard units (a column's standard deviation, or IQR/1.349 where
+heavy-tailed), so that units and origin do not matter, and against the best constant guess:
+what anybody could say without the release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from veil import measures
+from veil.attacks.base import Guess
+from veil.auditing.grants import Rows
+from veil.blocks import Matrix
+from veil.measures import Measure
+
+
+@dataclass(frozen=True)
+class Score:
+    """A rate of breaches, what a constant guess would breach, and the advantage over it."""
+
+    rate: Measure
+    baseline: float
+    advantage: Measure
+
+    @classmethod
+    def of(cls, rate: Measure, baseline: float) -> Score:
+        """Score a rate against its baseline."""
+        return cls(rate, float(baseline), measures.advantage(rate, float(baseline)))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One guess, scored."""
+
+    value: Measure
+    record: Measure
+    columns: npt.NDArray[np.float64]
+    far_out: Measure
+    nrmse: float
+    n_scored: int
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Counts of (original, guess) in bins of standard units, small cells suppressed."""
+
+    edges: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    n_values: int
+    n_suppressed: int
+    n_outside: int
+
+
+class Judge:
+    """Scores guesses against the private values.
+
+    Parameters
+    ----------
+    truth
+        N × d private values.
+    columns
+        Their names.
+    tolerance
+        How near a guess must be, in standard units.
+    """
+
+    def __init__(self, truth: Matrix, columns: Sequence[str], tolerance: float) -> None:
+        self.truth = truth
+        self.columns = tuple(columns)
+        self.tolerance = tolerance
+        self.units = measures.standard_units(truth)
+        present = [c[~np.isnan(c)] for c in truth.T]
+        self.centre = np.array([np.median(c) if c.size else 0.0 for c in present])
+
+    @cached_property
+    def value_baseline(self) -> float:
+        """What the best constant guess breaches, per value."""
+        return float(measures.constant_guess_baseline(self.truth, self.tolerance, "value", self.units))
+
+    @cached_property
+    def record_baseline(self) -> float:
+        """What the best constant guess breaches, per record."""
+        return float(measures.constant_guess_baseline(self.truth, self.tolerance, "record", self.units))
+
+    @cached_property
+    def column_baselines(self) -> npt.NDArray[np.float64]:
+        """What the best constant guess breaches, per column."""
+        constants = measures.best_constant_guess(self.truth, self.tolerance, self.units)
+        guess = np.broadcast_to(constants, self.truth.shape)
+        return measures.column_breach_rates(self.truth, guess, self.tolerance, units=self.units)
+
+    @cached_property
+    def far_out_baseline(self) -> float:
+        """What the best constant guess breaches among far-out values."""
+        return float(measures.far_out_baseline(self.truth, self.tolerance, self.units, centre=self.centre))
+
+    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
+        """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
+        scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
+        truth, values = self.truth[kept[guess.rows[scored]]], guess.values[scored]
+        at = {"units": self.units}
+        return Trial(
+            value=measures.breach_rate(truth, values, self.tolerance, "value", **at),  # type: ignore[arg-type]
+            record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
+            columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
+            far_out=measures.far_out_rate(truth, values, self.tolerance, self.units, centre=self.centre),
+            nrmse=self._nrmse(truth, values),
+            n_scored=len(scored),
+        )
+
+    def _nrmse(self, truth: Matrix, values: Matrix) -> float:
+        unit = np.where(self.units > 0, self.units, 1.0)
+        error = ((values - truth) / unit) ** 2
+        return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
+
+    def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
+        """Rows of the private table that the guess comes nearest to, with their error in standard units."""
+        unit = np.where(self.units > 0, self.units, 1.0)
+        rows = kept[guess.rows]
+        error = np.sqrt(np.nanmean(((guess.values - self.truth[rows]) / unit) ** 2, axis=1))
+        error[np.isin(guess.rows, given)] = np.inf
+        order = np.argsort(error)[:limit]
+        return [(int(rows[i]), float(error[i])) for i in order if np.isfinite(error[i])]
+
+    def picture(self, guess: Guess, kept: Rows, given: Rows, *, bins: int = 36, reach: float = 3.6) -> Picture:
+        """Original against guess, pooled over columns, binned, cells under 10 suppressed."""
+        use = ~np.isin(guess.rows, given)
+        unit = np.where(self.units > 0, self.units, 1.0)
+        x = (self.truth[kept[guess.rows[use]]] - self.centre) / unit
+        y = (guess.values[use] - self.centre) / unit
+        both = np.isfinite(x) & np.isfinite(y)
+        edges = np.linspace(-reach, reach, bins + 1)
+        counts, _, _ = np.histogram2d(x[both], y[both], bins=[edges, edges])
+        counts = counts.astype(int)
+        small = (counts > 0) & (counts < SMALLEST_CELL)
+        n_small = int(counts[small].sum())
+        counts[small] = 0
+        return Picture(
+            edges=tuple(float(e) for e in edges),
+            counts=tuple(tuple(int(c) for c in row) for row in counts),
+            n_values=int(both.sum()),
+            n_suppressed=n_small,
+            n_outside=int(both.sum()) - int(counts.sum()) - n_small,
+        )
+
+
+SMALLEST_CELL = 10
+
+
+def pooled(trials: Sequence[Measure], *, one_matrix: bool) -> Measure:
+    """The mean rate over repetitions, with an interval.
+
+    Guesses that are independent per record have a Wilson interval over records. An attack
+    that estimates one matrix succeeds or fails on all records alike, so its interval is over
+    repetitions, and never narrower than the one over records.
+    """
+    rate = float(np.mean(trials))
+    if np.isnan(rate):
+        return trials[0]
+    low, high = float(np.mean([t.low for t in trials])), float(np.mean([t.high for t in trials]))
+    if one_matrix:
+        over = measures.repetition_interval([float(t) for t in trials])
+        low, high = min(low, over[0]), max(high, over[1])
+    return Measure(rate, low=low, high=high, higher_is="exposed")

@@ -1,0 +1,158 @@
+"""What an audit found: rows, candidates, the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from veil.auditing.goals import Goals
+from veil.auditing.grants import Level
+from veil.auditing.judge import Picture, Score
+from veil.measures import Measure
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One attack on one perturbation with one level of knowledge.
+
+    ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
+    with the highest advantage, ``far_out`` the score on far-out values (None when there are none),
+    ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1).
+    """
+
+    perturbation: str
+    attack: str
+    catalogue: str
+    level: Level
+    value: Score
+    record: Score
+    worst_column: str
+    column: Score
+    far_out: Score | None
+    nrmse: float
+    ambiguity: str
+    repetitions: int
+    seconds: float
+    failures: tuple[str, ...] = ()
+    picture: Picture | None = field(default=None, repr=False)
+    records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+
+    @property
+    def knowledge(self) -> str:
+        """The knowledge level, in a few words."""
+        return self.level.label
+
+    @property
+    def advantage(self) -> Measure:
+        """The higher of the advantages per value and per record."""
+        return max(self.value.advantage, self.record.advantage, key=lambda m: (float(m), m.high))
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds against this attack."""
+        return not self.failures
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One perturbation under audit: its rows, its utility and what it fails."""
+
+    label: str
+    method: str
+    catalogue: str
+    guarantee: str
+    threat: str
+    rows: tuple[AuditRow, ...]
+    levels: tuple[Level, ...]
+    utility: dict[str, Measure]
+    utility_failures: tuple[str, ...]
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Every goal that does not hold, in words."""
+        return tuple(f for row in self.rows for f in row.failures) + self.utility_failures
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds."""
+        return not self.failures
+
+    @property
+    def worst(self) -> AuditRow | None:
+        """The strongest attack found, at any level; None when no attack applies."""
+        return max(self.rows, key=_strength, default=None)
+
+    def strongest(self, level: Level) -> AuditRow | None:
+        """The strongest attack with this knowledge or less of the same kind."""
+        rows = [r for r in self.rows if r.level == level or _below(r.level, level)]
+        return max(rows, key=_strength, default=None)
+
+
+def _strength(row: AuditRow) -> tuple[float, float]:
+    return float(row.advantage), row.advantage.high
+
+
+def _below(lower: Level, upper: Level) -> bool:
+    return lower.kind == "nothing" or (lower.kind == upper.kind and lower.amount <= upper.amount)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The answer of :func:`veil.audit`.
+
+    Attributes
+    ----------
+    candidates
+        One entry per perturbation.
+    goals
+        The goals they were held to.
+    n_rows, columns
+        Size and perturbed columns of the private table.
+    context
+        Versions, seed and settings, for the reproducibility block. No secrets.
+    """
+
+    candidates: tuple[Candidate, ...]
+    goals: Goals
+    n_rows: int
+    columns: tuple[str, ...]
+    context: dict[str, Any]
+
+    @property
+    def rows(self) -> tuple[AuditRow, ...]:
+        """One row per perturbation × attack × knowledge."""
+        return tuple(row for candidate in self.candidates for row in candidate.rows)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds for every perturbation."""
+        return all(candidate.passed for candidate in self.candidates)
+
+    @property
+    def worst(self) -> AuditRow | None:
+        """The strongest attack found on any perturbation."""
+        found: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
+        return max(found, key=_strength, default=None)
+
+    def to_html(self, path: str | Path, *, internal: bool = False) -> None:
+        """Write the report as one self-contained HTML file.
+
+        The default edition is external: binned, small cells suppressed, nothing about single
+        records. ``internal`` adds records, is mode 0600 and marked confidential.
+        """
+        from veil.report import write_html
+
+        write_html(self, Path(path), internal=internal)
+
+    def to_json(self, path: str | Path, *, internal: bool = False) -> None:
+        """Write the report's content as JSON."""
+        from veil.report import write_json
+
+        write_json(self, Path(path), internal=internal)
+
+    def __str__(self) -> str:
+        from veil.report import as_text
+
+        return as_text(self)

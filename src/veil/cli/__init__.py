@@ -1,0 +1,69 @@
+"""The command line: parse, call, print. Heavy libraries load only when a verb needs them.
+
+Exit codes: 0 fine, 2 usage or input, 3 a goal failed, 1 anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from veil._version import __version__
+from veil.cli.owner import inspect, perturb, restore
+from veil.cli.redteam import attack, audit, demo
+from veil.errors import VeilError
+
+
+class _OneLineErrors(click.Group):
+    """Every failure is one line on standard error that never shows a private value."""
+
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        kwargs["standalone_mode"] = False
+        try:
+            code = super().main(*args, **kwargs)
+        except click.exceptions.Exit as exit_:
+            code = exit_.exit_code
+        except click.Abort:
+            code = _fail("interrupted", 1)
+        except click.UsageError as error:
+            where = error.ctx.command_path if error.ctx else "veil"
+            code = _fail(f"{error.format_message()} (see '{where} --help')", 2)
+        except click.ClickException as error:
+            code = _fail(error.format_message(), 2)
+        except VeilError as error:
+            code = _fail(str(error), 2)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except Exception as error:
+            # The message of an unforeseen error could quote a cell, so only its type is shown.
+            if os.environ.get("VEIL_TRACEBACK"):
+                raise
+            code = _fail(f"internal error ({type(error).__name__}); set VEIL_TRACEBACK=1 to see where", 1)
+        sys.exit(code or 0)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"veil: {' '.join(message.split())}", err=True)
+    return code
+
+
+@click.group(cls=_OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="veil")
+def main() -> None:
+    """Perturb a private table, attack the release, and say what it is worth.
+
+    \b
+    First steps:
+      veil demo                                   the whole loop on a real table
+      veil inspect patients.csv                   columns, roles and what to decide
+      veil audit patients.csv --method additive-noise --set scale=1
+      veil perturb patients.csv --method additive-noise -o release --key my.veilkey
+    """
+
+
+for command in (demo, inspect, perturb, attack, audit, restore):
+    main.add_command(command)

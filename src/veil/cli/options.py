@@ -1,0 +1,110 @@
+"""Options that several verbs share, and how their texts become values."""
+
+from __future__ import annotations
+
+import difflib
+import inspect as inspection
+import json
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+role_option = click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    metavar="COLUMN=ROLE",
+    help="identifier, sensitive, quasi, public or drop; may be given many times.",
+)
+set_option = click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, e.g. scale=0.5."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
+seed_option = click.option(
+    "--allow-seed", is_flag=True, help="Allow random_state: anybody who guesses the seed has the key."
+)
+passphrase_option = click.option(
+    "--passphrase",
+    "ask_passphrase",
+    is_flag=True,
+    help="Ask for the key file's passphrase (or set VEIL_PASSPHRASE).",
+)
+
+
+def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
+    """``NAME=VALUE`` texts as a dictionary."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        name, mark, value = text.rpartition("=") if option == "--role" else text.partition("=")
+        if not mark or not name:
+            raise click.UsageError(f"{option} takes NAME=VALUE; got {text!r}")
+        if name in pairs:
+            raise click.UsageError(f"{option} names {name!r} twice")
+        pairs[name] = value
+    return pairs
+
+
+def parse_value(text: str) -> Any:
+    """A parameter's value: JSON where it is JSON, else the text itself.
+
+    >>> parse_value("0.5"), parse_value("none"), parse_value("true"), parse_value("laplace")
+    (0.5, None, True, 'laplace')
+    """
+    words = {"none": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def build(cls: type[Any], settings: dict[str, str], *, allow_seed: bool) -> Any:
+    """An object of a class from ``--set`` texts; unknown names are errors with a suggestion."""
+    known = [name for name in inspection.signature(cls).parameters if name != "self"]
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise click.UsageError(f"{cls.__name__} has no parameter {name!r}; {hint}")
+    if "random_state" in settings and not allow_seed:
+        raise click.UsageError(
+            "random_state makes a key that can be guessed (a million seeds take two minutes); "
+            "leave it out, or add --allow-seed for tests and papers"
+        )
+    return cls(**{name: parse_value(text) for name, text in settings.items()})
+
+
+def build_method(text: str, settings: Sequence[str], *, allow_seed: bool) -> Any:
+    """A perturbation from ``NAME`` or ``NAME:param=value,param=value`` and ``--set`` texts."""
+    from veil.perturbations import find_perturbation
+
+    name, _, inline = text.partition(":")
+    given = [part for part in inline.split(",") if part] + list(settings)
+    return build(find_perturbation(name), parse_pairs(given, "--set"), allow_seed=allow_seed)
+
+
+def numbers(text: str | None, option: str, kind: type[Any]) -> tuple[Any, ...]:
+    """Comma-separated numbers.
+
+    >>> numbers("1,5", "--pairs", int)
+    (1, 5)
+    """
+    try:
+        return tuple(kind(part) for part in (text or "").split(",") if part.strip())
+    except ValueError:
+        raise click.UsageError(f"{option} takes numbers separated by commas; got {text!r}") from None
+
+
+def passphrase(ask: bool, *, confirm: bool = False) -> str | None:
+    """The passphrase from the environment or a prompt."""
+    if os.environ.get("VEIL_PASSPHRASE"):
+        return os.environ["VEIL_PASSPHRASE"]
+    if not ask:
+        return None
+    answer: str = click.prompt("Passphrase", hide_input=True, confirmation_prompt=confirm, err=True)
+    return answer

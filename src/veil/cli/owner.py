@@ -1,0 +1,152 @@
+"""The owner's verbs: inspect, perturb, restore."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veil.cli.options import (
+    build_method,
+    json_option,
+    parse_pairs,
+    passphrase,
+    passphrase_option,
+    role_option,
+    seed_option,
+    set_option,
+)
+from veil.cli.progress import progress_bar
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@role_option
+@json_option
+def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
+    """Show a table's columns, their kinds and roles, and what must be decided.
+
+    \b
+    Example:
+      veil inspect patients.csv --role name=identifier
+    """
+    from veil.inspection import inspect_table
+
+    with progress_bar() as progress:
+        found = inspect_table(table, parse_pairs(roles, "--role"), progress=progress)
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    console.print(f"\n[bold]{table.name}[/bold]: {found.n_rows:,} records × {len(found.columns)} columns\n")
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in (("column", "left"), ("kind", "left"), ("role", "left"), ("missing", "right"), ("note", "left")):
+        grid.add_column(name, justify=side)  # type: ignore[arg-type]
+    for column in found.columns:
+        role = column.role or "[bold red]decide[/bold red]"
+        grid.add_row(_plain(column.name), column.kind, role, f"{column.missing:,}" if column.missing else "", column.note)
+    console.print(grid)
+    console.print()
+    for line in found.advice:
+        console.print(f"  {_plain(line)}", highlight=False)
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--method", required=True, help="For example additive-noise or orthogonal-transform.")
+@set_option
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The release folder to make.")
+@click.option("--key", "new_key", type=click.Path(path_type=Path), help="The new key file to write (mode 0600).")
+@click.option("--reuse-key", type=click.Path(path_type=Path), help="An existing key file to use again.")
+@role_option
+@click.option("--consistent-on", metavar="COLUMN", help="An id column whose unchanged cells keep their noise.")
+@click.option("--shuffle", is_flag=True, help="Release the rows in a secret order.")
+@click.option("--again", is_flag=True, help="Allow another release under a reused key.")
+@click.option("--format", "format_", type=click.Choice(["parquet", "csv", "csv.gz", "feather"]), help="Default: the input's.")
+@passphrase_option
+@seed_option
+@json_option
+def perturb(
+    table: Path,
+    method: str,
+    settings: tuple[str, ...],
+    output: Path,
+    new_key: Path | None,
+    reuse_key: Path | None,
+    roles: tuple[str, ...],
+    consistent_on: str | None,
+    shuffle: bool,
+    again: bool,
+    format_: str | None,
+    ask_passphrase: bool,
+    allow_seed: bool,
+    as_json: bool,
+) -> None:
+    """Perturb a table: a release folder goes out, a key file stays home.
+
+    \b
+    Example:
+      veil perturb patients.csv --method additive-noise --set scale=1 \\
+           --role name=drop -o release --key patients.veilkey
+    """
+    from veil.scale import publish_file
+
+    if (new_key is None) == (reuse_key is None):
+        raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
+    perturbation = build_method(method, settings, allow_seed=allow_seed)
+    with progress_bar() as progress:
+        release = publish_file(
+            table,
+            perturbation,
+            output,
+            new_key=new_key,
+            reuse_key=reuse_key,
+            passphrase=passphrase(ask_passphrase, confirm=new_key is not None),
+            again=again,
+            roles=parse_pairs(roles, "--role"),
+            consistent_on=consistent_on,
+            shuffle=shuffle,
+            format=format_,
+            progress=progress,
+        )
+    manifest, key = release.manifest, new_key or reuse_key
+    if as_json:
+        said = {"release": str(output), "key": str(key), "number": manifest.release, "method": release.method}
+        click.echo(json.dumps(said))
+        return
+    click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
+    click.echo(f"Key written to {key}: keep it private; it restores the table. Formal guarantee: {release.step.guarantee}.")
+    if manifest.key != "secret":
+        click.echo("Warning: the key was seeded and is not secret.", err=True)
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--key", required=True, type=click.Path(path_type=Path), help="The key file of this release.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write (mode 0600).")
+@click.option("--partial", is_flag=True, help="Restore what can come back and leave out the rest.")
+@passphrase_option
+@json_option
+def restore(release: Path, key: Path, output: Path, partial: bool, ask_passphrase: bool, as_json: bool) -> None:
+    """Bring the private table back from a release and its key.
+
+    \b
+    Example:
+      veil restore release --key patients.veilkey -o patients-restored.csv
+    """
+    from veil.scale import restore_file
+
+    n_rows = restore_file(release, key, output, passphrase=passphrase(ask_passphrase), partial=partial)
+    said: dict[str, Any] = {"table": str(output), "rows": n_rows}
+    click.echo(json.dumps(said) if as_json else f"{n_rows:,} records restored to {output}")
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

@@ -1,0 +1,165 @@
+"""The red team's verbs: demo, attack, audit."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veil.cli.options import (
+    build,
+    build_method,
+    json_option,
+    numbers,
+    parse_pairs,
+    role_option,
+    seed_option,
+    set_option,
+)
+from veil.cli.progress import progress_bar
+
+
+@click.command()
+@click.option("-o", "--output", default="veil-report.html", type=click.Path(path_type=Path), help="The report to write.")
+@json_option
+def demo(output: Path, as_json: bool) -> None:
+    """Run the whole loop on a real table: 569 patients × 30 measurements.
+
+    Three candidate perturbations, every attack that applies, scores and a report. No network, no
+    configuration.
+    """
+    from veil.demonstration import run_demo
+
+    with progress_bar() as progress:
+        found = run_demo(progress=progress)
+    found.to_html(output)
+    _print(found, as_json)
+    if not as_json:
+        click.echo(f"Report written to {output}")
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("--attack", "name", required=True, help="For example known-pairs or bayes-estimate.")
+@set_option
+@click.option(
+    "--known-pairs", type=click.Path(path_type=Path), help="Table of known records with a column 'row' (from 0)."
+)
+@click.option("--known-sample", type=click.Path(path_type=Path), help="Table of records of the same population.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
+@json_option
+def attack(
+    release: Path,
+    name: str,
+    settings: tuple[str, ...],
+    known_pairs: Path | None,
+    known_sample: Path | None,
+    output: Path,
+    as_json: bool,
+) -> None:
+    """Attack a release with what is known, and write the guess.
+
+    \b
+    Example:
+      veil attack release --attack known-pairs --known-pairs known.csv -o guess.csv
+    """
+    from veil.attacks import find_attack
+    from veil.redteam import attack_folder
+
+    tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
+    guess = attack_folder(release, tool, output, known_pairs=known_pairs, known_sample=known_sample)
+    n_rows, n_columns = guess.values.shape
+    if as_json:
+        said = {"guess": str(output), "rows": n_rows, "columns": list(guess.columns), "ambiguity": guess.ambiguity}
+        click.echo(json.dumps(said, ensure_ascii=False))
+        return
+    click.echo(f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to {output}")
+    if guess.ambiguity != "none":
+        click.echo(f"Not settled by the attack: {guess.ambiguity}.")
+    click.echo("How good the guess is, only the owner can tell: veil audit.")
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option(
+    "--method", "methods", multiple=True, required=True, help="NAME or NAME:param=value,...; many compare candidates."
+)
+@set_option
+@role_option
+@click.option("--pairs", default="1,5", show_default=True, help="Numbers of known records.")
+@click.option("--sample", default="0.02", show_default=True, help="Shares of a known sample.")
+@click.option("--sample-from", default="population", type=click.Choice(["population", "table"]), show_default=True)
+@click.option("--max-advantage", default=0.05, show_default=True, help="Goal: the most an attack may gain.")
+@click.option("--tolerance", default=0.1, show_default=True, help="Goal: nearness of a breach, in standard units.")
+@click.option("--min-utility", multiple=True, metavar="NAME=VALUE", help="Goal, e.g. distances=0.9.")
+@click.option("--against", multiple=True, help="Knowledge that counts: nothing, pairs, sample. Default: all.")
+@click.option("--target", metavar="COLUMN", help="A public column that analysts want to predict.")
+@click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
+@click.option("--repetitions", default=5, show_default=True)
+@click.option("--seed", type=int, help="Make the audit reproducible.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Report to write: .html or .json.")
+@click.option("--internal", is_flag=True, help="Confidential edition with single records, mode 0600.")
+@seed_option
+@json_option
+def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Perturb, attack and judge a table: exit code 0 when every goal holds, 3 when one fails.
+
+    \b
+    Example:
+      veil audit patients.csv --method additive-noise:scale=1 --method orthogonal-transform \\
+           --role diagnosis=public --pairs 1,5,30 -o report.html
+    """
+    from veil.auditing import Goals, Grants
+    from veil.auditing import audit as run_audit
+
+    output: Path | None = options["output"]
+    if output is not None and output.suffix not in (".html", ".json"):
+        raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
+    if len(methods) > 1 and settings:
+        raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
+    utility = {k: numbers(v, "--min-utility", float)[0] for k, v in parse_pairs(options["min_utility"], "--min-utility").items()}
+    with progress_bar() as progress:
+        found = run_audit(
+            table,
+            [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods],
+            attacks=list(options["attacks"]) or "all",
+            grants=Grants(
+                pairs=numbers(options["pairs"], "--pairs", int),
+                sample=numbers(options["sample"], "--sample", float),
+                sample_from=options["sample_from"],
+            ),
+            goals=Goals(
+                max_advantage=options["max_advantage"],
+                tolerance=options["tolerance"],
+                min_utility=utility,
+                against=list(options["against"]) or None,
+            ),
+            roles=parse_pairs(options["roles"], "--role"),
+            target=options["target"],
+            repetitions=options["repetitions"],
+            seed=options["seed"],
+            progress=progress,
+        )
+    if output is not None:
+        write = found.to_html if output.suffix == ".html" else found.to_json
+        write(output, internal=options["internal"])
+    _print(found, as_json)
+    if output is not None and not as_json:
+        click.echo(f"Report written to {output}")
+    if not found.passed:
+        sys.stdout.flush()
+        raise click.exceptions.Exit(3)
+
+
+def _print(found: Any, as_json: bool) -> None:
+    from veil.report import as_json_text, print_audit
+
+    if as_json:
+        click.echo(as_json_text(found))
+        return
+    from rich.console import Console
+
+    print_audit(found, Console())

@@ -1,0 +1,113 @@
+"""What a table is before anything is released: columns, kinds, roles, and what must be decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from veil.blocks import Matrix
+from veil.moments import MomentTree
+from veil.progress import Progress, silent
+from veil.schema import Kind, Role, kind_of, parse_roles
+from veil.tables import as_table, nearly_numeric_columns, unique_integer_columns
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column: what it is, its role (None: the owner must decide), and a remark."""
+
+    name: str
+    kind: str
+    dtype: str
+    role: str | None
+    missing: int
+    note: str
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What :func:`inspect_table` found. It holds no cell of the table."""
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    advice: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progress: Progress = silent) -> Inspection:
+    """Columns, inferred roles, missing values and warnings of a table, in one pass."""
+    source = as_table(table)
+    given = parse_roles(roles, source.schema.names)
+    numeric = source.numeric()
+    unique = unique_integer_columns(source, numeric)
+    nearly = nearly_numeric_columns(source)
+    tree, infinite, missing, n_rows = MomentTree(), np.zeros(len(numeric), dtype=int), dict.fromkeys(source.schema.names, 0), 0
+    for block in source.blocks():
+        n_rows += block.n_rows
+        for name in source.schema.names:
+            missing[name] += block.column(name).null_count
+        matrix = block.matrix(numeric)
+        infinite += np.isinf(matrix).sum(axis=1)
+        tree.update(np.where(np.isinf(matrix), np.nan, matrix))
+        progress("reading", n_rows, None)
+    moments = tree.result()
+    facts = []
+    for field in source.schema:
+        kind, notes = kind_of(field.type), []
+        role = given.get(field.name)
+        if kind is Kind.NUMERIC and moments is not None:
+            j = numeric.index(field.name)
+            missing[field.name] = int(moments.missing[j] - infinite[j])
+            if infinite[j]:
+                notes.append(f"{infinite[j]} infinite values: replace them")
+            if moments.count[j] and not moments.std[j] > 0:
+                notes.append("constant: nothing to hide by relative noise")
+            if field.name in unique:
+                notes.append("all different: an identifier?")
+            elif role is None:
+                role = Role.SENSITIVE
+        if field.name in nearly:
+            notes.append(f"{nearly[field.name][0]} of {nearly[field.name][1]} values are not numbers")
+        facts.append(
+            ColumnFacts(field.name, str(kind), str(field.type), role and str(role), missing[field.name], "; ".join(notes))
+        )
+    covariance = moments.covariance if moments is not None and moments.n_complete > 2 else None
+    return Inspection(n_rows, tuple(facts), tuple(_advice(facts, covariance)))
+
+
+def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
+    advice = []
+    open_columns = [f.name for f in facts if f.role is None]
+    if open_columns:
+        example = open_columns[0] if " " not in open_columns[0] else f'"{open_columns[0]}"'
+        advice.append(
+            f"{len(open_columns)} column(s) need a role: identifier, sensitive, quasi, public or drop, "
+            f"for example --role {example}=drop"
+        )
+    if covariance is not None and len(covariance) > 1:
+        advice.append(_correlation_advice(covariance))
+    return advice
+
+
+def _correlation_advice(covariance: Matrix) -> str:
+    """How many dimensions the numeric columns really fill (participation ratio of the spectrum)."""
+    std = np.sqrt(np.diag(covariance))
+    keep = std > 0
+    if keep.sum() < 2:
+        return "Fewer than two numeric columns vary: correlation gives an attacker nothing."
+    correlation = covariance[np.ix_(keep, keep)] / np.outer(std[keep], std[keep])
+    spectrum = np.clip(np.linalg.eigvalsh(correlation), 0, None)
+    effective = float(spectrum.sum() ** 2 / (spectrum**2).sum())
+    d = int(keep.sum())
+    if effective < d / 2:
+        return (
+            f"The {d} numeric columns behave like {effective:.1f} independent ones: independent noise on them can be "
+            "filtered out by correlation."
+        )
+    return f"The {d} numeric columns behave like {effective:.1f} independent ones: correlation helps an attacker little."

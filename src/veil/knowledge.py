@@ -1,0 +1,121 @@
+"""What an attacker may be granted beside the release and its manifest.
+
+Knowledge is all that an attack sees apart from the release. The audit grants it from the
+private table under a seed; a red team grants what it really has.
+
+The noise law in the manifest counts as known without a grant; columns are in the order of
+the manifest's private columns, values in the private table's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.tables import as_table
+
+
+class Knowledge:
+    """Base of everything an attacker may be granted. Its repr tells sizes, not values."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.describe()}>"
+
+    def describe(self) -> str:
+        """What is known, in a few words."""
+        return type(self).__name__
+
+
+class KnownPairs(Knowledge):
+    """Records whose private values *and* row in the release are known.
+
+    Parameters
+    ----------
+    records
+        k × d private values.
+    rows
+        The k rows of the release that belong to them.
+    """
+
+    def __init__(self, records: Any, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
+        self.records = as_records(records, "records")
+        self.rows = np.asarray(rows, dtype=np.intp)
+        if self.rows.shape != (len(self.records),):
+            raise InputError(f"rows must have one entry per known record ({len(self.records)}); got {self.rows.shape}")
+        if len(np.unique(self.rows)) != len(self.rows):
+            raise InputError("rows names a row of the release more than once; each known record has its own row")
+        if len(self.rows) and self.rows.min() < 0:
+            raise InputError("rows must be counted from 0; a negative row was given")
+
+    def describe(self) -> str:
+        """The number of known records."""
+        return f"{len(self.rows)} known record{'s' if len(self.rows) != 1 else ''} with their rows"
+
+
+class KnownSample(Knowledge):
+    """An independent sample of the population that the private table was drawn from."""
+
+    def __init__(self, sample: Any) -> None:
+        self.sample = as_records(sample, "sample")
+
+    def describe(self) -> str:
+        """The sample's size."""
+        return f"a sample of {len(self.sample)} records of the same population"
+
+
+class KnownNoise(Knowledge):
+    """The law of the noise, where a release's manifest does not say it.
+
+    Parameters
+    ----------
+    covariance
+        d × d covariance of the noise, or the d variances of independent noise.
+    distribution
+        Its name: normal, uniform or laplace.
+    """
+
+    def __init__(self, covariance: Any, distribution: str = "normal") -> None:
+        matrix = np.asarray(covariance, dtype=np.float64)
+        if matrix.ndim == 1:
+            matrix = np.diag(matrix)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
+            raise InputError(f"covariance must be d variances or a finite d × d matrix; got shape {matrix.shape}")
+        self.covariance = matrix
+        self.distribution = distribution
+
+    def describe(self) -> str:
+        """The law's name."""
+        return f"the {self.distribution} law of the noise"
+
+
+def as_records(data: Any, parameter: str) -> Matrix:
+    """Numbers granted to an attacker as an n × d float64 array without missing values."""
+    if isinstance(data, list | tuple):
+        data = np.asarray(data, dtype=np.float64)
+    if isinstance(data, np.ndarray) and data.ndim == 1:
+        data = data[None, :]
+    table = as_table(data)
+    names = table.numeric()
+    if len(names) != len(table.schema.names):
+        raise InputError(f"{parameter} must hold numbers only; leave out its text columns")
+    blocks = [block.matrix(names) for block in table.blocks()]
+    array = np.ascontiguousarray(np.hstack(blocks).T) if blocks else np.empty((0, len(names)))
+    bad = int((~np.isfinite(array)).sum())
+    if bad:
+        raise InputError(f"{parameter} has {bad} missing or infinite values; leave out those records")
+    return array
+
+
+def select_columns(data: Any, names: Sequence[str], parameter: str) -> pa.Table:
+    """The named columns of a frame or file, in that order, or an error that lists the absent ones."""
+    table = as_table(data)
+    absent = [name for name in names if name not in table.schema.names]
+    if absent:
+        raise InputError(f"{parameter} lacks column {absent[0]!r} of the release's private columns")
+    return table.read(list(names))
