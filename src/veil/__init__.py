@@ -45,7 +45,37 @@ _HOME = {
     "restore": "veil.publication",
 }
 
-__all__ = sorted([*_HOME, "__version__"])
+__all__ = [
+    "AdditiveNoise",
+    "Attack",
+    "Audit",
+    "BayesEstimateAttack",
+    "Goals",
+    "Grants",
+    "Guess",
+    "InputError",
+    "Key",
+    "Knowledge",
+    "KnownNoise",
+    "KnownPairs",
+    "KnownPairsAttack",
+    "KnownSample",
+    "KnownSampleAttack",
+    "Manifest",
+    "NoiseDistributionAttack",
+    "OrthogonalTransform",
+    "Perturbation",
+    "Release",
+    "VeilError",
+    "__version__",
+    "allow_key_pickling",
+    "audit",
+    "checks",
+    "errors",
+    "measures",
+    "publish",
+    "restore",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -63,7 +93,14 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from veil import checks, errors, measures
-    from veil.attacks import Attack, BayesEstimateAttack, Guess, KnownPairsAttack, KnownSampleAttack, NoiseDistributionAttack
+    from veil.attacks import (
+        Attack,
+        BayesEstimateAttack,
+        Guess,
+        KnownPairsAttack,
+        KnownSampleAttack,
+        NoiseDistributionAttack,
+    )
     from veil.auditing import Audit, Goals, Grants, audit
     from veil.errors import InputError, VeilError
     from veil.key import Key

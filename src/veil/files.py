@@ -21,7 +21,13 @@ from veil.blocks import BLOCK_ROWS
 from veil.errors import FileFormatError, InputError
 from veil.tables import Table, check_names
 
-FORMATS = {".csv": "csv", ".csv.gz": "csv.gz", ".parquet": "parquet", ".feather": "feather", ".arrow": "feather"}
+FORMATS = {
+    ".csv": "csv",
+    ".csv.gz": "csv.gz",
+    ".parquet": "parquet",
+    ".feather": "feather",
+    ".arrow": "feather",
+}
 # Arrow's order of inference: each type takes every value the one before it could not.
 _WIDER = {
     pa.null(): pa.int64(),

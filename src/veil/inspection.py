@@ -47,7 +47,12 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
     numeric = source.numeric()
     unique = unique_integer_columns(source, numeric)
     nearly = nearly_numeric_columns(source)
-    tree, infinite, missing, n_rows = MomentTree(), np.zeros(len(numeric), dtype=int), dict.fromkeys(source.schema.names, 0), 0
+    tree, infinite, missing, n_rows = (
+        MomentTree(),
+        np.zeros(len(numeric), dtype=int),
+        dict.fromkeys(source.schema.names, 0),
+        0,
+    )
     for block in source.blocks():
         n_rows += block.n_rows
         for name in source.schema.names:
@@ -75,7 +80,14 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
         if field.name in nearly:
             notes.append(f"{nearly[field.name][0]} of {nearly[field.name][1]} values are not numbers")
         facts.append(
-            ColumnFacts(field.name, str(kind), str(field.type), role and str(role), missing[field.name], "; ".join(notes))
+            ColumnFacts(
+                field.name,
+                str(kind),
+                str(field.type),
+                role and str(role),
+                missing[field.name],
+                "; ".join(notes),
+            )
         )
     covariance = moments.covariance if moments is not None and moments.n_complete > 2 else None
     return Inspection(n_rows, tuple(facts), tuple(_advice(facts, covariance)))
@@ -110,4 +122,6 @@ def _correlation_advice(covariance: Matrix) -> str:
             f"The {d} numeric columns behave like {effective:.1f} independent ones: independent noise on them can be "
             "filtered out by correlation."
         )
-    return f"The {d} numeric columns behave like {effective:.1f} independent ones: correlation helps an attacker little."
+    return (
+        f"The {d} numeric columns behave like {effective:.1f} independent ones: correlation helps an attacker little."
+    )

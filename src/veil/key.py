@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,11 @@ class LedgerStep:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One release made with a key."""
+    """One release made with a key.
+
+    ``corrections`` holds, by column, the rows and differences of integers so large that a mixing
+    method's rounding would bring them back off by a few units.
+    """
 
     number: int
     release_id: str
@@ -54,6 +58,7 @@ class LedgerEntry:
     n_rows: int
     shuffled: bool = False
     consistent_on: str | None = None
+    corrections: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     @property
     def address(self) -> dict[str, Any]:
@@ -225,8 +230,11 @@ def _locked(body: dict[str, Any], passphrase: str) -> dict[str, Any]:
 
     salt, nonce = os.urandom(16), os.urandom(12)
     sealed = AESGCM(_stretch(passphrase, salt)).encrypt(nonce, json.dumps(body).encode(), b"veil key")
-    encode = lambda raw: base64.b64encode(raw).decode()  # noqa: E731
-    return {"kdf": "scrypt", "salt": encode(salt), "nonce": encode(nonce), "sealed": encode(sealed)}
+    return {"kdf": "scrypt", "salt": _text(salt), "nonce": _text(nonce), "sealed": _text(sealed)}
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()
 
 
 def _unlocked(document: dict[str, Any], passphrase: str, path: Path) -> dict[str, Any]:

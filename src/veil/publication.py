@@ -15,19 +15,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from veil._version import __version__
-from veil.blocks import Block, from_float
-from veil.errors import InputError, KeyRefusedError, NotInvertibleError
+from veil.blocks import Block, Matrix, from_float
+from veil.errors import InputError, NotInvertibleError
 from veil.key import Key, LedgerEntry, LedgerStep, address_of, key_from
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.progress import Progress, silent
 from veil.randomness import id_digests
-from veil.release import Manifest, Release, Step, arithmetic, arrow_type, memory_release
+from veil.release import Manifest, Release, Step, arrow_type, memory_release
 from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of
 from veil.secret import revealed
 from veil.tables import MemoryTable, Table, as_frame, as_table, nearly_numeric_columns, unique_integer_columns
+from veil.threads import arithmetic, one_blas_thread
+
+# Integers beyond this may come back off by one from a matrix product in float64.
+ROUNDING_LIMIT = 2.0**44
 
 
 class Publication:
@@ -87,6 +90,14 @@ class Publication:
             columns, result.moments, self.key, self._earlier_parameters(method, settings, columns)
         )
         self._missing = int(result.moments.missing.sum())
+        reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
+        self._large_integers = [
+            j
+            for j, name in enumerate(columns)
+            if not self._perturbation.element_wise
+            and pa.types.is_integer(self._table.schema.field(name).type)
+            and reach[j] > ROUNDING_LIMIT
+        ]
         fingerprint = result.fingerprint
         return LedgerStep(method, settings, self._perturbation.disclose(), columns, fingerprint)
 
@@ -110,9 +121,7 @@ class Publication:
             number=len(self.key.ledger) + 1,
             release_id=self.key.release_id(address),
             steps=[step],
-            columns=[
-                {"name": c.name, "role": str(c.role), "dtype": dtypes[c.name]} for c in self._private.columns
-            ],
+            columns=[{"name": c.name, "role": str(c.role), "dtype": dtypes[c.name]} for c in self._private.columns],
             kind=self._table.kind,
             native=self._table.native,
             n_rows=self.n_rows,
@@ -181,7 +190,7 @@ class Publication:
         """The released rows, block by block, in the private table's order."""
         wanted = [c.name for c in self._private.columns if c.name in self._needed()]
         done = 0
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             for block in self._table.blocks(wanted):
                 yield self._released_batch(block)
                 done += block.n_rows
@@ -196,13 +205,23 @@ class Publication:
         if self._consistent_on is not None:
             ids = id_digests(self.key.derive("ids"), block.column(self._consistent_on).to_pylist())
         matrix = block.matrix(self._private.perturbed)
-        out = self._perturbation._perturb(matrix, Place(self._fingerprint, block.start, ids))
+        place = Place(self._fingerprint, block.start, ids)
+        out = self._perturbation._perturb(matrix, place)
+        if self._large_integers:
+            self._note_corrections(matrix, out, place)
         perturbed = {name: from_float(row) for name, row in zip(self._released, out, strict=True)}
-        arrays = [
-            perturbed[f.name] if f.name in perturbed else block.column(f.name).cast(f.type)
-            for f in self.schema
-        ]
+        arrays = [perturbed[f.name] if f.name in perturbed else block.column(f.name).cast(f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _note_corrections(self, private: Matrix, released: Matrix, place: Place) -> None:
+        """Keep, in the key, where rounding would bring a large integer back wrong."""
+        back = self._perturbation._restore(released, place)
+        for j in self._large_integers:
+            difference = private[j] - np.rint(back[j])
+            wrong = np.flatnonzero(difference)
+            rows, amounts = self._entry.corrections.setdefault(self._private.perturbed[j], ([], []))
+            rows.extend((place.start + wrong).tolist())
+            amounts.extend(difference[wrong].astype(int).tolist())
 
     def permutation(self) -> npt.NDArray[np.intp] | None:
         """The secret order of the released rows, when they are shuffled."""
@@ -285,7 +304,7 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     if order is not None:
         table = table.take(pa.array(np.argsort(order)))
     columns: dict[str, list[pa.Array]] = {c["name"]: [] for c in entry.columns if c["name"] not in stuck}
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for block in MemoryTable(table).blocks():
             _restore_block(block, entry, release.manifest, methods, columns)
     dtypes = {c["name"]: c["dtype"] for c in entry.columns}
@@ -295,7 +314,11 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
 
 
 def _restore_block(
-    block: Block, entry: LedgerEntry, manifest: Manifest, methods: Sequence[Perturbation], out: dict[str, list[pa.Array]]
+    block: Block,
+    entry: LedgerEntry,
+    manifest: Manifest,
+    methods: Sequence[Perturbation],
+    out: dict[str, list[pa.Array]],
 ) -> None:
     dtypes = {c["name"]: arrow_type(c["dtype"]) for c in entry.columns}
     perturbed: set[str] = set()
@@ -305,6 +328,9 @@ def _restore_block(
             continue
         values = method._restore(block.matrix(public.released), Place(step.fingerprint, block.start))
         for name, row in zip(step.columns, values, strict=True):
+            rows, amounts = (np.array(part, dtype=np.int64) for part in entry.corrections.get(name, ([], [])))
+            here = (rows >= block.start) & (rows < block.start + block.n_rows)
+            row[rows[here] - block.start] = np.rint(row[rows[here] - block.start]) + amounts[here]
             out[name].append(from_float(row, dtypes[name]))
     for name in out.keys() - perturbed:
         values = block.column(name)
@@ -324,7 +350,10 @@ def row_permutation(key: Key, entry: LedgerEntry) -> npt.NDArray[np.intp] | None
 
 
 def resolve_schema(
-    table: Table, perturbation: Perturbation, roles: Mapping[str, str] | None, consistent_on: str | None = None
+    table: Table,
+    perturbation: Perturbation,
+    roles: Mapping[str, str] | None,
+    consistent_on: str | None = None,
 ) -> Schema:
     """Roles of all columns, or one error that lists those the owner must decide on."""
     given = dict(roles or {})

@@ -62,7 +62,7 @@ def _ratio(r: float, top: Any, bottom: Any) -> float:
     for k in range(1, 8):
         p = p * r + top[k]
         q = q * r + bottom[k]
-    return p / q
+    return float(p / q)
 
 
 @numba.njit(cache=True, inline="always")
@@ -147,4 +147,4 @@ def grid_for(std: float) -> float:
     True
     """
     grid = 2.0 ** (math.floor(math.log2(std)) - 20)
-    return min(grid, 1.0) if std < 2.0**45 else grid
+    return min(grid, 1.0) if std < 2.0**46 else grid

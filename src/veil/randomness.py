@@ -68,9 +68,7 @@ def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np
 def id_digests(secret: bytes, ids: list[Any]) -> npt.NDArray[np.uint8]:
     """Keyed 128-bit digests of identifiers; integers and texts that look alike stay apart."""
     key = derive(secret, "ids")
-    digests = [
-        hashlib.blake2b(f"{type(i).__name__}:{i}".encode(), key=key, digest_size=16).digest() for i in ids
-    ]
+    digests = [hashlib.blake2b(f"{type(i).__name__}:{i}".encode(), key=key, digest_size=16).digest() for i in ids]
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 16)
 
 
@@ -111,7 +109,7 @@ class Fingerprint:
     def update(self, block: Matrix) -> None:
         """Add the next canonical block (d × n)."""
         for column in block:
-            self._root.update(hashlib.sha256(np.ascontiguousarray(column)).digest())
+            self._root.update(hashlib.sha256(np.ascontiguousarray(column).data).digest())
         self._rows += block.shape[1]
 
     def digest(self) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -88,19 +87,10 @@ class Manifest:
         """Parse a manifest."""
         raw = json.loads(text)
         steps = tuple(
-            Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])})
-            for s in raw["steps"]
+            Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])}) for s in raw["steps"]
         )
         sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
         return cls(**{**raw, **sequences, "steps": steps})
-
-
-def arithmetic() -> str:
-    """The kind of processor and linear algebra that the release's bits depend on."""
-    from threadpoolctl import threadpool_info
-
-    blas = [f"{i['internal_api']} {i.get('architecture', '')}" for i in threadpool_info() if i["user_api"] == "blas"]
-    return " ".join([platform.machine(), *sorted(set(blas))]).strip()
 
 
 class Release:
@@ -163,9 +153,7 @@ class Release:
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:
         """Write the release folder, whole or not at all; an existing one is refused."""
         table = self._table.read()
-        self.manifest = save_release(
-            Path(folder), table.to_batches(), table.schema, self.manifest, format=format
-        )
+        self.manifest = save_release(Path(folder), table.to_batches(), table.schema, self.manifest, format=format)
 
     @classmethod
     def load(cls, folder: str | Path, *, kind: FrameKind = "pyarrow") -> Release:

@@ -73,9 +73,7 @@ class Scan:
             raise InputError("the table has no rows; a release needs at least one")
         if not self._allow_missing and moments.missing.any():
             counts = [
-                f"{name!r} ({count})"
-                for name, count in zip(self._columns, moments.missing, strict=True)
-                if count
+                f"{name!r} ({count})" for name, count in zip(self._columns, moments.missing, strict=True) if count
             ]
             raise InputError(
                 f"{self._method} mixes columns, so it refuses missing values: {', '.join(counts[:8])}; "

@@ -129,7 +129,7 @@ def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[s
         try:
             given[name] = Role(role)
         except ValueError:
-            near = difflib.get_close_matches(str(role), list(Role), n=1)
+            near = difflib.get_close_matches(str(role), [str(r) for r in Role], n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise RoleError(
                 f"roles gives column {name!r} a role that does not exist; roles are {', '.join(Role)}{hint}"

@@ -7,6 +7,7 @@ whose every rendering is ``<secret>``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -74,7 +75,11 @@ class Secret:
 
 
 class SecretParameter:
-    """Descriptor of a constructor parameter that is stored wrapped; ``None`` stays ``None``."""
+    """Descriptor of a constructor parameter that is stored wrapped.
+
+    ``None`` and infinities are stored as they are: they hold no secret, and scikit-learn's
+    contract wants them back unchanged. Whether the value is of a right type is judged by ``fit``.
+    """
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -88,8 +93,10 @@ class SecretParameter:
             raise AttributeError(self._name) from None
 
     def __set__(self, instance: Any, value: Any) -> None:
-        wrapped = value if value is None or isinstance(value, Secret) else Secret(value)
-        instance.__dict__[self._name] = wrapped
+        open_value = value is None or (isinstance(value, float) and math.isinf(value))
+        if not open_value and not isinstance(value, Secret):
+            value = Secret(value)
+        instance.__dict__[self._name] = value
 
 
 def revealed(value: Any) -> Any:

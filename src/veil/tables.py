@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -65,9 +65,7 @@ class Table(ABC):
 class MemoryTable(Table):
     """A table held in memory as Arrow columns."""
 
-    def __init__(
-        self, table: pa.Table, kind: FrameKind = "pyarrow", native: dict[str, str] | None = None
-    ) -> None:
+    def __init__(self, table: pa.Table, kind: FrameKind = "pyarrow", native: dict[str, str] | None = None) -> None:
         check_names(table.column_names)
         self._table = table
         self.schema = table.schema
@@ -154,9 +152,7 @@ def _from_frame(data: Any) -> MemoryTable:
         ) from None
     names = [str(name) for name in frame.columns]
     check_names(names)
-    arrays = [
-        _column_to_arrow(lambda i=i: frame[:, i].to_arrow(), name) for i, name in enumerate(names)
-    ]
+    arrays = [_column_to_arrow(frame[:, i], name) for i, name in enumerate(names)]
     table = pa.table(arrays, names=names)
     is_pandas = frame.implementation.is_pandas_like()
     kind: FrameKind = "pandas" if is_pandas else "polars" if frame.implementation.is_polars() else "pyarrow"
@@ -164,10 +160,10 @@ def _from_frame(data: Any) -> MemoryTable:
     return MemoryTable(table, kind, native)
 
 
-def _column_to_arrow(convert: Callable[[], Any], name: str) -> pa.Array:
+def _column_to_arrow(series: Any, name: str) -> pa.Array:
     # Arrow's own message quotes the offending cell, so it must not be chained.
     try:
-        return convert()
+        return series.to_arrow()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
         raise InputError(
             f"column {name!r} mixes values of different types; convert it to one type (numbers or text) first"

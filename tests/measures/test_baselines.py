@@ -150,6 +150,19 @@ def test_record_baseline_with_missing_values_scores_the_present_columns() -> Non
     assert constant_guess_baseline(table, 0.01, "record") == 0.75
 
 
+def test_record_baseline_compares_candidates_on_present_columns_only() -> None:
+    # 60 records near (9, 9, 9, 9), all but 3 with two cells missing, among 240 complete strangers whose
+    # single columns are 0 half of the time: 0 wins each column and about 15 whole records. A screening
+    # that counted missing cells as errors would see 3 records at the 9s and stay with the 0s.
+    rng = np.random.default_rng(5)
+    table = np.where(rng.random((300, 4)) < 0.5, 0.0, rng.uniform(-90, 90, size=(300, 4)))
+    table[:60] = 9.0 + rng.normal(scale=0.01, size=(60, 4))
+    for row in table[3:60]:
+        row[rng.permutation(4)[:2]] = np.nan
+    assert constant_guess_baseline(table, 0.1, "record", units=[1.0] * 4) == 0.2
+    assert (best_constant_guess(table, 0.1, [1.0] * 4) < 1.0).all()
+
+
 @given(seed=SEEDS, power=st.floats(-8, 8), level=st.sampled_from(["value", "record"]))
 def test_positive_rescaling_and_row_order_change_nothing(seed: int, power: float, level: str) -> None:
     rng = np.random.default_rng(seed)

@@ -78,6 +78,11 @@ def test_drawn_pairs_estimate_the_value_over_all(function: Callable[..., Measure
     assert all(measure.low < measure.high for measure in drawn)
 
 
+def test_a_record_is_never_paired_with_itself() -> None:
+    # Orthogonal records: twice as long, they change ⟨x_i, x_i⟩ by 3 and every other product by nothing.
+    assert inner_product_distortion(np.eye(10), 2 * np.eye(10), n_pairs=40) == 0.0
+
+
 @pytest.mark.parametrize("function", PAIRWISE)
 def test_the_seed_fixes_the_pairs(function: Callable[..., Measure]) -> None:
     x, y = records(6, n=300), records(7, n=300)

@@ -13,7 +13,15 @@ ATTACKS: dict[str, type[Attack]] = {
     cls.attack_name(): cls for cls in (NoiseDistributionAttack, BayesEstimateAttack, KnownPairsAttack)
 }
 
-__all__ = ["ATTACKS", "Attack", "BayesEstimateAttack", "Guess", "KnownPairsAttack", "NoiseDistributionAttack", "find_attack"]
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "BayesEstimateAttack",
+    "Guess",
+    "KnownPairsAttack",
+    "NoiseDistributionAttack",
+    "find_attack",
+]
 
 
 def find_attack(name: str) -> type[Attack]:

@@ -120,7 +120,11 @@ class Attack(ABC):
         return self._run(release, knowledge)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()" if self.variant == self.variants[0] else f"{type(self).__name__}(variant={self.variant!r})"
+        return (
+            f"{type(self).__name__}()"
+            if self.variant == self.variants[0]
+            else f"{type(self).__name__}(variant={self.variant!r})"
+        )
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:

@@ -98,7 +98,9 @@ class KnownPairsAttack(Attack):
         return np.asarray(rest @ _complement(v) @ q @ _complement(u).T)
 
     def _breach_probability(self, z: Matrix, rest: Matrix, dimension: int) -> Matrix:
-        norm = np.linalg.norm(np.column_stack([z, rest]), axis=1) if self.variant == "best" else np.linalg.norm(z, axis=1)
+        norm = (
+            np.linalg.norm(np.column_stack([z, rest]), axis=1) if self.variant == "best" else np.linalg.norm(z, axis=1)
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(rest > 1e-9 * norm, norm * self.epsilon / (2 * rest), np.inf)
         return np.array(breach_probability(ratio, dimension), dtype=np.float64)

@@ -124,7 +124,9 @@ def exact_signs(
     return _choice(a, b, best, second, "exact")
 
 
-def greedy_signs(a: Floats, b: Floats, *, max_pairs: int | None = 100_000, max_steps: int = 200) -> SignChoice:
+def greedy_signs(
+    a: Floats, b: Floats, *, max_pairs: int | None = 100_000, max_steps: int = 200
+) -> SignChoice:
     """A pattern that no single flip and no pair of flips improves.
 
     Starts from the one-dimensional energy of each column alone, takes the best single flip while one
@@ -207,9 +209,7 @@ def _choice(
     if second is None:
         return SignChoice(signs, float(base.mean()), math.inf, math.inf, margin, method)
     other = _record_energies(a, b * second)
-    return SignChoice(
-        signs, float(base.mean()), float(other.mean()), _t_ratio(other - base), margin, method
-    )
+    return SignChoice(signs, float(base.mean()), float(other.mean()), _t_ratio(other - base), margin, method)
 
 
 def _t_ratio(differences: Floats) -> float:

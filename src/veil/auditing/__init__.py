@@ -5,7 +5,7 @@ The package is not called ``audit`` because :func:`veil.audit` is the function.
 
 from __future__ import annotations
 
-from veil.auditing.audit import audit
+from veil.auditing.run import audit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge, Picture, Score

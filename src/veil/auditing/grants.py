@@ -45,8 +45,7 @@ class Level:
             who = "one person" if self.amount == 1 else f"{int(self.amount)} people"
             return f"The attacker also knows all private values of {who} and which released rows are theirs."
         return (
-            f"The attacker also holds {self.amount * 100:g} % as many records of other people "
-            "from the same population."
+            f"The attacker also holds {self.amount * 100:g} % as many records of other people from the same population."
         )
 
 
@@ -83,7 +82,7 @@ class Grants:
         return [self.pairs] if isinstance(self.pairs, int) else list(self.pairs)
 
     def _samples(self) -> list[float]:
-        return [self.sample] if isinstance(self.sample, float) else list(self.sample)  # type: ignore[arg-type]
+        return [self.sample] if isinstance(self.sample, float) else list(self.sample)
 
     def levels(self, n_rows: int) -> list[Level]:
         """Nothing first, then pairs and samples by size; levels that the table is too small for are left out."""

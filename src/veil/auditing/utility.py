@@ -63,7 +63,10 @@ def utilities(
     if len(x) > n_clusters:
         agreement = measures.clustering_agreement(x, y, n_clusters, seed=seed)
         found["clusters"] = Measure(
-            max(0.0, agreement), low=max(0.0, agreement.low), high=max(0.0, agreement.high), higher_is="useful"
+            max(0.0, agreement),
+            low=max(0.0, agreement.low),
+            high=max(0.0, agreement.high),
+            higher_is="useful",
         )
     if len(x) > 11:
         found["neighbours"] = measures.neighbour_retention(x, y, seed=seed)

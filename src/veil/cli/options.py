@@ -21,7 +21,11 @@ role_option = click.option(
     help="identifier, sensitive, quasi, public or drop; may be given many times.",
 )
 set_option = click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the method, e.g. scale=0.5."
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter of the method, e.g. scale=0.5.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 seed_option = click.option(

@@ -45,11 +45,23 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     console = Console()
     console.print(f"\n[bold]{table.name}[/bold]: {found.n_rows:,} records × {len(found.columns)} columns\n")
     grid = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in (("column", "left"), ("kind", "left"), ("role", "left"), ("missing", "right"), ("note", "left")):
+    for name, side in (
+        ("column", "left"),
+        ("kind", "left"),
+        ("role", "left"),
+        ("missing", "right"),
+        ("note", "left"),
+    ):
         grid.add_column(name, justify=side)  # type: ignore[arg-type]
     for column in found.columns:
         role = column.role or "[bold red]decide[/bold red]"
-        grid.add_row(_plain(column.name), column.kind, role, f"{column.missing:,}" if column.missing else "", column.note)
+        grid.add_row(
+            _plain(column.name),
+            column.kind,
+            role,
+            f"{column.missing:,}" if column.missing else "",
+            column.note,
+        )
     console.print(grid)
     console.print()
     for line in found.advice:
@@ -67,7 +79,12 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
 @click.option("--consistent-on", metavar="COLUMN", help="An id column whose unchanged cells keep their noise.")
 @click.option("--shuffle", is_flag=True, help="Release the rows in a secret order.")
 @click.option("--again", is_flag=True, help="Allow another release under a reused key.")
-@click.option("--format", "format_", type=click.Choice(["parquet", "csv", "csv.gz", "feather"]), help="Default: the input's.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["parquet", "csv", "csv.gz", "feather"]),
+    help="Default: the input's.",
+)
 @passphrase_option
 @seed_option
 @json_option
@@ -120,7 +137,9 @@ def perturb(
         click.echo(json.dumps(said))
         return
     click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
-    click.echo(f"Key written to {key}: keep it private; it restores the table. Formal guarantee: {release.step.guarantee}.")
+    click.echo(
+        f"Key written to {key}: keep it private; it restores the table. Formal guarantee: {release.step.guarantee}."
+    )
     if manifest.key != "secret":
         click.echo("Warning: the key was seeded and is not secret.", err=True)
 

@@ -23,7 +23,9 @@ from veil.cli.progress import progress_bar
 
 
 @click.command()
-@click.option("-o", "--output", default="veil-report.html", type=click.Path(path_type=Path), help="The report to write.")
+@click.option(
+    "-o", "--output", default="veil-report.html", type=click.Path(path_type=Path), help="The report to write."
+)
 @json_option
 def demo(output: Path, as_json: bool) -> None:
     """Run the whole loop on a real table: 569 patients × 30 measurements.
@@ -46,7 +48,9 @@ def demo(output: Path, as_json: bool) -> None:
 @click.option("--attack", "name", required=True, help="For example known-pairs or bayes-estimate.")
 @set_option
 @click.option(
-    "--known-pairs", type=click.Path(path_type=Path), help="Table of known records with a column 'row' (from 0)."
+    "--known-pairs",
+    type=click.Path(path_type=Path),
+    help="Table of known records with a column 'row' (from 0).",
 )
 @click.option("--known-sample", type=click.Path(path_type=Path), help="Table of records of the same population.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
@@ -73,10 +77,18 @@ def attack(
     guess = attack_folder(release, tool, output, known_pairs=known_pairs, known_sample=known_sample)
     n_rows, n_columns = guess.values.shape
     if as_json:
-        said = {"guess": str(output), "rows": n_rows, "columns": list(guess.columns), "ambiguity": guess.ambiguity}
+        said = {
+            "guess": str(output),
+            "rows": n_rows,
+            "columns": list(guess.columns),
+            "ambiguity": guess.ambiguity,
+        }
         click.echo(json.dumps(said, ensure_ascii=False))
         return
-    click.echo(f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to {output}")
+    click.echo(
+        f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to "
+        f"{output}"
+    )
     if guess.ambiguity != "none":
         click.echo(f"Not settled by the attack: {guess.ambiguity}.")
     click.echo("How good the guess is, only the owner can tell: veil audit.")
@@ -85,7 +97,11 @@ def attack(
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option(
-    "--method", "methods", multiple=True, required=True, help="NAME or NAME:param=value,...; many compare candidates."
+    "--method",
+    "methods",
+    multiple=True,
+    required=True,
+    help="NAME or NAME:param=value,...; many compare candidates.",
 )
 @set_option
 @role_option
@@ -120,7 +136,10 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
     if len(methods) > 1 and settings:
         raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
-    utility = {k: numbers(v, "--min-utility", float)[0] for k, v in parse_pairs(options["min_utility"], "--min-utility").items()}
+    utility = {
+        k: numbers(v, "--min-utility", float)[0]
+        for k, v in parse_pairs(options["min_utility"], "--min-utility").items()
+    }
     with progress_bar() as progress:
         found = run_audit(
             table,

@@ -9,11 +9,16 @@ from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
 from veil.perturbations.orthogonal import OrthogonalTransform
 
-PERTURBATIONS: dict[str, type[Perturbation]] = {
-    cls.method_name(): cls for cls in (AdditiveNoise, OrthogonalTransform)
-}
+PERTURBATIONS: dict[str, type[Perturbation]] = {cls.method_name(): cls for cls in (AdditiveNoise, OrthogonalTransform)}
 
-__all__ = ["PERTURBATIONS", "AdditiveNoise", "OrthogonalTransform", "Perturbation", "Place", "find_perturbation"]
+__all__ = [
+    "PERTURBATIONS",
+    "AdditiveNoise",
+    "OrthogonalTransform",
+    "Perturbation",
+    "Place",
+    "find_perturbation",
+]
 
 
 def find_perturbation(name: str) -> type[Perturbation]:

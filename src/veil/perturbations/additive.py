@@ -98,8 +98,8 @@ class AdditiveNoise(Perturbation):
         for name, r, g in zip(columns, reach, self.grid_, strict=True):
             if r >= g * 2.0**53:
                 raise InputError(
-                    f"column {name!r}: its values are over 2^31 times larger than the noise, so float64 cannot hold "
-                    "their sum; subtract a constant from the column or use a larger scale"
+                    f"column {name!r}: its values are so much larger than the noise that float64 cannot hold their "
+                    "sum exactly; subtract a constant from the column, divide it, or use a larger scale"
                 )
 
     def disclose(self) -> dict[str, Any]:

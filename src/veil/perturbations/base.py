@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from veil.blocks import Matrix, array_blocks
 from veil.errors import InputError, KeyRefusedError
@@ -28,6 +27,7 @@ from veil.randomness import Fingerprint, Words, cell_words, row_words
 from veil.scan import Scan
 from veil.schema import Kind
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
+from veil.threads import one_blas_thread
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
                 tree.update(block)
             fingerprint = tree.digest()
         out = np.empty((len(array), self._n_released()))
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             for start, block in array_blocks(array):
                 out[start : start + block.shape[1]] = self._perturb(block, Place(fingerprint, start)).T
         return out
@@ -227,7 +227,9 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         return self
 
     @classmethod
-    def rebuild(cls, settings: Mapping[str, Any], parameters: Mapping[str, Any], columns: Sequence[str], key: Key) -> Self:
+    def rebuild(
+        cls, settings: Mapping[str, Any], parameters: Mapping[str, Any], columns: Sequence[str], key: Key
+    ) -> Self:
         """The fitted perturbation behind a ledger entry."""
         self = cls(**settings)
         self.n_features_in_ = len(columns)

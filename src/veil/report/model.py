@@ -11,9 +11,12 @@ import datetime as dt
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from veil.auditing.judge import Picture, Score
+from veil.auditing.goals import Goals
+from veil.auditing.grants import Level
+from veil.auditing.judge import SMALLEST_CELL, Picture, Score
 from veil.auditing.result import Audit, AuditRow, Candidate
 from veil.measures import Measure
+from veil.report.words import knowing, listed, percent
 
 MODEL_VERSION = 1
 
@@ -70,12 +73,20 @@ class RowView:
 
 @dataclass(frozen=True)
 class LevelView:
-    """A knowledge level and the strongest attack with it (None: no attack applies)."""
+    """A knowledge level and the strongest attack with it or less (None: no attack applies).
+
+    ``state`` says how the goals fare: "holds", "breaks", "no attack" (none applies) or "not counted"
+    (the owner set no goal against this knowledge). ``upper`` is the highest upper limit of an
+    advantage, which is what the goal is held against.
+    """
 
     label: str
+    kind: str
     words: str
     strongest: str | None
     advantage: Estimate | None
+    upper: float | None
+    state: str
 
 
 @dataclass(frozen=True)
@@ -112,6 +123,7 @@ class ReportModel:
     max_advantage: float
     tolerance: float
     min_utility: dict[str, float]
+    smallest_cell: int
     candidates: tuple[CandidateView, ...]
     context: dict[str, Any]
 
@@ -130,7 +142,7 @@ ATTACK_WORDS = {
 
 def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None = None) -> ReportModel:
     """Cut an audit down to one edition of the report."""
-    candidates = tuple(_candidate(c, audit, internal=internal) for c in audit.candidates)
+    candidates = tuple(_candidate(c, audit.goals, internal=internal) for c in audit.candidates)
     return ReportModel(
         model_version=MODEL_VERSION,
         edition="internal" if internal else "external",
@@ -142,24 +154,14 @@ def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None =
         max_advantage=audit.goals.max_advantage,
         tolerance=audit.goals.tolerance,
         min_utility=dict(audit.goals.min_utility),
+        smallest_cell=SMALLEST_CELL,
         candidates=candidates,
         context=audit.context,
     )
 
 
-def _candidate(candidate: Candidate, audit: Audit, *, internal: bool) -> CandidateView:
+def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> CandidateView:
     worst = candidate.worst
-    levels = []
-    for level in candidate.levels:
-        row = candidate.strongest(level)
-        levels.append(
-            LevelView(
-                label=level.label,
-                words=level.words,
-                strongest=row.attack if row else None,
-                advantage=Estimate.of(row.advantage) if row else None,
-            )
-        )
     return CandidateView(
         label=candidate.label,
         method=candidate.method,
@@ -170,12 +172,39 @@ def _candidate(candidate: Candidate, audit: Audit, *, internal: bool) -> Candida
         verdict=_verdict(candidate),
         failures=candidate.failures,
         strongest=_row(worst) if worst else None,
-        levels=tuple(levels),
+        levels=tuple(_level(candidate, level, goals) for level in candidate.levels),
         utility={name: Estimate.of(value) for name, value in candidate.utility.items()},
         rows=tuple(_row(row) for row in candidate.rows),
         picture=worst.picture if worst else None,
         records=worst.records if worst and internal else (),
     )
+
+
+def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
+    row = candidate.strongest(level)
+    rows = [r for r in candidate.rows if _within(r.level, level)]
+    upper = max((s.advantage.high for r in rows for s in (r.value, r.record)), default=None)
+    counts = goals.counts(level)
+    if upper is None:
+        state = "no attack"
+    elif any(r.failures for r in rows) or (counts and not upper <= goals.max_advantage):
+        state = "breaks"
+    else:
+        state = "holds" if counts else "not counted"
+    return LevelView(
+        label=level.label,
+        kind=level.kind,
+        words=level.words,
+        strongest=row.attack if row else None,
+        advantage=Estimate.of(row.advantage) if row else None,
+        upper=None if upper is None else round(upper, 4),
+        state=state,
+    )
+
+
+def _within(lower: Level, upper: Level) -> bool:
+    """Whether somebody with the knowledge ``upper`` could also run what needs ``lower``."""
+    return lower.kind == "nothing" or (lower.kind == upper.kind and lower.amount <= upper.amount)
 
 
 def _row(row: AuditRow) -> RowView:
@@ -200,29 +229,35 @@ def _row(row: AuditRow) -> RowView:
 
 
 def _verdict(candidate: Candidate) -> str:
-    """One sentence: what happens, by which attack, with which knowledge."""
+    """One or two sentences: what happens, by which attack, with which knowledge."""
     row = candidate.worst
     if row is None:
         return "No attack that Veil knows applies with the knowledge granted; that is not a proof of safety."
-    gain = max(0.0, float(row.advantage))
-    share = f"{row.value.rate:.0%} of the values" if row.value.advantage >= row.record.advantage else f"{row.record.rate:.0%} of the records"
-    if not candidate.passed and not any(r.failures for r in candidate.rows):
-        return f"Private enough, but not useful enough: {candidate.utility_failures[0]}."
+    attack = f"{row.attack} with {knowing(row.knowledge)}"
+    failed = [r for r in candidate.rows if r.failures]
     if candidate.passed:
-        return (
-            f"Every goal holds. The strongest attack ({row.attack}, {row.knowledge}) gains {gain:.1%} over guessing."
-        )
-    first = next((r for r in candidate.rows if r.failures), row)
-    need = "the release alone" if first.level.kind == "nothing" else first.knowledge
-    return f"Breaks with {need}: at worst ({row.attack}, {row.knowledge}) an attacker gets {share} right."
+        gain = f"gains {percent(float(row.advantage))}" if row.advantage > 0 else "gains nothing"
+        return f"Every goal holds. The strongest attack, {attack}, {gain} over guessing."
+    if not failed:
+        return f"Private enough, but not useful enough: {candidate.utility_failures[0]}."
+    by_value = row.value.advantage >= row.record.advantage
+    what, score = ("values", row.value) if by_value else ("records", row.record)
+    return (
+        f"Breaks with {knowing(failed[0].knowledge)}. At worst, {attack}, an attacker gets "
+        f"{percent(float(score.rate))} of the {what} right; guessing gets {percent(score.baseline)}."
+    )
 
 
 def _headline(candidates: tuple[CandidateView, ...]) -> str:
-    good = [c.label for c in candidates if c.passed]
     if len(candidates) == 1:
         return candidates[0].verdict
+    n = len(candidates)
+    untested = [c.label for c in candidates if c.strongest is None]
+    good = [c.label for c in candidates if c.passed and c.strongest is not None]
     if not good:
-        return f"None of the {len(candidates)} candidates keeps every goal."
-    if len(good) == len(candidates):
-        return f"All {len(candidates)} candidates keep every goal."
-    return f"{len(good)} of {len(candidates)} candidates {'keeps' if len(good) == 1 else 'keep'} every goal: {', '.join(good)}."
+        says = f"None of the {n} candidates keeps every goal"
+    elif len(good) == n:
+        says = f"All {n} candidates keep every goal"
+    else:
+        says = f"{len(good)} of {n} candidates {'keeps' if len(good) == 1 else 'keep'} every goal: {listed(good)}"
+    return f"{says}. No attack was found to try on {listed(untested)}." if untested else f"{says}."

@@ -91,7 +91,12 @@ def publish_file(
 
 
 def restore_file(
-    release: str | Path, key: str | Path, target: str | Path, *, passphrase: str | None = None, partial: bool = False
+    release: str | Path,
+    key: str | Path,
+    target: str | Path,
+    *,
+    passphrase: str | None = None,
+    partial: bool = False,
 ) -> int:
     """Restore a release folder with its key file to a new private file (mode 0600); returns the rows."""
     path = Path(target)

@@ -177,7 +177,9 @@ class _Auditor:
             if not worth.get(name, Measure(float("nan"), higher_is="useful")) >= least
         )
         step = base.release.step
-        rows = [self._with_pictures(row, exposures, best=row is max(rows, key=lambda r: float(r.advantage))) for row in rows]
+        rows = [
+            self._with_pictures(row, exposures, best=row is max(rows, key=lambda r: float(r.advantage))) for row in rows
+        ]
         return Candidate(
             label=label,
             method=step.method,
@@ -276,9 +278,7 @@ class _Auditor:
                 )
         return failures
 
-    def _with_pictures(
-        self, row: AuditRow, exposures: dict[tuple[Level, int], _Exposure], *, best: bool
-    ) -> AuditRow:
+    def _with_pictures(self, row: AuditRow, exposures: dict[tuple[Level, int], _Exposure], *, best: bool) -> AuditRow:
         if not best:
             return row
         exposure = exposures[(row.level, 0)]

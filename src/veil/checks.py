@@ -1,0 +1,224 @@
+"""Contracts that every perturbation and every attack keeps, for authors of new ones.
+
+Run them over a class of your own::
+
+    from veil.checks import check_attack, check_perturbation
+
+    check_perturbation(MyNoise())
+    check_attack(MyAttack())
+
+Each check raises AssertionError with a sentence that says what broke.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from typing import Any
+
+import numpy as np
+
+from veil.attacks.base import Attack
+from veil.blocks import BLOCK_ROWS, Matrix
+from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError
+from veil.key import Key
+from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
+from veil.perturbations import PERTURBATIONS, Perturbation
+from veil.publication import publish, restore
+from veil.release import Release
+
+_SEED = 918273645
+
+
+def _expect(condition: Any, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
+
+
+def _table(n: int = 300, d: int = 4, seed: int = 0) -> Matrix:
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(d, d))
+    return np.asarray(rng.gamma(2.0, size=(n, d)) @ mixing + np.arange(1, d + 1))
+
+
+def _seeded(perturbation: Perturbation, seed: int = _SEED) -> Perturbation:
+    twin = type(perturbation)(**perturbation.get_params(deep=False))
+    twin.set_params(random_state=seed)
+    return twin
+
+
+def check_perturbation(perturbation: Perturbation) -> None:
+    """Run every contract of a perturbation."""
+    for check in (
+        check_names,
+        check_disclosure,
+        check_rebuilding,
+        check_secret_is_masked,
+        check_pickling_drops_the_key,
+        check_blocks,
+        check_same_noise_and_unrelated_noise,
+        check_missing_values,
+        check_restoring,
+    ):
+        check(_seeded(perturbation))
+
+
+def check_names(perturbation: Perturbation) -> None:
+    """It has a catalogue id, a command-line name, a threat paragraph and a place in the registry or outside."""
+    _expect(re.fullmatch(r"P\d+", perturbation.catalogue), "catalogue must be an id like P1")
+    name = perturbation.method_name()
+    _expect(re.fullmatch(r"[a-z]+(-[a-z]+)*", name), f"{name!r} is not a command-line name")
+    _expect(
+        PERTURBATIONS.get(name, type(perturbation)) is type(perturbation),
+        f"{name!r} is taken by another class",
+    )
+    _expect("*Threat.*" in (type(perturbation).__doc__ or ""), "the docstring must state its *Threat.*")
+
+
+def check_disclosure(perturbation: Perturbation) -> None:
+    """``disclose`` is plain JSON and holds neither the seed nor an extreme or mean of the table."""
+    x = _table()
+    said = json.dumps(perturbation.fit(x).disclose(), allow_nan=False)
+    _expect(str(_SEED) not in said, "disclose() shows the seed")
+    for what, values in (("mean", x.mean(axis=0)), ("minimum", x.min(axis=0)), ("maximum", x.max(axis=0))):
+        for value in values:
+            _expect(repr(float(value)) not in said, f"disclose() shows a column's {what}")
+
+
+def check_rebuilding(perturbation: Perturbation) -> None:
+    """Settings, disclosed parameters and key are enough to make the same release again."""
+    x = _table()
+    fitted = perturbation.fit(x)
+    twin = type(fitted).rebuild(
+        json.loads(json.dumps(fitted.settings())),
+        json.loads(json.dumps(fitted.disclose())),
+        ["x0", "x1", "x2", "x3"],
+        fitted.key_,
+    )
+    del twin.feature_names_in_
+    _expect(np.array_equal(twin.transform(x), fitted.transform(x)), "rebuild() from disclosed parameters differs")
+
+
+def check_secret_is_masked(perturbation: Perturbation) -> None:
+    """The seed shows in no rendering, alone or in a pipeline; the secret has one address."""
+    from sklearn.pipeline import make_pipeline
+
+    fitted = perturbation.fit(_table())
+    pipeline = make_pipeline(fitted)
+    for shown in (
+        repr(fitted),
+        fitted._repr_html_(),
+        repr(pipeline),
+        pipeline._repr_html_(),
+        str(vars(fitted)),
+    ):
+        _expect(str(_SEED) not in shown, "a rendering shows the seed")
+    holders = [name for name, value in vars(fitted).items() if isinstance(value, Key)]
+    _expect(holders == ["key_"], f"the key must live in key_ only, found in {holders}")
+
+
+def check_pickling_drops_the_key(perturbation: Perturbation) -> None:
+    """A pickled fitted perturbation has no key and says so."""
+    x = _table()
+    thawed = pickle.loads(pickle.dumps(perturbation.fit(x)))  # noqa: S301 - our own bytes
+    try:
+        thawed.transform(x)
+    except KeyRefusedError:
+        return
+    raise AssertionError("a pickled perturbation still transforms: it carried its key along")
+
+
+def check_blocks(perturbation: Perturbation) -> None:
+    """``publish`` and ``transform`` give the same bits over more than one block."""
+    x = _table(BLOCK_ROWS + 11, 2)
+    if isinstance(x, np.ndarray):
+        release, _ = publish(x, perturbation)
+        direct = perturbation.fit(x).transform(x)
+        _expect(np.array_equal(release.to_numpy(), direct), "publish and transform differ across blocks")
+
+
+def check_same_noise_and_unrelated_noise(perturbation: Perturbation) -> None:
+    """The same table gets the same release; with addressed noise, one changed cell gets unrelated noise."""
+    x = _table(2_000)
+    fitted = perturbation.fit(x)
+    first = fitted.transform(x)
+    _expect(np.array_equal(first, fitted.transform(x)), "the same table was perturbed differently")
+    if not perturbation.addressed:
+        return
+    other = x.copy()
+    other[0, 0] += 1.0
+    a, b = first - x, fitted.transform(other) - other
+    limit = 5 / np.sqrt(len(x))
+    for j in range(x.shape[1]):
+        _expect(abs(np.corrcoef(a[:, j], b[:, j])[0, 1]) < limit, "one changed cell left the noise related")
+
+
+def check_missing_values(perturbation: Perturbation) -> None:
+    """Element-wise methods pass missing values through; methods that mix columns refuse them with a count."""
+    x = _table()
+    x[3, 1] = np.nan
+    if perturbation.element_wise:
+        released = publish(x, perturbation)[0].to_numpy()
+        _expect(np.array_equal(np.isnan(released), np.isnan(x)), "the pattern of missing values changed")
+        return
+    try:
+        publish(x, perturbation)
+    except InputError as error:
+        _expect("'x1' (1)" in str(error), "the error must name the column and the count of missing values")
+        return
+    raise AssertionError("a method that mixes columns accepted missing values")
+
+
+def check_restoring(perturbation: Perturbation) -> None:
+    """An invertible method gives the table back; another is refused by ``restore``."""
+    x = _table()
+    release, key = publish(x, perturbation)
+    if not perturbation.invertible(consistent=False):
+        return
+    size = np.abs(x).max()
+    _expect(np.allclose(restore(release, key), x, rtol=0, atol=1e-5 * size), "restore differs from the original")
+
+
+def check_attack(attack: Attack) -> None:
+    """Run every contract of an attack, on every kind of release that it applies to."""
+    _expect(re.fullmatch(r"A\d+", attack.catalogue), "catalogue must be an id like A1")
+    _expect(attack.attack_name().endswith("-attack"), "an attack's class name ends in Attack")
+    x = _table()
+    met = 0
+    for cls in PERTURBATIONS.values():
+        release, _ = publish(x[:280], _seeded(cls()))
+        if attack.applies_to(release.step):
+            met += 1
+            _check_attack_on(attack, release, x)
+    _expect(met, "the attack applies to no registered perturbation")
+
+
+def _check_attack_on(attack: Attack, release: Release, x: Matrix) -> None:
+    known: dict[type[Knowledge], Knowledge] = {
+        KnownPairs: KnownPairs(x[:3], [0, 1, 2]),
+        KnownSample: KnownSample(x[280:]),
+        KnownNoise: KnownNoise(np.ones(x.shape[1])),
+    }
+    for needed in attack.requires:
+        rest = [known[kind] for kind in attack.requires if kind is not needed]
+        try:
+            attack.run(release, *rest)
+        except MissingKnowledgeError as error:
+            _expect(needed.__name__ in str(error), f"the error must name {needed.__name__}")
+        else:
+            raise AssertionError(f"the attack ran without {needed.__name__}")
+    try:
+        attack.run(release, x)  # type: ignore[arg-type]
+    except InputError:
+        pass
+    else:
+        raise AssertionError("the attack took a bare table for knowledge")
+    before = release.to_numpy()
+    granted = [known[kind] for kind in attack.requires]
+    guess = attack.run(release, *granted)
+    _expect(guess.values.shape == (len(guess.rows), x.shape[1]), "guess.values must be rows × private columns")
+    _expect(guess.columns == release.step.names, "guess.columns must be the private columns in order")
+    _expect(np.array_equal(before, release.to_numpy()), "the attack changed the release")
+    again = attack.run(release, *granted)
+    _expect(np.array_equal(guess.values, again.values, equal_nan=True), "the same attack gave another guess")

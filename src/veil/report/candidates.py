@@ -1,0 +1,159 @@
+"""The report's section on each candidate: verdict, strongest attack, picture, utility, failures."""
+
+from __future__ import annotations
+
+from veil.report.markup import Markup, el, join
+from veil.report.model import CandidateView, ReportModel, RowView, ScoreView
+from veil.report.pictures import heat_map, utility_bars
+from veil.report.words import count, gain, interval, knowing, letter, percent, units
+
+MOST_FAILURES = 5
+
+
+def badge(index: int) -> Markup:
+    """The letter of a candidate."""
+    return el("span", letter(index), class_=f"badge b{index % 6}")
+
+
+def chip(candidate: CandidateView) -> Markup:
+    """The verdict on a candidate in a word or two, with a sign."""
+    sign, words, style = status(candidate)
+    return el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"chip {style}")
+
+
+def status(candidate: CandidateView) -> tuple[str, str, str]:
+    """Sign, words and style of a candidate's verdict."""
+    if not candidate.passed:
+        return "✕", "a goal fails", "bad"
+    if candidate.strongest is None:
+        return "–", "not attacked", "open"
+    return "✓", "goals hold", "good"
+
+
+def candidates_section(model: ReportModel) -> Markup:
+    """One article per candidate."""
+    return el(
+        "section",
+        el("h2", "Candidates", id="candidates-title"),
+        [_article(model, i, candidate) for i, candidate in enumerate(model.candidates)],
+        id="candidates",
+        aria_labelledby="candidates-title",
+    )
+
+
+def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
+    key = f"candidate-{letter(index)}"
+    row = candidate.strongest
+    left = [
+        el("p", candidate.verdict, class_="verdict"),
+        _strongest(model, row) if row else None,
+        _failures(candidate),
+        _utility(model, candidate, key),
+    ]
+    return el(
+        "article",
+        el("header", el("h3", badge(index), candidate.label, id=f"{key}-title"), chip(candidate)),
+        el("div", el("div", left), el("div", _picture(model, candidate, key)), class_="columns"),
+        _records(candidate),
+        id=key,
+        aria_labelledby=f"{key}-title",
+    )
+
+
+def _strongest(model: ReportModel, row: RowView) -> Markup:
+    what, score = main_score(row)
+    numbers = [
+        ("Breach rate", percent(score.rate.value), f"of the {what}"),
+        ("Guessing alone", percent(score.baseline), "best constant guess"),
+        ("Advantage", gain(score.advantage.value), interval(score.advantage.low, score.advantage.high)),
+        ("Error", units(row.nrmse), "standard units"),
+    ]
+    tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in numbers]
+    return join(
+        el("h4", "The strongest attack"),
+        el("p", story(row, model.tolerance)),
+        el("dl", tiles, class_="tiles"),
+    )
+
+
+def main_score(row: RowView) -> tuple[str, ScoreView]:
+    """Whether values or records are given away more, and that score."""
+    if row.record.advantage.value > row.value.advantage.value:
+        return "records", row.record
+    return "values", row.value
+
+
+def story(row: RowView, tolerance: float) -> Markup:
+    """The strongest attack in words."""
+    what, score = main_score(row)
+    how = f" {row.attack_words}." if row.attack_words else " is the strongest found."
+    near = f"within {tolerance:g} standard units"
+    if score.advantage.value <= 0:
+        end = f" It gets {percent(score.rate.value)} of the {what} right ({near}), no more than a constant guess would."
+    else:
+        end = (
+            f" It gets {percent(score.rate.value)} of the {what} right ({near}), where a constant guess gets "
+            f"{percent(score.baseline)}."
+        )
+    worst = (
+        join(
+            " The column it reads best is ", el("bdi", row.worst_column, class_="name"),
+            f", with an advantage of {percent(row.column.advantage.value)}.",
+        )
+        if row.column.advantage.value > 0
+        else None
+    )  # fmt: skip
+    loose = f" It leaves the {row.ambiguity} open; the score is given up to that." if row.ambiguity != "none" else ""
+    knows = f"With {knowing(row.knowledge)}, "
+    return join(knows, el("b", row.attack), f" ({row.catalogue})", how, end, worst, loose)
+
+
+def _failures(candidate: CandidateView) -> Markup | None:
+    if not candidate.failures:
+        return None
+    shown = candidate.failures[:MOST_FAILURES]
+    more = len(candidate.failures) - len(shown)
+    items = [el("li", failure) for failure in shown]
+    if more:
+        items.append(el("li", f"and {more} more, marked in the table of ", el("a", "all attacks", href="#attacks")))
+    return join(el("h4", "Goals that fail"), el("ul", items, class_="failures"))
+
+
+def _utility(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
+    if not candidate.utility:
+        return join(el("h4", "Utility"), el("p", "No utility was measured.", class_="empty"))
+    bars = utility_bars(candidate.utility, model.min_utility, name=f"{key}-utility", label=candidate.label)
+    return join(el("h4", "What the release is still good for"), el("figure", bars, class_="bars"))
+
+
+def _picture(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
+    row, picture = candidate.strongest, candidate.picture
+    if row is None or picture is None:
+        return el("p", "There is no picture: no guess was made.", class_="empty")
+    chart = heat_map(picture, name=f"{key}-picture", attack=row.attack, smallest=model.smallest_cell)
+    hidden = picture.n_suppressed / picture.n_values if picture.n_values else 0.0
+    outside = picture.n_outside / picture.n_values if picture.n_values else 0.0
+    caption = (
+        f"Original against guess, all columns together: {row.attack} with {knowing(row.knowledge)}. "
+        "On the diagonal the guess is right; the darker, the more values. "
+        f"Of {count(picture.n_values)} values, {count(picture.n_suppressed)} ({percent(hidden)}) are left out in cells "
+        f"with fewer than {model.smallest_cell}, and {count(picture.n_outside)} ({percent(outside)}) lie beyond the edges."
+    )
+    return el("figure", chart, el("figcaption", caption), class_="picture")
+
+
+def _records(candidate: CandidateView) -> Markup | None:
+    """Internal edition: the records that the strongest attack comes nearest to."""
+    if not candidate.records:
+        return None
+    rows = [el("tr", el("td", count(row), class_="num"), el("td", units(error), class_="num")) for row, error in candidate.records]
+    caption = el("caption", "Records that the strongest attack comes nearest to. Confidential.")
+    head = el(
+        "thead",
+        el(
+            "tr",
+            el("th", "Row, counted from 0", scope="col", class_="num"),
+            el("th", "Error, standard units", scope="col", class_="num"),
+        ),
+    )
+    return el("div", el("h4", "Single records"), el("table", caption, head, el("tbody", rows)), class_="records")

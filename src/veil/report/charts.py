@@ -1,0 +1,186 @@
+"""The charts over all candidates: risk against knowledge, and risk against utility."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+
+from veil.report.drawing import (
+    CHARACTER,
+    Area,
+    Box,
+    drawing,
+    free_place,
+    goal_line,
+    level_grid,
+    marker,
+    reach,
+    wrapped,
+)
+from veil.report.markup import Markup, el
+from veil.report.model import CandidateView, Estimate, LevelView, ReportModel
+from veil.report.words import STATES, UTILITIES, gain, letter, percent, shortened
+
+WIDTH, HEIGHT = 560.0, 372.0
+
+
+def knowledge_curve(model: ReportModel) -> Markup:
+    """The strongest attack's advantage at every level of knowledge, one line per candidate."""
+    levels = model.candidates[0].levels
+    end, ticks = reach(max([1.4 * model.max_advantage, *_highest(model)]))
+    area = Area(52, 16, WIDTH - 52 - 52, HEIGHT - 16 - 64, y_max=end)
+    slot = area.width / len(levels)
+    parts = [*level_grid(area, ticks)]
+    for i, level in enumerate(levels):
+        x = area.left + slot * (i + 0.5)
+        parts.append(wrapped(level.label, x, area.bottom + 19, room=max(7, int(slot / CHARACTER))))
+        if i and not _continues(levels[i - 1], level):
+            edge = area.left + slot * i
+            parts.append(el("line", x1=edge, x2=edge, y1=area.top, y2=area.bottom, class_="divider"))
+    parts += goal_line(area, model.max_advantage)
+    gap = min(13.0, 0.72 * slot / len(model.candidates))
+    for i, candidate in enumerate(model.candidates):
+        shift = (i - (len(model.candidates) - 1) / 2) * gap
+        places = [(area.left + slot * (j + 0.5) + shift, level) for j, level in enumerate(candidate.levels)]
+        parts.append(_line(i, places, area))
+    said = [f"{letter(i)}, {c.label}: {_curve_in_words(c)}." for i, c in enumerate(model.candidates)]
+    said.append(f"The goal is at most {percent(model.max_advantage)}.")
+    title = "Advantage of the strongest attack by what the attacker knows"
+    return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="knowledge-curve")
+
+
+def _line(index: int, places: list[tuple[float, LevelView]], area: Area) -> Markup:
+    style = f"c{index % 6}"
+    parts: list[Markup] = []
+    before: tuple[float, LevelView] | None = None
+    for x, level in places:
+        if (
+            before
+            and _known(level.advantage)
+            and _known(before[1].advantage)
+            and _continues(before[1], level)
+        ):
+            y1, y2 = area.y(_value(before[1])), area.y(_value(level))
+            parts.append(el("line", x1=before[0], x2=x, y1=y1, y2=y2, class_=f"thread {style}"))
+        before = (x, level)
+    for x, level in places:
+        if level.advantage is not None and _known(level.advantage):
+            low, high = area.y(level.advantage.low), area.y(level.advantage.high)
+            bar = f"M{x:.1f} {low:.1f}V{high:.1f}M{x - 4:.1f} {low:.1f}h8M{x - 4:.1f} {high:.1f}h8"
+            parts.append(el("path", d=bar, class_=f"whisker {style}"))
+            parts.append(marker(index, x, area.y(level.advantage.value)))
+    return el("g", parts)
+
+
+def _continues(lower: LevelView, upper: LevelView) -> bool:
+    """Whether the upper level holds all that the lower one does; other levels are not joined."""
+    return lower.kind in ("nothing", upper.kind)
+
+
+def _known(estimate: Estimate | None) -> bool:
+    return estimate is not None and not math.isnan(estimate.value)
+
+
+def _value(level: LevelView) -> float:
+    return level.advantage.value if level.advantage else math.nan
+
+
+def _highest(model: ReportModel) -> list[float]:
+    found = [level.advantage.high for c in model.candidates for level in c.levels if level.advantage]
+    return [high for high in found if not math.isnan(high)]
+
+
+def _curve_in_words(candidate: CandidateView) -> str:
+    said = []
+    for level in candidate.levels:
+        how = STATES[level.state][1]
+        said.append(
+            f"{level.label} {gain(level.advantage.value) if level.advantage else ''} ({how})".replace(
+                "  ", " "
+            )
+        )
+    return "; ".join(said)
+
+
+def utility_axis(model: ReportModel) -> tuple[tuple[str, ...], float | None]:
+    """The utilities on the frontier's horizontal axis, and the goal for them where there is exactly one."""
+    shared = [n for n in model.candidates[0].utility if all(n in c.utility for c in model.candidates)]
+    goals = [name for name in model.min_utility if name in shared]
+    if len(goals) == 1:
+        return (goals[0],), model.min_utility[goals[0]]
+    return tuple(shared), None
+
+
+def mean_utility(candidate: CandidateView, names: tuple[str, ...] | None = None) -> float | None:
+    """The mean of a candidate's utilities; None when it has none."""
+    values = [v.value for name, v in candidate.utility.items() if names is None or name in names]
+    values = [v for v in values if not math.isnan(v)]
+    return fmean(values) if values else None
+
+
+def frontier(model: ReportModel) -> Markup | None:
+    """Risk against utility, one point per candidate; None when nothing can be placed."""
+    names, least = utility_axis(model)
+    placed = [
+        (i, candidate, useful, candidate.strongest.advantage)
+        for i, candidate in enumerate(model.candidates)
+        if (useful := mean_utility(candidate, names)) is not None
+        and candidate.strongest is not None
+        and _known(candidate.strongest.advantage)
+    ]
+    if not placed:
+        return None
+    end, ticks = reach(max(1.4 * model.max_advantage, *(a.value for *_, a in placed)))
+    area = Area(52, 16, WIDTH - 52 - 52, HEIGHT - 16 - 64, y_max=end)
+    top, left = area.y(model.max_advantage), area.x(least or 0.0)
+    parts = [el("rect", x=left, y=top, width=area.right - left, height=area.bottom - top, class_="zone")]
+    parts += level_grid(area, ticks)
+    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        x = area.x(tick)
+        parts.append(el("line", x1=x, x2=x, y1=area.bottom, y2=area.bottom + 5, class_="axis"))
+        parts.append(el("text", f"{tick * 100:g} %", x=x, y=area.bottom + 19, text_anchor="middle"))
+    parts += goal_line(area, model.max_advantage)
+    if least is not None:
+        parts.append(el("line", x1=left, x2=left, y1=area.top, y2=area.bottom, class_="goal"))
+        parts.append(
+            el(
+                "text",
+                f"goal {percent(least)}",
+                x=left - 5,
+                y=area.top + 10,
+                text_anchor="end",
+                class_="goal-name",
+            )
+        )
+    name = UTILITIES.get(names[0], names[0]) if len(names) == 1 else f"mean of {len(names)} utilities"
+    parts.append(
+        el(
+            "text",
+            f"Utility: {name}",
+            x=area.left + area.width / 2,
+            y=area.bottom + 44,
+            text_anchor="middle",
+            class_="axis-name",
+        )
+    )
+    parts += _points(placed, area)
+    said = [f"{letter(i)}, {c.label}: utility {percent(u)}, {gain(a.value)}." for i, c, u, a in placed]
+    title = "Advantage of the strongest attack against utility"
+    return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="frontier")
+
+
+def _points(placed: list[tuple[int, CandidateView, float, Estimate]], area: Area) -> list[Markup]:
+    parts: list[Markup] = []
+    taken = [
+        Box(area.x(u) - 8, area.y(a.value) - 8, area.x(u) + 8, area.y(a.value) + 8) for _, _, u, a in placed
+    ]
+    for i, candidate, useful, advantage in placed:
+        x, y = area.x(useful), area.y(advantage.value)
+        label = f"{letter(i)} {shortened(candidate.label, 34)}"
+        text_x, baseline, anchor = free_place(area, x, y, CHARACTER * len(label), taken)
+        if abs(baseline - 4 - y) > 16:
+            end = text_x - 3 if anchor == "start" else text_x + 3
+            parts.append(el("line", x1=x, y1=y, x2=end, y2=baseline - 4, class_="leader"))
+        parts.append(el("text", label, x=text_x, y=baseline, text_anchor=anchor, class_="point-name"))
+    parts += [marker(i, area.x(u), area.y(a.value)) for i, _, u, a in placed]
+    return parts

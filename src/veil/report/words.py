@@ -1,0 +1,142 @@
+"""The words of the report: numbers as people write them, and the terms in plain language."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Sequence
+
+MISSING = "–"
+_DIRECTION_MARKS = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with one digit, never rounded to nothing or to everything.
+
+    >>> percent(0.1437), percent(1), percent(0.0002), percent(0.9999), percent(-0.029)
+    ('14.4 %', '100 %', '<0.1 %', '>99.9 %', '−2.9 %')
+    """
+    if math.isnan(share):
+        return MISSING
+    if share < 0:
+        return "0 %" if share > -0.0005 else f"−{percent(-share)}"
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    if 0.9995 <= share < 1:
+        return ">99.9 %"
+    return f"{_number(share)} %"
+
+
+def interval(low: float, high: float) -> str:
+    """Two ends of an interval of shares.
+
+    >>> interval(0.1034, 0.1876), interval(-0.011, 0.0584), interval(0.9918, 1)
+    ('10.3 to 18.8 %', '−1.1 to 5.8 %', '99.2 to 100 %')
+    """
+    if math.isnan(low) or math.isnan(high):
+        return MISSING
+    return f"{_number(low)} to {_number(high)} %"
+
+
+def _number(share: float) -> str:
+    digits = f"{abs(share) * 100:.1f}"
+    if digits in ("0.0", "100.0"):
+        digits = digits.removesuffix(".0")
+    return f"−{digits}" if share < 0 and digits != "0" else digits
+
+
+def gain(advantage: float) -> str:
+    """An advantage; one that is not above zero is no gain.
+
+    >>> gain(0.35), gain(-0.02)
+    ('35.0 %', 'no gain')
+    """
+    return "no gain" if advantage <= 0 else percent(advantage)
+
+
+def units(error: float) -> str:
+    """An error in standard units.
+
+    >>> units(0.34312), units(0.00004), units(0.0), units(float("nan"))
+    ('0.34', '<0.01', '0.00', '–')
+    """
+    if math.isnan(error):
+        return MISSING
+    return "<0.01" if 0 < error < 0.005 else f"{error:.2f}"
+
+
+def count(number: int) -> str:
+    """A whole number with thin groups of three.
+
+    >>> count(17070).replace(chr(0x202f), "_")
+    '17_070'
+    """
+    return f"{number:,}".replace(",", "\u202f")
+
+
+def knowing(label: str) -> str:
+    """A knowledge level after the word "with".
+
+    >>> knowing("nothing"), knowing("5 known records"), knowing("2 % sample")
+    ('the release alone', '5 known records', 'a 2 % sample')
+    """
+    if label == "nothing":
+        return "the release alone"
+    return f"a {label}" if label.endswith("sample") else label
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def letter(index: int) -> str:
+    """The letter that stands for a candidate in charts.
+
+    >>> letter(0), letter(25), letter(26)
+    ('A', 'Z', 'AA')
+    """
+    head, tail = divmod(index, 26)
+    return (letter(head - 1) if head else "") + chr(ord("A") + tail)
+
+
+def shortened(text: str, length: int) -> str:
+    """At most ``length`` characters, with an ellipsis where something is left out.
+
+    >>> shortened("additive noise (scale 0.5)", 14)
+    'additive nois…'
+    """
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def clean(text: str) -> str:
+    """Text from outside without characters that could steer a terminal or turn a line around.
+
+    >>> clean("age\\x1b[31m\\u202e")
+    'age�[31m�'
+    """
+    return "".join("�" if _steers(c) else c for c in text)
+
+
+def _steers(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs") or character in _DIRECTION_MARKS
+
+
+STATES = {
+    "holds": ("✓", "holds"),
+    "breaks": ("✕", "breaks"),
+    "no attack": ("–", "no attack applies"),
+    "not counted": ("○", "not counted"),
+}
+
+UTILITIES = {
+    "distances": "distances between records",
+    "covariance": "covariances of the columns",
+    "clusters": "clusters found",
+    "neighbours": "nearest neighbours",
+    "classification": "accuracy of a classifier",
+}
