@@ -65,10 +65,12 @@ def canonical(matrix: Matrix) -> Matrix:
 def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
     """An Arrow column of numbers as float64, nulls as NaN; integers must be exact in float64."""
     if pa.types.is_integer(array.type) and array.type.bit_width == 64:
-        extremes = pc.min_max(array).as_py()
-        if extremes["min"] is not None and max(-extremes["min"], extremes["max"]) > EXACT_INTEGERS:
-            size = pc.abs_checked(array) if pa.types.is_signed_integer(array.type) else array
-            count = pc.sum(pc.greater(size, EXACT_INTEGERS)).as_py()
+        limit = pa.scalar(EXACT_INTEGERS, array.type)
+        beyond = pc.greater(array, limit)
+        if pa.types.is_signed_integer(array.type):
+            beyond = pc.or_(beyond, pc.less(array, pa.scalar(-EXACT_INTEGERS, array.type)))
+        count = pc.sum(beyond).as_py()
+        if count:
             raise InputError(
                 f"column {name!r} has {count} integers beyond ±2^53, which cannot be perturbed without losing "
                 "digits; give it the role identifier or drop, or scale it down"

@@ -168,14 +168,17 @@ class CsvTable(FileTable):
         )
 
     def _settle_types(self, path: Path) -> pa.Schema:
+        names: list[str] = []
         while True:
-            names: list[str] = []
             try:
                 with _input(path) as stream:
                     reader = self._open(stream)
                     names = reader.schema.names
                     check_names(names)
                     self._types = {f.name: f.type for f in reader.schema}
+                    for field in reader.schema:
+                        if pa.types.is_binary(field.type):
+                            raise _not_utf8(path, field.name)
                     for _ in reader:
                         pass
                     return reader.schema
@@ -193,8 +196,12 @@ class CsvTable(FileTable):
         name = names[int(place.group(1))]
         wider = _WIDER.get(self._types[name])
         if wider is None:
-            raise FileFormatError(f"{path.name}: column {name!r} holds bytes that are not UTF-8 text")
+            raise _not_utf8(path, name)
         self._types[name] = wider
+
+
+def _not_utf8(path: Path, name: str) -> FileFormatError:
+    return FileFormatError(f"{path.name}: column {name!r} holds bytes that are not UTF-8 text; save the file as UTF-8")
 
 
 def _input(path: Path) -> Any:

@@ -12,7 +12,7 @@ from veil.blocks import Matrix
 from veil.moments import MomentTree
 from veil.progress import Progress, silent
 from veil.schema import Kind, Role, kind_of, parse_roles
-from veil.tables import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from veil.blocks import Matrix
 from veil.errors import InputError
-from veil.tables import as_table
+from veil.sources import as_table
 
 
 class Knowledge:

@@ -60,6 +60,10 @@ class Moments:
 
     def __add__(self, other: Moments) -> Moments:
         """Moments of both parts together."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            return self._merged(other)
+
+    def _merged(self, other: Moments) -> Moments:
         count, mean, squares = _merge_columns(self, other)
         n = self.n_complete + other.n_complete
         shift = other.complete_mean - self.complete_mean
@@ -90,7 +94,12 @@ def _merge_columns(a: Moments, b: Moments) -> tuple[npt.NDArray[np.int64], Vecto
 
 
 def tile_moments(tile: Matrix, *, covariance: bool = True) -> Moments:
-    """Moments of one d × n tile."""
+    """Moments of one d × n tile; sums that leave float64's range become infinite or zero."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return _tile_moments(tile, covariance=covariance)
+
+
+def _tile_moments(tile: Matrix, *, covariance: bool) -> Moments:
     present = ~np.isnan(tile)
     if present.all():
         n = tile.shape[1]

@@ -26,7 +26,8 @@ from veil.randomness import id_digests
 from veil.release import Manifest, Release, Step, arrow_type, memory_release
 from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of
 from veil.secret import revealed
-from veil.tables import MemoryTable, Table, as_frame, as_table, nearly_numeric_columns, unique_integer_columns
+from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.tables import MemoryTable, Table, as_frame
 from veil.threads import arithmetic, one_blas_thread
 
 # Integers beyond this may come back off by one from a matrix product in float64.

@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix
-from veil.randomness import Words
+
+Words = npt.NDArray[np.uint64]
 
 LAWS = {"normal": 0, "uniform": 1, "laplace": 2}
 _HALF_STEP = 2.0**-65

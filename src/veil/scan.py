@@ -82,4 +82,12 @@ class Scan:
         empty = [name for name, count in zip(self._columns, moments.count, strict=True) if not count]
         if empty:
             raise InputError(f"{listed(empty)}: every value is missing; give the role drop, or fill it")
+        with np.errstate(invalid="ignore"):
+            unmeasured = ~np.isfinite(moments.std) | ((moments.std == 0) & (moments.minimum < moments.maximum))
+        if unmeasured.any():
+            name = self._columns[int(np.argmax(unmeasured))]
+            raise InputError(
+                f"column {name!r}: the {moments.n_rows} values are too large or too close together for float64 to "
+                "measure their spread (about 1e150 and 1e-150 are the limits); rescale the column"
+            )
         return ScanResult(moments, self._fingerprint.digest() if self._fingerprint else "")

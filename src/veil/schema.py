@@ -87,7 +87,8 @@ def kind_of(dtype: pa.DataType) -> Kind:
     (<Kind.NUMERIC: 'numeric'>, <Kind.TEXT: 'text'>, <Kind.TIME: 'time'>)
     """
     types = pa.types
-    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype):
+    # A column without any value (Arrow's null type) could be of any kind; as numbers it gets the clearest error.
+    if types.is_integer(dtype) or types.is_floating(dtype) or types.is_decimal(dtype) or types.is_null(dtype):
         return Kind.NUMERIC
     if types.is_boolean(dtype):
         return Kind.BOOLEAN

@@ -10,12 +10,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from veil.blocks import Block, recut
 from veil.errors import InputError
@@ -83,14 +81,8 @@ class MemoryTable(Table):
         return self._table if columns is None else self._table.select(list(columns))
 
 
-def as_table(data: Any) -> Table:
-    """Any supported frame, array, file path or table as a :class:`Table`."""
-    if isinstance(data, Table):
-        return data
-    if isinstance(data, str | Path):
-        from veil.files import open_table
-
-        return open_table(data)
+def memory_table(data: Any) -> MemoryTable:
+    """A pandas, polars or pyarrow frame or a 2-D numpy array as a table."""
     if isinstance(data, np.ndarray):
         return MemoryTable(_from_array(data), "numpy")
     if isinstance(data, pa.Table):
@@ -143,6 +135,8 @@ def _from_array(array: np.ndarray[Any, Any]) -> pa.Table:
 def _from_frame(data: Any) -> MemoryTable:
     import narwhals.stable.v1 as nw
 
+    if hasattr(data, "columns"):
+        check_names([str(name) for name in data.columns])
     try:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
@@ -151,7 +145,6 @@ def _from_frame(data: Any) -> MemoryTable:
             "pyarrow frame, a 2-D numpy array or a file path"
         ) from None
     names = [str(name) for name in frame.columns]
-    check_names(names)
     arrays = [_column_to_arrow(frame[:, i], name) for i, name in enumerate(names)]
     table = pa.table(arrays, names=names)
     is_pandas = frame.implementation.is_pandas_like()
@@ -168,46 +161,3 @@ def _column_to_arrow(series: Any, name: str) -> pa.Array:
         raise InputError(
             f"column {name!r} mixes values of different types; convert it to one type (numbers or text) first"
         ) from None
-
-
-def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Which of the named integer columns never repeat a value (and so may be identifiers).
-
-    Reads only until every column has shown a repetition: usually one block.
-    """
-    open_columns: dict[str, list[Any]] = {
-        name: [] for name in names if pa.types.is_integer(table.schema.field(name).type)
-    }
-    n_rows = 0
-    if not open_columns:
-        return ()
-    for block in table.blocks(list(open_columns)):
-        n_rows += block.n_rows
-        for name in list(open_columns):
-            values = block.column(name)
-            if values.null_count or pc.count_distinct(values).as_py() < block.n_rows:
-                del open_columns[name]
-            else:
-                open_columns[name].append(values)
-        if not open_columns:
-            return ()
-    return tuple(
-        name
-        for name, parts in open_columns.items()
-        if n_rows > 1 and pc.count_distinct(pa.chunked_array(parts)).as_py() == n_rows
-    )
-
-
-def nearly_numeric_columns(table: Table, share: float = 0.5) -> dict[str, tuple[int, int]]:
-    """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows)."""
-    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT]
-    numbers, rows = Counter[str](), Counter[str]()
-    if not names:
-        return {}
-    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-    for batch in table.batches(names):
-        for name in names:
-            values = batch.column(batch.schema.get_field_index(name))
-            numbers[name] += pc.sum(pc.match_substring_regex(values, number)).as_py() or 0
-            rows[name] += len(values) - values.null_count
-    return {n: (rows[n] - numbers[n], rows[n]) for n in names if rows[n] and numbers[n] > share * rows[n]}

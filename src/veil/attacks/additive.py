@@ -35,6 +35,7 @@ class NoiseDistributionAttack(Attack):
     """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1)."""
 
     catalogue = "A1"
+    words = "takes the released values at face value"
 
     @classmethod
     def applies_to(cls, step: Step) -> bool:
@@ -60,6 +61,7 @@ class BayesEstimateAttack(Attack):
     """
 
     catalogue = "A6"
+    words = "filters the noise out with the correlations that the release itself shows"
 
     @classmethod
     def applies_to(cls, step: Step) -> bool:

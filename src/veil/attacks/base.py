@@ -66,12 +66,15 @@ class Attack(ABC):
         together and its interval must be taken over repetitions.
     variants
         Names of its variants; the first is the default.
+    words
+        What it does, for a privacy officer; goes after "The attack ...".
     """
 
     catalogue: ClassVar[str]
     requires: ClassVar[tuple[type[Knowledge], ...]] = ()
     one_matrix: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
+    words: ClassVar[str]
     variant: str = "best"
 
     @classmethod

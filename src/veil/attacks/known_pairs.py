@@ -44,6 +44,7 @@ class KnownPairsAttack(Attack):
     """
 
     catalogue = "A9"
+    words = "solves for the secret matrix with records whose rows are known"
     requires = (KnownPairs,)
     one_matrix = True
     variants = ("best", "paper")

@@ -5,10 +5,10 @@ The package is not called ``audit`` because :func:`veil.audit` is the function.
 
 from __future__ import annotations
 
-from veil.auditing.run import audit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
-from veil.auditing.judge import Judge, Picture, Score
+from veil.auditing.judge import Judge, Score
 from veil.auditing.result import Audit, AuditRow, Candidate
+from veil.auditing.run import audit
 
-__all__ = ["Audit", "AuditRow", "Candidate", "Goals", "Grants", "Judge", "Level", "Picture", "Score", "audit"]
+__all__ = ["Audit", "AuditRow", "Candidate", "Goals", "Grants", "Judge", "Level", "Score", "audit"]

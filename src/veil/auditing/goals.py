@@ -44,9 +44,13 @@ class Goals:
             if not 0 <= least <= 1:
                 raise InputError(f"goals: min_utility of {name!r} must be between 0 and 1")
 
-    def counts(self, level: Level) -> bool:
-        """Whether a knowledge level counts."""
+    def names(self, level: Level) -> bool:
+        """Whether the owner set a goal against this knowledge level."""
         return self.against is None or level.kind in self.against or level.label in self.against
+
+    def counts(self, level: Level, levels: Sequence[Level]) -> bool:
+        """Whether an attack with this knowledge counts: somebody with more knowledge can run it too."""
+        return any(level.within(upper) for upper in levels if self.names(upper))
 
     def check_against(self, levels: Sequence[Level]) -> None:
         """Refuse levels that are not granted."""

@@ -36,6 +36,10 @@ class Level:
             return f"{int(self.amount)} known record{'s' if self.amount != 1 else ''}"
         return f"{self.amount * 100:g} % sample"
 
+    def within(self, upper: Level) -> bool:
+        """Whether somebody with the knowledge ``upper`` could also run what needs this."""
+        return self.kind == "nothing" or (self.kind == upper.kind and self.amount <= upper.amount)
+
     @property
     def words(self) -> str:
         """The level in plain words."""

@@ -19,6 +19,7 @@ from veil.attacks.base import Guess
 from veil.auditing.grants import Rows
 from veil.blocks import Matrix
 from veil.measures import Measure
+from veil.report.model import Picture
 
 
 @dataclass(frozen=True)
@@ -45,17 +46,6 @@ class Trial:
     far_out: Measure
     nrmse: float
     n_scored: int
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Counts of (original, guess) in bins of standard units, small cells suppressed."""
-
-    edges: tuple[float, ...]
-    counts: tuple[tuple[int, ...], ...]
-    n_values: int
-    n_suppressed: int
-    n_outside: int
 
 
 class Judge:

@@ -9,8 +9,9 @@ from typing import Any
 
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
-from veil.auditing.judge import Picture, Score
+from veil.auditing.judge import Score
 from veil.measures import Measure
+from veil.report.model import Picture, ReportModel
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class AuditRow:
     perturbation: str
     attack: str
     catalogue: str
+    attack_words: str
     level: Level
     value: Score
     record: Score
@@ -82,20 +84,18 @@ class Candidate:
     @property
     def worst(self) -> AuditRow | None:
         """The strongest attack found, at any level; None when no attack applies."""
-        return max(self.rows, key=_strength, default=None)
+        return max(self.rows, key=strength, default=None)
 
     def strongest(self, level: Level) -> AuditRow | None:
         """The strongest attack with this knowledge or less of the same kind."""
-        rows = [r for r in self.rows if r.level == level or _below(r.level, level)]
-        return max(rows, key=_strength, default=None)
+        rows = [r for r in self.rows if r.level.within(level)]
+        return max(rows, key=strength, default=None)
 
 
-def _strength(row: AuditRow) -> tuple[float, float]:
-    return float(row.advantage), row.advantage.high
-
-
-def _below(lower: Level, upper: Level) -> bool:
-    return lower.kind == "nothing" or (lower.kind == upper.kind and lower.amount <= upper.amount)
+def strength(row: AuditRow) -> tuple[float, float]:
+    """What makes one attack stronger than another: its advantage, then its error."""
+    # Two attacks that gain nothing still differ in how near they come.
+    return float(row.advantage), -row.nrmse
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,13 @@ class Audit:
     def worst(self) -> AuditRow | None:
         """The strongest attack found on any perturbation."""
         found: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
-        return max(found, key=_strength, default=None)
+        return max(found, key=strength, default=None)
+
+    def model(self, *, internal: bool = False) -> ReportModel:
+        """The report's content: the external edition, or the confidential one with single records."""
+        from veil.auditing.summary import build_model
+
+        return build_model(self, internal=internal)
 
     def to_html(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the report as one self-contained HTML file.
@@ -144,15 +150,15 @@ class Audit:
         """
         from veil.report import write_html
 
-        write_html(self, Path(path), internal=internal)
+        write_html(self.model(internal=internal), Path(path))
 
     def to_json(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the report's content as JSON."""
         from veil.report import write_json
 
-        write_json(self, Path(path), internal=internal)
+        write_json(self.model(internal=internal), Path(path))
 
     def __str__(self) -> str:
         from veil.report import as_text
 
-        return as_text(self)
+        return as_text(self.model())

@@ -20,7 +20,7 @@ from veil.attacks import ATTACKS, Attack, find_attack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Deal, Grants, Level, as_grants, deal
 from veil.auditing.judge import Judge, Score, Trial, pooled
-from veil.auditing.result import Audit, AuditRow, Candidate
+from veil.auditing.result import Audit, AuditRow, Candidate, strength
 from veil.auditing.utility import utilities
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
@@ -30,8 +30,10 @@ from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.publication import publish, resolve_schema
 from veil.release import Release
+from veil.report.words import knowing, percent
 from veil.schema import check_known_columns
-from veil.tables import MemoryTable, as_table
+from veil.sources import as_table
+from veil.tables import MemoryTable
 
 
 @dataclass(frozen=True)
@@ -172,14 +174,15 @@ class _Auditor:
         base = self._exposure(perturbation, self.levels[0], 0, exposures, index)
         worth = utilities(self.truth, base.release, n_clusters=self.n_clusters, labels=self.labels)
         failures = tuple(
-            f"utility {name} is {worth.get(name, float('nan')):.2f}, under the goal of {least:.2f}"
+            f"utility {name} is {worth[name]:.2f}, under the goal of {least:.2f}"
+            if name in worth
+            else f"utility {name} could not be measured (is there a target, and are there enough records?)"
             for name, least in self.goals.min_utility.items()
             if not worth.get(name, Measure(float("nan"), higher_is="useful")) >= least
         )
         step = base.release.step
-        rows = [
-            self._with_pictures(row, exposures, best=row is max(rows, key=lambda r: float(r.advantage))) for row in rows
-        ]
+        worst = max(rows, key=strength, default=None)
+        rows = [self._with_pictures(row, exposures) if row is worst else row for row in rows]
         return Candidate(
             label=label,
             method=step.method,
@@ -235,6 +238,7 @@ class _Auditor:
             perturbation=label,
             attack=attack.attack_name(),
             catalogue=attack.catalogue,
+            attack_words=attack.words,
             level=level,
             value=value,
             record=record,
@@ -261,26 +265,25 @@ class _Auditor:
 
     def _failures(self, row: AuditRow) -> list[str]:
         """Overall scores must be shown to be safe; single columns and far-out values must not be shown broken."""
-        if not self.goals.counts(row.level):
+        if not self.goals.counts(row.level, self.levels):
             return []
         goal = self.goals.max_advantage
-        by = f"{row.attack} with {row.knowledge}"
+        by = f"{row.attack} with {knowing(row.knowledge)}"
         failures = []
         for what, score in (("values", row.value), ("records", row.record)):
             if not score.advantage.high <= goal:
                 failures.append(
-                    f"{by}: advantage on {what} up to {score.advantage.high:.1%}, over the goal of {goal:.1%}"
+                    f"{by}: advantage on {what} up to {percent(score.advantage.high)}, over the goal of {percent(goal)}"
                 )
         for what, broken in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
             if broken is not None and broken.advantage.low > goal:
                 failures.append(
-                    f"{by}: advantage on {what} at least {broken.advantage.low:.1%}, over the goal of {goal:.1%}"
+                    f"{by}: advantage on {what} at least {percent(broken.advantage.low)}, "
+                    f"over the goal of {percent(goal)}"
                 )
         return failures
 
-    def _with_pictures(self, row: AuditRow, exposures: dict[tuple[Level, int], _Exposure], *, best: bool) -> AuditRow:
-        if not best:
-            return row
+    def _with_pictures(self, row: AuditRow, exposures: dict[tuple[Level, int], _Exposure]) -> AuditRow:
         exposure = exposures[(row.level, 0)]
         attack = next(a for a in self.attacks if a.attack_name() == row.attack)
         guess = attack.run(exposure.release, *exposure.deal.knowledge)

@@ -173,12 +173,12 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         raise click.exceptions.Exit(3)
 
 
-def _print(found: Any, as_json: bool) -> None:
-    from veil.report import as_json_text, print_audit
+def _print(found: Any, as_json_wanted: bool) -> None:
+    from veil.report import as_json, print_report
 
-    if as_json:
-        click.echo(as_json_text(found))
+    if as_json_wanted:
+        click.echo(as_json(found.model()), nl=False)
         return
     from rich.console import Console
 
-    print_audit(found, Console())
+    print_report(found.model(), Console())

@@ -88,8 +88,8 @@ class AdditiveNoise(Perturbation):
             constant = [name for name, s in zip(columns, moments.std, strict=True) if not s > 0]
             if constant:
                 raise InputError(
-                    f"column {listed(constant)}: constant, so noise relative to its standard deviation would be "
-                    "zero; give it the role public or drop, or use relative=False"
+                    f"column {listed(constant)}: all {moments.n_rows} values are equal, so noise relative to their "
+                    "standard deviation would be zero; give the role public or drop, or use relative=False"
                 )
             scale = scale * np.array([rounded(s) for s in moments.std])
         self.scale_ = scale

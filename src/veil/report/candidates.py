@@ -5,7 +5,7 @@ from __future__ import annotations
 from veil.report.markup import Markup, el, join
 from veil.report.model import CandidateView, ReportModel, RowView, ScoreView
 from veil.report.pictures import heat_map, utility_bars
-from veil.report.words import count, gain, interval, knowing, letter, percent, units
+from veil.report.words import count, gain, interval, knowing, letter, percent, shortened, units
 
 MOST_FAILURES = 5
 
@@ -46,7 +46,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     row = candidate.strongest
     left = [
         el("p", candidate.verdict, class_="verdict"),
-        _strongest(model, row) if row else None,
+        _strongest(row) if row else None,
         _failures(candidate),
         _utility(model, candidate, key),
     ]
@@ -60,7 +60,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     )
 
 
-def _strongest(model: ReportModel, row: RowView) -> Markup:
+def _strongest(row: RowView) -> Markup:
     what, score = main_score(row)
     numbers = [
         ("Breach rate", percent(score.rate.value), f"of the {what}"),
@@ -71,7 +71,7 @@ def _strongest(model: ReportModel, row: RowView) -> Markup:
     tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in numbers]
     return join(
         el("h4", "The strongest attack"),
-        el("p", story(row, model.tolerance)),
+        el("p", story(row)),
         el("dl", tiles, class_="tiles"),
     )
 
@@ -83,29 +83,16 @@ def main_score(row: RowView) -> tuple[str, ScoreView]:
     return "values", row.value
 
 
-def story(row: RowView, tolerance: float) -> Markup:
-    """The strongest attack in words."""
-    what, score = main_score(row)
+def story(row: RowView) -> Markup:
+    """The strongest attack in words; its numbers stand beside."""
     how = f" {row.attack_words}." if row.attack_words else " is the strongest found."
-    near = f"within {tolerance:g} standard units"
-    if score.advantage.value <= 0:
-        end = f" It gets {percent(score.rate.value)} of the {what} right ({near}), no more than a constant guess would."
+    column = el("bdi", shortened(row.worst_column, 60), class_="name")
+    if row.column.advantage.value > 0:
+        best = join(" It reads ", column, f" best, with an advantage of {percent(row.column.advantage.value)}.")
     else:
-        end = (
-            f" It gets {percent(score.rate.value)} of the {what} right ({near}), where a constant guess gets "
-            f"{percent(score.baseline)}."
-        )
-    worst = (
-        join(
-            " The column it reads best is ", el("bdi", row.worst_column, class_="name"),
-            f", with an advantage of {percent(row.column.advantage.value)}.",
-        )
-        if row.column.advantage.value > 0
-        else None
-    )  # fmt: skip
-    loose = f" It leaves the {row.ambiguity} open; the score is given up to that." if row.ambiguity != "none" else ""
-    knows = f"With {knowing(row.knowledge)}, "
-    return join(knows, el("b", row.attack), f" ({row.catalogue})", how, end, worst, loose)
+        best = join(" It gains nothing on any column.")
+    loose = f" It leaves the {row.ambiguity} open; the score is given up to that." if row.ambiguity != "none" else None
+    return join(f"With {knowing(row.knowledge)}, ", el("b", row.attack), f" ({row.catalogue})", how, best, loose)
 
 
 def _failures(candidate: CandidateView) -> Markup | None:
@@ -135,9 +122,10 @@ def _picture(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
     outside = picture.n_outside / picture.n_values if picture.n_values else 0.0
     caption = (
         f"Original against guess, all columns together: {row.attack} with {knowing(row.knowledge)}. "
-        "On the diagonal the guess is right; the darker, the more values. "
+        "On the diagonal the guess is right; the stronger the colour, the more values. "
         f"Of {count(picture.n_values)} values, {count(picture.n_suppressed)} ({percent(hidden)}) are left out in cells "
-        f"with fewer than {model.smallest_cell}, and {count(picture.n_outside)} ({percent(outside)}) lie beyond the edges."
+        f"with fewer than {model.smallest_cell}, and {count(picture.n_outside)} ({percent(outside)}) lie beyond "
+        "the edges."
     )
     return el("figure", chart, el("figcaption", caption), class_="picture")
 
@@ -146,7 +134,9 @@ def _records(candidate: CandidateView) -> Markup | None:
     """Internal edition: the records that the strongest attack comes nearest to."""
     if not candidate.records:
         return None
-    rows = [el("tr", el("td", count(row), class_="num"), el("td", units(error), class_="num")) for row, error in candidate.records]
+    rows = [
+        el("tr", el("td", row, class_="num"), el("td", units(error), class_="num")) for row, error in candidate.records
+    ]
     caption = el("caption", "Records that the strongest attack comes nearest to. Confidential.")
     head = el(
         "thead",

@@ -19,21 +19,23 @@ from veil.report.drawing import (
 )
 from veil.report.markup import Markup, el
 from veil.report.model import CandidateView, Estimate, LevelView, ReportModel
-from veil.report.words import STATES, UTILITIES, gain, letter, percent, shortened
+from veil.report.words import STATES, UTILITIES, gain, goal, letter, percent, shortened
 
 WIDTH, HEIGHT = 560.0, 372.0
 
 
-def knowledge_curve(model: ReportModel) -> Markup:
-    """The strongest attack's advantage at every level of knowledge, one line per candidate."""
+def knowledge_curve(model: ReportModel) -> Markup | None:
+    """The strongest attack's advantage at every level of knowledge, one line per candidate; None without attacks."""
+    if not _highest(model):
+        return None
     levels = model.candidates[0].levels
     end, ticks = reach(max([1.4 * model.max_advantage, *_highest(model)]))
-    area = Area(52, 16, WIDTH - 52 - 52, HEIGHT - 16 - 64, y_max=end)
+    area = Area(52, 22, WIDTH - 52 - 52, HEIGHT - 22 - 64, y_max=end)
     slot = area.width / len(levels)
     parts = [*level_grid(area, ticks)]
     for i, level in enumerate(levels):
         x = area.left + slot * (i + 0.5)
-        parts.append(wrapped(level.label, x, area.bottom + 19, room=max(7, int(slot / CHARACTER))))
+        parts.append(wrapped(level.label, x, area.bottom + 19, room=max(7, int(slot / 7))))
         if i and not _continues(levels[i - 1], level):
             edge = area.left + slot * i
             parts.append(el("line", x1=edge, x2=edge, y1=area.top, y2=area.bottom, class_="divider"))
@@ -44,7 +46,7 @@ def knowledge_curve(model: ReportModel) -> Markup:
         places = [(area.left + slot * (j + 0.5) + shift, level) for j, level in enumerate(candidate.levels)]
         parts.append(_line(i, places, area))
     said = [f"{letter(i)}, {c.label}: {_curve_in_words(c)}." for i, c in enumerate(model.candidates)]
-    said.append(f"The goal is at most {percent(model.max_advantage)}.")
+    said.append(f"The goal is at most {goal(model.max_advantage)}.")
     title = "Advantage of the strongest attack by what the attacker knows"
     return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="knowledge-curve")
 
@@ -54,12 +56,7 @@ def _line(index: int, places: list[tuple[float, LevelView]], area: Area) -> Mark
     parts: list[Markup] = []
     before: tuple[float, LevelView] | None = None
     for x, level in places:
-        if (
-            before
-            and _known(level.advantage)
-            and _known(before[1].advantage)
-            and _continues(before[1], level)
-        ):
+        if before and _known(level.advantage) and _known(before[1].advantage) and _continues(before[1], level):
             y1, y2 = area.y(_value(before[1])), area.y(_value(level))
             parts.append(el("line", x1=before[0], x2=x, y1=y1, y2=y2, class_=f"thread {style}"))
         before = (x, level)
@@ -95,9 +92,7 @@ def _curve_in_words(candidate: CandidateView) -> str:
     for level in candidate.levels:
         how = STATES[level.state][1]
         said.append(
-            f"{level.label} {gain(level.advantage.value) if level.advantage else ''} ({how})".replace(
-                "  ", " "
-            )
+            f"{level.label} {gain(level.advantage.value) if level.advantage else ''} ({how})".replace("  ", " ")
         )
     return "; ".join(said)
 
@@ -131,7 +126,7 @@ def frontier(model: ReportModel) -> Markup | None:
     if not placed:
         return None
     end, ticks = reach(max(1.4 * model.max_advantage, *(a.value for *_, a in placed)))
-    area = Area(52, 16, WIDTH - 52 - 52, HEIGHT - 16 - 64, y_max=end)
+    area = Area(52, 22, WIDTH - 52 - 52, HEIGHT - 22 - 64, y_max=end)
     top, left = area.y(model.max_advantage), area.x(least or 0.0)
     parts = [el("rect", x=left, y=top, width=area.right - left, height=area.bottom - top, class_="zone")]
     parts += level_grid(area, ticks)
@@ -143,14 +138,7 @@ def frontier(model: ReportModel) -> Markup | None:
     if least is not None:
         parts.append(el("line", x1=left, x2=left, y1=area.top, y2=area.bottom, class_="goal"))
         parts.append(
-            el(
-                "text",
-                f"goal {percent(least)}",
-                x=left - 5,
-                y=area.top + 10,
-                text_anchor="end",
-                class_="goal-name",
-            )
+            el("text", f"goal {goal(least)}", x=left, y=area.top - 6, text_anchor="middle", class_="goal-name")
         )
     name = UTILITIES.get(names[0], names[0]) if len(names) == 1 else f"mean of {len(names)} utilities"
     parts.append(
@@ -163,22 +151,23 @@ def frontier(model: ReportModel) -> Markup | None:
             class_="axis-name",
         )
     )
-    parts += _points(placed, area)
+    parts += _points(
+        placed, area, [Box(area.left, top - 1, area.right, top + 1), Box(left - 40, 0, left + 40, area.top)]
+    )
     said = [f"{letter(i)}, {c.label}: utility {percent(u)}, {gain(a.value)}." for i, c, u, a in placed]
     title = "Advantage of the strongest attack against utility"
     return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="frontier")
 
 
-def _points(placed: list[tuple[int, CandidateView, float, Estimate]], area: Area) -> list[Markup]:
+def _points(placed: list[tuple[int, CandidateView, float, Estimate]], area: Area, kept_free: list[Box]) -> list[Markup]:
     parts: list[Markup] = []
-    taken = [
-        Box(area.x(u) - 8, area.y(a.value) - 8, area.x(u) + 8, area.y(a.value) + 8) for _, _, u, a in placed
-    ]
+    taken = [Box(area.x(u) - 8, area.y(a.value) - 8, area.x(u) + 8, area.y(a.value) + 8) for _, _, u, a in placed]
+    taken += kept_free
     for i, candidate, useful, advantage in placed:
         x, y = area.x(useful), area.y(advantage.value)
         label = f"{letter(i)} {shortened(candidate.label, 34)}"
         text_x, baseline, anchor = free_place(area, x, y, CHARACTER * len(label), taken)
-        if abs(baseline - 4 - y) > 16:
+        if anchor != "middle" and abs(baseline - 4 - y) > 16:
             end = text_x - 3 if anchor == "start" else text_x + 3
             parts.append(el("line", x1=x, y1=y, x2=end, y2=baseline - 4, class_="leader"))
         parts.append(el("text", label, x=text_x, y=baseline, text_anchor=anchor, class_="point-name"))

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from veil.report.markup import Content, Markup, el
-from veil.report.words import percent
+from veil.report.words import goal as as_goal
 
 N_STYLES = 6
-CHARACTER = 6.6
+CHARACTER = 6.4
 """Width of a character of chart text, about."""
 
 
-def drawing(
-    width: float, height: float, title: str, description: str, *content: Content, name: str
-) -> Markup:
+def drawing(width: float, height: float, title: str, description: str, *content: Content, name: str) -> Markup:
     """An SVG image with its title and its description for people who do not see it."""
     return el(
         "svg",
@@ -66,11 +64,8 @@ def reach(highest: float) -> tuple[float, list[float]]:
     >>> reach(0.19)
     (0.2, [0.0, 0.05, 0.1, 0.15, 0.2])
     """
-    for end, step in ((0.1, 0.02), (0.2, 0.05), (0.4, 0.1), (0.6, 0.1)):
-        if highest <= end:
-            break
-    else:
-        end, step = 1.0, 0.2
+    scales = ((0.1, 0.02), (0.2, 0.05), (0.4, 0.1), (0.6, 0.1))
+    end, step = next((scale for scale in scales if highest <= scale[0]), (1.0, 0.2))
     return end, [round(i * step, 4) for i in range(round(end / step) + 1)]
 
 
@@ -90,7 +85,7 @@ def goal_line(area: Area, goal: float) -> list[Markup]:
     return [
         el("line", x1=area.left, x2=area.right, y1=y, y2=y, class_="goal"),
         el("text", "goal", x=area.right + 6, y=y - 1, class_="goal-name"),
-        el("text", percent(goal), x=area.right + 6, y=y + 12, class_="goal-name"),
+        el("text", as_goal(goal), x=area.right + 6, y=y + 12, class_="goal-name"),
     ]
 
 
@@ -127,7 +122,7 @@ def wrapped(label: str, x: float, y: float, *, room: int) -> Markup:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
-    spans = [el("tspan", line, x=x, dy=0 if i == 0 else 14) for i, line in enumerate(lines)]
+    spans = [el("tspan", line, x=x, dy=0 if i == 0 else 15) for i, line in enumerate(lines)]
     return el("text", spans, x=x, y=y, text_anchor="middle")
 
 
@@ -142,26 +137,23 @@ class Box:
 
     def meets(self, other: Box) -> bool:
         return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
 
 def free_place(area: Area, x: float, y: float, width: float, taken: list[Box]) -> tuple[float, float, str]:
     """A place for a label beside a point: its x, its baseline and its anchor."""
     sides = ("start", "end") if x + 12 + width <= area.right else ("end", "start")
-    fallback = (x + 12, y + 4, "start") if sides[0] == "start" else (x - 12, y + 4, "end")
-    for step in (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, -7, -8):
-        for side in sides:
-            left = x + 12 if side == "start" else x - 12 - width
-            baseline = y + 4 + 15 * step
-            box = Box(left, baseline - 11, left + width, baseline + 3)
-            inside = left >= area.left + 2 and left + width <= area.right + 60
-            if not inside or box.top < area.top or box.bottom > area.bottom:
-                continue
-            if not any(box.meets(other) for other in taken):
-                taken.append(box)
-                return (left if side == "start" else left + width), baseline, side
-    return fallback
+    places = [(side, y + 4) for side in sides] + [("middle", y - 20), ("middle", y + 24)]
+    places += [(side, y + 4 + 15 * step) for step in (-1, 1, -2, 2, -3, 3, -4, 4, -5, 5, -6, 6) for side in sides]
+    starts = {"start": x + 12, "middle": x - width / 2, "end": x - 12 - width}
+    anchors = {"start": x + 12, "middle": x, "end": x - 12}
+    for side, baseline in places:
+        box = Box(starts[side], baseline - 11, starts[side] + width, baseline + 3)
+        inside = area.left - 8 <= box.left and box.right <= area.right + 50
+        if not inside or box.top < area.top - 7 or box.bottom > area.bottom:
+            continue
+        if not any(box.meets(other) for other in taken):
+            taken.append(box)
+            return anchors[side], baseline, side
+    return anchors[sides[0]], y + 4, sides[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from importlib import resources
 
@@ -11,7 +12,7 @@ from veil.report.drawing import marker
 from veil.report.markup import Markup, el, join
 from veil.report.methods import attacks_section, context_section, reading_section
 from veil.report.model import CandidateView, LevelView, ReportModel
-from veil.report.words import STATES, UTILITIES, count, letter, listed, percent
+from veil.report.words import MISSING, STATES, UTILITIES, counted, goal, letter, listed, percent
 
 EDITIONS = {
     "external": "External edition: rates, intervals and binned pictures; nothing about single records.",
@@ -91,18 +92,15 @@ def _masthead(model: ReportModel) -> Markup:
 
 def _verdict(model: ReportModel) -> Markup:
     facts = [
-        ("Private table", f"{count(model.n_rows)} records, {count(len(model.columns))} columns"),
-        ("Goal", f"advantage at most {percent(model.max_advantage)}"),
+        ("Private table", f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"),
+        ("Goal", f"advantage at most {goal(model.max_advantage)}"),
         ("A guess is right", f"within {model.tolerance:g} standard units"),
     ]
     for name, least in model.min_utility.items():
-        facts.append((f"Goal for {UTILITIES.get(name, name)}", f"at least {percent(least)}"))
-    one = model.candidates[0] if len(model.candidates) == 1 else None
-    status = chip(one) if one else None
+        facts.append((f"Goal for {UTILITIES.get(name, name)}", f"at least {goal(least)}"))
     return el(
         "section",
         el("h2", "Verdict", id="verdict-title"),
-        status,
         el("p", model.headline, class_="headline"),
         _matrix(model),
         el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
@@ -119,9 +117,11 @@ def _matrix(model: ReportModel) -> Markup:
         el(
             "tr",
             el("th", "Candidate", scope="col", rowspan=2),
-            el("th", "If the attacker knows, besides the release", scope="colgroup", colspan=len(levels), class_="span"),
-            el("th", "Utility kept", scope="col", rowspan=2, class_="num"),
             el("th", "Verdict", scope="col", rowspan=2),
+            el(
+                "th", "If the attacker knows, besides the release", scope="colgroup", colspan=len(levels), class_="span"
+            ),
+            el("th", "Utility kept", scope="col", rowspan=2, class_="num"),
         ),
         el("tr", [el("th", level.label, scope="col") for level in levels]),
     )
@@ -129,9 +129,11 @@ def _matrix(model: ReportModel) -> Markup:
     caption = el(
         "caption",
         "Percentages are the most that the strongest attack may gain over guessing (upper 95 % limit). "
-        f"The goal holds where this is at most {percent(model.max_advantage)} and no single column stands out.",
+        f"The goal holds where this is at most {goal(model.max_advantage)} and no single column stands out. "
+        "Utility kept is the mean over the uses that were measured.",
     )
-    table = el("table", caption, head, el("tbody", rows), class_="matrix")
+    style = "matrix" if len(levels) <= 6 else "matrix dense"
+    table = el("table", caption, head, el("tbody", rows), class_=style)
     return scrolling(table, "Verdict by candidate and knowledge")
 
 
@@ -139,32 +141,32 @@ def _matrix_row(model: ReportModel, index: int, candidate: CandidateView) -> Mar
     useful = mean_utility(candidate)
     return el(
         "tr",
-        el("th", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}"), scope="row"),
-        [_matrix_cell(level, model.max_advantage) for level in candidate.levels],
-        el("td", percent(useful) if useful is not None else "–", class_="num"),
+        el("th", el("div", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}")), scope="row"),
         el("td", chip(candidate)),
+        [_matrix_cell(level, model.max_advantage) for level in candidate.levels],
+        el("td", percent(useful) if useful is not None else MISSING, class_="num"),
     )
 
 
-def _matrix_cell(level: LevelView, goal: float) -> Markup:
+def _matrix_cell(level: LevelView, most: float) -> Markup:
     icon, words = STATES[level.state]
-    if level.upper is None:
+    if level.upper is None or math.isnan(level.upper):
         detail = None
-    elif level.state == "breaks" and level.upper <= goal:
+    elif level.state == "breaks" and level.upper <= most:
         detail = "a column or far-out values"
     else:
         detail = f"up to {percent(max(0.0, level.upper))}"
     return el(
         "td",
         el("span", el("span", icon, aria_hidden="true"), f" {words}", class_="state"),
-        el("span", detail, class_="detail") if detail else None,
+        el("span", detail, class_="detail amount" if detail.startswith("up") else "detail") if detail else None,
         class_=f"cell {level.state.replace(' ', '-')}",
     )
 
 
-def scrolling(table: Markup, label: str) -> Markup:
-    """A table that scrolls sideways on a narrow screen, also by keyboard."""
-    return el("div", table, class_="scroll", role="region", aria_label=label, tabindex=0)
+def scrolling(content: Markup, label: str) -> Markup:
+    """A table or chart that scrolls sideways on a narrow screen, also by keyboard."""
+    return el("div", content, class_="scroll", role="region", aria_label=label, tabindex=0)
 
 
 def _risk(model: ReportModel) -> Markup:
@@ -177,33 +179,22 @@ def _risk(model: ReportModel) -> Markup:
         )
         for i, candidate in enumerate(model.candidates)
     ]
-    curve = el(
-        "figure",
-        el("h3", "Risk grows with knowledge"),
-        el("div", knowledge_curve(model), class_="scroll", role="region", aria_label="Knowledge curve", tabindex=0),
-        el(
-            "figcaption",
-            "How much the strongest attack gains over guessing (vertical), by what the attacker knows (horizontal). "
-            "Bars are 95 % intervals. Lines join levels where the right one includes the left one. "
-            "No gain is drawn at 0 %; where there is no marker, no attack applies.",
-        ),
-    )
-    chart = frontier(model)
     names, least = utility_axis(model)
     zone = "The shaded zone keeps the goals" if least is not None else "The shaded zone keeps the goal for risk"
     meaning = f" Utility is the mean over {listed([UTILITIES.get(n, n) for n in names])}." if len(names) > 1 else ""
-    trade = (
-        el(
-            "figure",
-            el("h3", "Risk against utility"),
-            el("div", chart, class_="scroll", role="region", aria_label="Risk against utility", tabindex=0),
-            el(
-                "figcaption",
-                f"Each point is a candidate at its strongest attack. {zone}; further right is more useful.{meaning}",
-            ),
-        )
-        if chart
-        else None
+    curve = _figure(
+        "Risk by knowledge",
+        knowledge_curve(model),
+        "How much the strongest attack gains over guessing (vertical), by what the attacker knows (horizontal). "
+        "Bars are 95 % intervals. Lines join levels where the right one includes the left one. "
+        "No gain is drawn at 0 %; where there is no marker, no attack applies.",
+        "No attack applies with the knowledge granted, so there is no curve.",
+    )
+    trade = _figure(
+        "Risk against utility",
+        frontier(model),
+        f"Each point is a candidate at its strongest attack. {zone}; further right is more useful.{meaning}",
+        "No candidate has both a utility and an attack to compare.",
     )
     return el(
         "section",
@@ -215,5 +206,13 @@ def _risk(model: ReportModel) -> Markup:
     )
 
 
+def _figure(title: str, chart: Markup | None, caption: str, otherwise: str) -> Markup:
+    if chart is None:
+        return el("div", el("h3", title), el("p", otherwise, class_="empty"))
+    return el("figure", el("h3", title), scrolling(chart, title), el("figcaption", caption))
+
+
 def _footer(model: ReportModel) -> Markup:
-    return el("footer", el("p", f"Made by Veil {model.context.get('veil', '')} on {model.date}. ", EDITIONS[model.edition]))
+    return el(
+        "footer", el("p", f"Made by Veil {model.context.get('veil', '')} on {model.date}. ", EDITIONS[model.edition])
+    )

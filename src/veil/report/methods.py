@@ -8,8 +8,9 @@ from veil.report.candidates import badge
 from veil.report.markup import Content, Markup, el, join
 from veil.report.model import CandidateView, Estimate, ReportModel, RowView, ScoreView
 from veil.report.terms import LIMITS, NO_GUARANTEE, SOME_GUARANTEE, terms
-from veil.report.words import MISSING, interval, percent, units
+from veil.report.words import MISSING, count, interval, percent, shortened, units
 
+MOST_COLUMNS = 100
 _HEADS = (
     ("Attack", ""),
     ("Knowledge", ""),
@@ -31,7 +32,8 @@ def attacks_section(model: ReportModel) -> Markup:
     bodies = [_body(i, candidate) for i, candidate in enumerate(model.candidates)]
     caption = el(
         "caption",
-        "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals; "
+        "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals, or "
+        "how far the attack is below guessing where it has no gain; "
         "errors are in standard units; the worst column and far-out values show their advantage.",
     )
     table = el("table", caption, head, bodies, class_="all")
@@ -62,7 +64,7 @@ def _row(row: RowView) -> Markup:
         _number(percent(row.value.baseline)),
         _advantage(row.value.advantage),
         _advantage(row.record.advantage),
-        el("td", el("bdi", row.worst_column, class_="name"), " ", _brief(row.column)),
+        el("td", el("bdi", shortened(row.worst_column, 60), class_="name"), " ", _brief(row.column)),
         el("td", _brief(row.far_out) if row.far_out else MISSING, class_="num"),
         _number(units(row.nrmse)),
         _number(str(row.repetitions)),
@@ -78,9 +80,7 @@ def _number(value: str) -> Markup:
 def _advantage(advantage: Estimate) -> Markup:
     if advantage.value <= 0:
         return el("td", el("span", "no gain", class_="none"), el("small", percent(advantage.value)), class_="num")
-    return el(
-        "td", percent(advantage.value), el("small", interval(advantage.low, advantage.high)), class_="num"
-    )
+    return el("td", percent(advantage.value), el("small", interval(advantage.low, advantage.high)), class_="num")
 
 
 def _brief(score: ScoreView) -> Markup:
@@ -119,7 +119,7 @@ def _methods(model: ReportModel) -> list[tuple[str, Content]]:
     for candidate in model.candidates:
         name = f"{candidate.method.replace('-', ' ')} ({candidate.catalogue})"
         if candidate.guarantee == "none":
-            promise = NO_GUARANTEE
+            promise = f"Formal guarantee: none. {NO_GUARANTEE}"
         else:
             promise = f"Formal guarantee: {candidate.guarantee}. {SOME_GUARANTEE}"
         found[name] = join(candidate.threat, el("span", promise, class_="promise"))
@@ -131,14 +131,17 @@ def _attacks(model: ReportModel) -> list[tuple[str, Content]]:
     if not rows:
         return [("none", "No attack applies with the knowledge granted.")]
     named = [(name, row.catalogue, row.attack_words) for name, row in rows.items()]
-    return [(f"{name} ({catalogue})", f"{words[:1].upper()}{words[1:]}." if words else MISSING) for name, catalogue, words in named]
+    return [
+        (f"{name} ({catalogue})", f"{words[:1].upper()}{words[1:]}." if words else MISSING)
+        for name, catalogue, words in named
+    ]
 
 
 def context_section(model: ReportModel) -> Markup:
     """What one needs to repeat the audit."""
     facts = [(name.replace("_", " "), _said(value)) for name, value in model.context.items()]
     facts += [
-        ("columns", ", ".join(model.columns)),
+        ("columns", _columns(model.columns)),
         ("date", model.date),
         ("report model", f"version {model.model_version}"),
     ]
@@ -155,6 +158,12 @@ def context_section(model: ReportModel) -> Markup:
         id="context",
         aria_labelledby="context-title",
     )
+
+
+def _columns(names: tuple[str, ...]) -> str:
+    shown = ", ".join(shortened(name, 60) for name in names[:MOST_COLUMNS])
+    more = len(names) - MOST_COLUMNS
+    return f"{shown} and {count(more)} more" if more > 0 else shown
 
 
 def _said(value: Any) -> str:

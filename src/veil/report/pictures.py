@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 
-from veil.auditing.judge import Picture
 from veil.report.drawing import drawing
 from veil.report.markup import Markup, el
-from veil.report.model import Estimate
-from veil.report.words import UTILITIES, count, percent
+from veil.report.model import Estimate, Picture
+from veil.report.words import UTILITIES, count, goal, percent, shortened
 
 N_SHADES = 8
 SIDE = 300.0
@@ -24,7 +23,7 @@ def shade(number: int, largest: int) -> int:
 
 
 def heat_map(picture: Picture, *, name: str, attack: str, smallest: int) -> Markup:
-    """Original (left to right) against guess (bottom to top) in standard units, darker where more values are."""
+    """Original (left to right) against guess (bottom to top), a stronger colour where more values are."""
     left, top = 46.0, 14.0
     low, high, bins = picture.edges[0], picture.edges[-1], len(picture.counts)
     largest = max((c for row in picture.counts for c in row), default=0)
@@ -96,15 +95,11 @@ def _legend(left: float, top: float, largest: int, smallest: int) -> list[Markup
     parts: list[Markup] = [el("text", "Values in a cell", x=left, y=top + 11)]
     start = left + SIDE - N_SHADES * width
     for step in range(1, N_SHADES + 1):
-        parts.append(
-            el("rect", x=start + (step - 1) * width, y=top, width=width, height=13, class_=f"h{step} swatch")
-        )
+        parts.append(el("rect", x=start + (step - 1) * width, y=top, width=width, height=13, class_=f"h{step} swatch"))
     half = round(largest / 4)
     parts.append(el("text", count(smallest), x=start, y=top + 28, text_anchor="start"))
     if half > 2 * smallest:
-        parts.append(
-            el("text", count(half), x=start + N_SHADES * width / 2, y=top + 28, text_anchor="middle")
-        )
+        parts.append(el("text", count(half), x=start + N_SHADES * width / 2, y=top + 28, text_anchor="middle"))
     parts.append(el("text", count(largest), x=start + N_SHADES * width, y=top + 28, text_anchor="end"))
     return parts
 
@@ -120,44 +115,39 @@ def _picture_in_words(picture: Picture) -> str:
     share = near_diagonal(picture)
     if share is None:
         return "Every cell is empty: each holds too few values to be shown."
-    return f"{percent(share)} of the values shown lie on the diagonal or in the cells next to it, where the guess is right."
+    return (
+        f"{percent(share)} of the values shown lie on the diagonal, where the guess is right, or in a cell next to it."
+    )
 
 
 def utility_bars(utility: dict[str, Estimate], goals: dict[str, float], *, name: str, label: str) -> Markup:
     """One bar per utility, with its interval and its goal."""
-    height, left, width = 40.0, 4.0, 300.0
+    height, left, width = 27.0, 176.0, 156.0
+    right = left + width + (136 if goals.keys() & utility.keys() else 56)
     parts: list[Markup] = []
     said: list[str] = []
     for i, (key, value) in enumerate(utility.items()):
-        top = 4 + i * height
-        goal = goals.get(key)
+        middle = 14 + i * height
+        least = goals.get(key)
         words = UTILITIES.get(key, key)
-        kept = not math.isnan(value.value)
         number = percent(value.value)
-        if goal is not None:
-            number += f" {'✓' if kept and value.value >= goal else '✕'} goal {percent(goal)}"
-        parts.append(el("text", words, x=left, y=top + 11))
-        parts.append(el("text", number, x=left + width, y=top + 11, text_anchor="end", class_="number"))
-        parts.append(el("rect", x=left, y=top + 18, width=width, height=8, class_="track"))
-        if kept:
-            parts.append(
-                el("rect", x=left, y=top + 18, width=width * _unit(value.value), height=8, class_="bar")
-            )
-        if kept and value.high - value.low > 0.02:
-            low, high = left + width * _unit(value.low), left + width * _unit(value.high)
-            parts.append(el("path", d=f"M{low:.1f} {top + 22:.1f}H{high:.1f}", class_="whisker spread"))
-        if goal is not None:
-            x = left + width * _unit(goal)
-            parts.append(el("line", x1=x, x2=x, y1=top + 14, y2=top + 30, class_="goal-tick"))
+        parts.append(el("text", shortened(words, 27), x=0, y=middle + 4, class_="use"))
+        parts.append(el("text", number, x=left + width + 54, y=middle + 4, text_anchor="end", class_="number"))
+        parts.append(el("rect", x=left, y=middle - 5, width=width, height=10, class_="track"))
+        if not math.isnan(value.value):
+            parts.append(el("rect", x=left, y=middle - 5, width=width * _unit(value.value), height=10, class_="bar"))
+            if value.high - value.low > 0.02:
+                ends = f"M{left + width * _unit(value.low):.1f} {middle:g}H{left + width * _unit(value.high):.1f}"
+                parts.append(el("path", d=ends, class_="whisker spread"))
+        if least is not None:
+            x = left + width * _unit(least)
+            parts.append(el("line", x1=x, x2=x, y1=middle - 9, y2=middle + 9, class_="goal-tick"))
+            held = f"{'✓' if value.value >= least else '✕'} goal {goal(least)}"
+            parts.append(el("text", held, x=right, y=middle + 4, text_anchor="end", class_="goal-name"))
+            number += f" ({held})"
         said.append(f"{words} {number}")
-    return drawing(
-        left + width + 4,
-        4 + len(utility) * height,
-        f"Utility of {label}",
-        "; ".join(said) + ".",
-        *parts,
-        name=name,
-    )
+    bottom = 4 + len(utility) * height
+    return drawing(right, bottom, f"Utility of {label}", "; ".join(said) + ".", *parts, name=name)
 
 
 def _unit(value: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from veil.report.model import ReportModel
-from veil.report.words import percent
+from veil.report.words import goal
 
 
 def terms(model: ReportModel) -> list[tuple[str, str]]:
@@ -47,7 +47,7 @@ def terms(model: ReportModel) -> list[tuple[str, str]]:
         (
             "Interval",
             "The range that holds the true advantage with 95 % confidence. "
-            f"A goal holds when the upper end is at most {percent(model.max_advantage)}.",
+            f"A goal holds when the upper end is at most {goal(model.max_advantage)}.",
         ),
         (
             "Worst column",
@@ -63,6 +63,11 @@ def terms(model: ReportModel) -> list[tuple[str, str]]:
             "Error",
             "The root-mean-square error of the guess in standard units. Always guessing the mean has an error "
             "of about 1; a perfect guess has 0.",
+        ),
+        (
+            "Formal guarantee",
+            "A mathematical proof that no attack whatever can gain more than a stated amount, as differential privacy "
+            "gives for its budget. A method without one may be safe against every attack tried and fall to the next.",
         ),
         (
             "Utility",
@@ -83,8 +88,7 @@ LIMITS = (
 )
 
 NO_GUARANTEE = (
-    "No formal guarantee. Nothing proves that every attack must fail, as differential privacy would for its "
-    "budget; protection rests on the attacker not knowing the secret and on the attacks tried here."
+    "Nothing proves that other attacks must fail too; protection rests on the secret and on the attacks tried here."
 )
 
-SOME_GUARANTEE = "A formal guarantee limits every attack, also those not tried here, as long as the method's conditions hold."
+SOME_GUARANTEE = "It limits every attack, also those not tried here, as long as the method's conditions hold."

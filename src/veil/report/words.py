@@ -27,6 +27,15 @@ def percent(share: float) -> str:
     return f"{_number(share)} %"
 
 
+def goal(share: float) -> str:
+    """A share that the owner chose, as it was given.
+
+    >>> goal(0.05), goal(0.125)
+    ('5 %', '12.5 %')
+    """
+    return f"{share * 100:.6g} %"
+
+
 def interval(low: float, high: float) -> str:
     """Two ends of an interval of shares.
 
@@ -72,6 +81,15 @@ def count(number: int) -> str:
     '17_070'
     """
     return f"{number:,}".replace(",", "\u202f")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "column"), counted(30, "column")
+    ('1 column', '30 columns')
+    """
+    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
 def knowing(label: str) -> str:

@@ -1,0 +1,144 @@
+"""An audit cut down to one edition of the report, with its verdict in words."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+from veil.auditing.goals import Goals
+from veil.auditing.grants import Level
+from veil.auditing.judge import SMALLEST_CELL, Score
+from veil.auditing.result import Audit, AuditRow, Candidate
+from veil.measures import Measure
+from veil.report.model import MODEL_VERSION, CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView
+from veil.report.words import knowing, listed, percent
+
+
+def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None = None) -> ReportModel:
+    """Cut an audit down to one edition of the report."""
+    candidates = tuple(_candidate(c, audit.goals, internal=internal) for c in audit.candidates)
+    return ReportModel(
+        model_version=MODEL_VERSION,
+        edition="internal" if internal else "external",
+        date=(today or dt.datetime.now(dt.UTC).date()).isoformat(),
+        passed=audit.passed,
+        headline=_headline(candidates),
+        n_rows=audit.n_rows,
+        columns=audit.columns,
+        max_advantage=audit.goals.max_advantage,
+        tolerance=audit.goals.tolerance,
+        min_utility=dict(audit.goals.min_utility),
+        smallest_cell=SMALLEST_CELL,
+        candidates=candidates,
+        context=audit.context,
+    )
+
+
+def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> CandidateView:
+    worst = candidate.worst
+    return CandidateView(
+        label=candidate.label,
+        method=candidate.method,
+        catalogue=candidate.catalogue,
+        guarantee=candidate.guarantee,
+        threat=candidate.threat,
+        passed=candidate.passed,
+        verdict=_verdict(candidate),
+        failures=candidate.failures,
+        strongest=_row(worst) if worst else None,
+        levels=tuple(_level(candidate, level, goals) for level in candidate.levels),
+        utility={name: _estimate(value) for name, value in candidate.utility.items()},
+        rows=tuple(_row(row) for row in candidate.rows),
+        picture=worst.picture if worst else None,
+        records=worst.records if worst and internal else (),
+    )
+
+
+def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
+    row = candidate.strongest(level)
+    rows = [r for r in candidate.rows if r.level.within(level)]
+    limits = [s.advantage.high for r in rows for s in (r.value, r.record)]
+    upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
+    counts = goals.names(level)
+    if upper is None:
+        state = "no attack"
+    elif any(r.failures for r in rows) or (counts and not upper <= goals.max_advantage):
+        state = "breaks"
+    else:
+        state = "holds" if counts else "not counted"
+    return LevelView(
+        label=level.label,
+        kind=level.kind,
+        words=level.words,
+        strongest=row.attack if row else None,
+        advantage=_estimate(row.advantage) if row else None,
+        upper=None if upper is None else round(upper, 4),
+        state=state,
+    )
+
+
+def _row(row: AuditRow) -> RowView:
+    return RowView(
+        attack=row.attack,
+        catalogue=row.catalogue,
+        attack_words=row.attack_words,
+        knowledge=row.knowledge,
+        value=_score(row.value),
+        record=_score(row.record),
+        worst_column=row.worst_column,
+        column=_score(row.column),
+        far_out=_score(row.far_out) if row.far_out else None,
+        nrmse=round(row.nrmse, 4),
+        advantage=_estimate(row.advantage),
+        ambiguity=row.ambiguity,
+        repetitions=row.repetitions,
+        seconds=round(row.seconds, 3),
+        passed=row.passed,
+        failures=row.failures,
+    )
+
+
+def _verdict(candidate: Candidate) -> str:
+    """One or two sentences: what happens, by which attack, with which knowledge."""
+    row = candidate.worst
+    if row is None:
+        return "No attack that Veil knows applies with the knowledge granted; that is not a proof of safety."
+    failed = [r for r in candidate.rows if r.failures]
+    if candidate.passed:
+        gain = f"gains {percent(float(row.advantage))}" if row.advantage > 0 else "gains nothing"
+        by = f"{row.attack} with {knowing(row.knowledge)}"
+        return f"Every goal holds. The strongest attack, {by}, {gain} over guessing."
+    if not failed:
+        return f"Private enough, but not useful enough: {candidate.utility_failures[0]}."
+    by_value = row.value.advantage >= row.record.advantage
+    what, score = ("values", row.value) if by_value else ("records", row.record)
+    first = knowing(failed[0].knowledge)
+    at_worst = ": " if failed[0].knowledge == row.knowledge else f". With {knowing(row.knowledge)}, "
+    return (
+        f"Breaks with {first}{at_worst}{row.attack} gets {percent(float(score.rate))} of the {what} right, "
+        f"where guessing gets {percent(score.baseline)}."
+    )
+
+
+def _headline(candidates: tuple[CandidateView, ...]) -> str:
+    if len(candidates) == 1:
+        return candidates[0].verdict
+    n = len(candidates)
+    untested = [c.label for c in candidates if c.strongest is None]
+    good = [c.label for c in candidates if c.passed and c.strongest is not None]
+    if not good:
+        says = f"None of the {n} candidates keeps every goal"
+    elif len(good) == n:
+        says = f"All {n} candidates keep every goal"
+    else:
+        says = f"{len(good)} of {n} candidates {'keeps' if len(good) == 1 else 'keep'} every goal: {listed(good)}"
+    return f"{says}. No attack was found to try on {listed(untested)}." if untested else f"{says}."
+
+
+def _estimate(measure: Measure) -> Estimate:
+    """A measure rounded to four digits: more would be false precision."""
+    return Estimate(round(float(measure), 4), round(measure.low, 4), round(measure.high, 4))
+
+
+def _score(score: Score) -> ScoreView:
+    return ScoreView(_estimate(score.rate), round(score.baseline, 4), _estimate(score.advantage))

@@ -1,0 +1,67 @@
+"""Whatever the owner hands in, as a table; and what must be known of it before roles are given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.files import open_table
+from veil.schema import Kind, kind_of
+from veil.tables import Table, memory_table
+
+
+def as_table(data: Any) -> Table:
+    """Any supported frame, array, file path or table as a :class:`~veil.tables.Table`."""
+    if isinstance(data, Table):
+        return data
+    if isinstance(data, str | Path):
+        return open_table(data)
+    return memory_table(data)
+
+
+def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Which of the named integer columns never repeat a value (and so may be identifiers).
+
+    Reads only until every column has shown a repetition: usually one block.
+    """
+    open_columns: dict[str, list[Any]] = {
+        name: [] for name in names if pa.types.is_integer(table.schema.field(name).type)
+    }
+    n_rows = 0
+    if not open_columns:
+        return ()
+    for block in table.blocks(list(open_columns)):
+        n_rows += block.n_rows
+        for name in list(open_columns):
+            values = block.column(name)
+            if values.null_count or pc.count_distinct(values).as_py() < block.n_rows:
+                del open_columns[name]
+            else:
+                open_columns[name].append(values)
+        if not open_columns:
+            return ()
+    return tuple(
+        name
+        for name, parts in open_columns.items()
+        if n_rows > 1 and pc.count_distinct(pa.chunked_array(parts)).as_py() == n_rows
+    )
+
+
+def nearly_numeric_columns(table: Table, share: float = 0.5) -> dict[str, tuple[int, int]]:
+    """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows)."""
+    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT]
+    numbers, rows = Counter[str](), Counter[str]()
+    if not names:
+        return {}
+    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    for batch in table.batches(names):
+        for name in names:
+            values = batch.column(batch.schema.get_field_index(name))
+            numbers[name] += pc.sum(pc.match_substring_regex(values, number)).as_py() or 0
+            rows[name] += len(values) - values.null_count
+    return {n: (rows[n] - numbers[n], rows[n]) for n in names if rows[n] and numbers[n] > share * rows[n]}

@@ -1,0 +1,184 @@
+"""Killed at any moment: no half release, no release without its key, and nothing but drafts left lying about."""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import veil
+
+ROWS = 300_000
+TOOL = Path(sys.executable).with_name("veil")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    rng = np.random.default_rng(11)
+    path = tmp_path_factory.mktemp("private") / "table.parquet"
+    pq.write_table(pa.table({name: rng.normal(50, 9, ROWS) for name in "abcdef"}), path)
+    return path
+
+
+def arguments(table, folder, method="additive-noise", key=("--key", "key")):
+    return [TOOL, "perturb", table, "--method", method, "-o", folder / "release", key[0], folder / key[1]]
+
+
+def start(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="module")
+def run_time(table, tmp_path_factory):
+    """How long an undisturbed run takes, once compiled code is cached."""
+    for name in ("first", "second"):
+        folder = tmp_path_factory.mktemp(name)
+        began = time.monotonic()
+        assert start(arguments(table, folder)).wait() == 0
+        elapsed = time.monotonic() - began
+    return elapsed
+
+
+def assert_whole_or_absent(folder, table):
+    """Either no release, or a whole one that its key restores."""
+    release = folder / "release"
+    if not release.exists():
+        return "absent"
+    assert (folder / "key").is_file(), "a release without its key"
+    loaded = veil.Release.load(release)
+    back = veil.restore(loaded, veil.Key.load(folder / "key"))
+    truth = pq.read_table(table)
+    assert back.num_rows == ROWS
+    assert np.abs(back["a"].to_numpy() - truth["a"].to_numpy()).max() < 1e-4
+    return "whole"
+
+
+def leftovers(folder):
+    """What is in a folder beside the release and the key."""
+    return [p.name for p in folder.iterdir() if p.name not in ("release", "key")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["additive-noise", "orthogonal-transform"])
+def test_killed_at_any_moment(method, table, run_time, tmp_path):
+    """Fifteen moments over the run, most of them in its second half, where files are written."""
+    found = []
+    for i, share in enumerate([0.1, 0.3, *np.linspace(0.5, 1.05, 13)]):
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        process = start(arguments(table, folder, method))
+        time.sleep(share * run_time)
+        process.kill()
+        process.communicate()
+        found.append(assert_whole_or_absent(folder, table))
+        assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(folder))
+    assert "absent" in found
+
+
+@pytest.mark.parametrize("share", [0.75, 0.95])
+def test_killed_near_the_end_leaves_no_half_release(share, table, run_time, tmp_path):
+    process = start(arguments(table, tmp_path))
+    time.sleep(share * run_time)
+    process.kill()
+    process.communicate()
+    assert_whole_or_absent(tmp_path, table)
+    assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(tmp_path))
+
+
+def test_killed_runs_can_be_repeated(table, run_time, tmp_path):
+    """What a killed run leaves behind does not stand in the way of the next one."""
+    process = start(arguments(table, tmp_path))
+    time.sleep(0.6 * run_time)
+    process.kill()
+    process.communicate()
+    if not (tmp_path / "key").exists():
+        assert start(arguments(table, tmp_path)).wait() == 0
+        assert assert_whole_or_absent(tmp_path, table) == "whole"
+
+
+def wait_for(pattern, folder, process, patience=30.0):
+    """Whether a file of that name appeared before the run ended."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end and process.poll() is None:
+        if any(folder.glob(pattern)):
+            return True
+    return False
+
+
+def test_killed_as_soon_as_the_key_is_there(table, tmp_path):
+    """Between key and release: the key may be alone, the release may not."""
+    process = start(arguments(table, tmp_path))
+    assert wait_for("key", tmp_path, process)
+    process.kill()
+    process.communicate()
+    assert veil.Key.load(tmp_path / "key").ledger
+    assert_whole_or_absent(tmp_path, table)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
+def test_interrupted_while_writing(how, table, tmp_path):
+    """One line, exit code 1 and a clean folder after an interrupt; no half release after either."""
+    process = start(arguments(table, tmp_path))
+    assert wait_for(".release.*.draft", tmp_path, process), "the run ended before it wrote anything"
+    process.send_signal(how)
+    _, stderr = process.communicate(timeout=60)
+    if process.returncode == 0:
+        assert assert_whole_or_absent(tmp_path, table) == "whole"
+        return
+    assert not (tmp_path / "release").exists()
+    if how is signal.SIGINT:
+        assert process.returncode == 1
+        assert stderr.splitlines() == ["veil: interrupted"]
+        assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_interrupted_before_writing(share, table, run_time, tmp_path):
+    """While it loads libraries or reads the table: the same one line, never a traceback."""
+    process = start(arguments(table, tmp_path))
+    time.sleep(share * run_time)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert "Traceback" not in stderr
+    if process.returncode:
+        assert process.returncode == 1
+        assert stderr.splitlines() == ["veil: interrupted"]
+        assert list(tmp_path.iterdir()) == []
+
+
+def limited(n_bytes):
+    """Files of this process cannot grow beyond a size: a disk that is full."""
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
+
+    return limit
+
+
+@pytest.mark.parametrize("n_bytes", [100, 3_000_000])
+def test_full_disk_leaves_nothing(n_bytes, table, tmp_path):
+    command = arguments(table, tmp_path)
+    done = subprocess.run(command, preexec_fn=limited(n_bytes), capture_output=True, text=True, check=False)
+    assert done.returncode in (1, 2)
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith("veil: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_two_runs_for_one_name_give_one_release(table, tmp_path):
+    """Two processes race for one release and one key; one wins, and what is there is whole."""
+    runs = [start(arguments(table, tmp_path)) for _ in range(2)]
+    codes = sorted(run.wait() for run in runs)
+    assert codes == [0, 2]
+    assert assert_whole_or_absent(tmp_path, table) == "whole"
+    assert leftovers(tmp_path) == []
+    for run in runs:
+        run.communicate()

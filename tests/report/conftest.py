@@ -1,0 +1,193 @@
+"""Report models built by hand, and one real audit."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import veil
+from veil.report.model import CandidateView, Estimate, LevelView, Picture, ReportModel, RowView, ScoreView
+
+HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
+
+
+def score(advantage: float, baseline: float = 0.1) -> ScoreView:
+    rate = advantage * (1 - baseline) + baseline
+    return ScoreView(
+        Estimate(rate, rate - 0.02, min(1.0, rate + 0.02)),
+        baseline,
+        Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02)),
+    )
+
+
+def row(attack: str, knowledge: str, advantage: float, **changes: Any) -> RowView:
+    failures = () if advantage + 0.02 <= 0.05 else (f"{attack} with {knowledge}: over the goal",)
+    made = RowView(
+        attack=attack,
+        catalogue="A9",
+        attack_words="solves for the secret",
+        knowledge=knowledge,
+        value=score(advantage),
+        record=score(-0.01),
+        worst_column="height",
+        column=score(advantage + 0.1),
+        far_out=score(-0.3),
+        nrmse=0.5,
+        advantage=Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02)),
+        ambiguity="none",
+        repetitions=5,
+        seconds=0.1,
+        passed=not failures,
+        failures=failures,
+    )
+    return replace(made, **changes)
+
+
+def level(label: str, kind: str, advantage: float | None, state: str) -> LevelView:
+    if advantage is None:
+        return LevelView(label, kind, f"Words on {label}.", None, None, None, "no attack")
+    found = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
+    return LevelView(label, kind, f"Words on {label}.", "known-pairs-attack", found, found.high, state)
+
+
+def picture(bins: int = 36) -> Picture:
+    centres = np.linspace(-3.5, 3.5, bins)
+    spread = np.exp(-0.5 * centres[:, None] ** 2 - 2 * (centres[:, None] - centres[None, :]) ** 2)
+    counts = (900 * spread).astype(int)
+    counts[counts < 10] = 0
+    edges = tuple(float(e) for e in np.linspace(-3.6, 3.6, bins + 1))
+    return Picture(edges, tuple(tuple(int(c) for c in r) for r in counts), int(counts.sum()) + 30, 20, 10)
+
+
+def candidate(label: str = "orthogonal transform", advantage: float = 0.4, **changes: Any) -> CandidateView:
+    rows = (
+        row("known-pairs-attack", "1 known record", -0.01),
+        row("known-pairs-attack", "5 known records", advantage),
+    )
+    failures = tuple(f for r in rows for f in r.failures)
+    levels = (
+        level("nothing", "nothing", None, "no attack"),
+        level("1 known record", "pairs", -0.01, "holds"),
+        level("5 known records", "pairs", advantage, "breaks" if failures else "holds"),
+        level("2 % sample", "sample", None, "no attack"),
+    )
+    made = CandidateView(
+        label=label,
+        method="orthogonal-transform",
+        catalogue="P6",
+        guarantee="none",
+        threat="Released: y. Secret: M.",
+        passed=not failures,
+        verdict="Breaks with 5 known records." if failures else "Every goal holds.",
+        failures=failures,
+        strongest=rows[-1],
+        levels=levels,
+        utility={"distances": Estimate(0.9, 0.88, 0.92), "clusters": Estimate(0.4, 0.4, 0.4)},
+        rows=rows,
+        picture=picture(),
+        records=(),
+    )
+    return replace(made, **changes)
+
+
+def model(*candidates: CandidateView, **changes: Any) -> ReportModel:
+    made = ReportModel(
+        model_version=1,
+        edition="external",
+        date="2025-01-31",
+        passed=all(c.passed for c in candidates),
+        headline="1 of 2 candidates keeps every goal: a.",
+        n_rows=1234,
+        columns=("height", "weight"),
+        max_advantage=0.05,
+        tolerance=0.1,
+        min_utility={},
+        smallest_cell=10,
+        candidates=candidates,
+        context={"veil": "0.1.0", "seed": "fixed", "attacks": ["known-pairs-attack"]},
+    )
+    return replace(made, **changes)
+
+
+def crowded() -> ReportModel:
+    """As much as a report has to bear: 6 candidates, 8 levels, 60 rows, long labels, goals for utility."""
+    names = [("nothing", "nothing")]
+    names += [(f"{n} known record{'s' if n > 1 else ''}", "pairs") for n in (1, 5, 30, 100)]
+    names += [(f"{n} % sample", "sample") for n in (1, 2, 10)]
+    made = []
+    for i in range(6):
+        gains = [min(1.0, 0.004 * (i + 1) * 2.5**j) for j in range(len(names))]
+        levels = tuple(
+            level(label, kind, gain, "breaks" if gain > 0.03 else "holds")
+            for (label, kind), gain in zip(names, gains, strict=True)
+        )
+        rows = tuple(row(f"attack-number-{k}-attack", names[k % 8][0], gains[k % 8] - 0.001 * k) for k in range(10))
+        label = f"method number {i} with a rather long description (scale 0.5, distribution uniform)"
+        made.append(
+            candidate(
+                label, levels=levels, rows=rows, failures=tuple(f for r in rows for f in r.failures), passed=False
+            )
+        )
+    made[4] = replace(made[4], strongest=None, rows=(), picture=None, failures=(), passed=True)
+    made[5] = replace(made[5], utility={"distances": Estimate(float("nan"), float("nan"), float("nan"))})
+    return model(*made, min_utility={"distances": 0.8}, columns=tuple(f"column {j}" for j in range(60)))
+
+
+def hostile() -> ReportModel:
+    """A table whose columns are named against the report."""
+    bad = row(HOSTILE, "5 known records", 0.4, worst_column=HOSTILE, failures=(f"column {HOSTILE!s} fails",))
+    view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, verdict=HOSTILE, threat=HOSTILE)
+    return model(view, candidate(), headline=HOSTILE, columns=(HOSTILE,), context={HOSTILE: [HOSTILE]})
+
+
+@pytest.fixture(name="make_candidate")
+def fixture_make_candidate() -> Callable[..., CandidateView]:
+    return candidate
+
+
+@pytest.fixture(name="make_model")
+def fixture_make_model() -> Callable[..., ReportModel]:
+    return model
+
+
+@pytest.fixture
+def hostile_model() -> ReportModel:
+    return hostile()
+
+
+def nothing_found() -> ReportModel:
+    """One candidate that no attack applies to, without utility."""
+    bare = candidate(
+        passed=True, failures=(), strongest=None, rows=(), picture=None, utility={},
+        levels=(level("nothing", "nothing", None, "no attack"),),
+    )  # fmt: skip
+    return model(bare, headline="No attack that Veil knows applies.")
+
+
+MODELS = {
+    "plain": lambda: model(candidate("a", 0.01), candidate("b")),
+    "one candidate": lambda: model(candidate()),
+    "internal": lambda: model(candidate(records=((7, 0.01), (4012, 0.5))), edition="internal"),
+    "crowded": crowded,
+    "hostile": hostile,
+    "nothing found": nothing_found,
+    "every cell suppressed": lambda: model(candidate(picture=Picture((-1.0, 0.0, 1.0), ((0, 0), (0, 0)), 12, 12, 0))),
+    "not a number": lambda: model(
+        candidate(advantage=float("nan"), utility={"clusters": Estimate(float("nan"), float("nan"), float("nan"))})
+    ),
+}
+
+
+@pytest.fixture(params=MODELS)
+def any_model(request: pytest.FixtureRequest) -> ReportModel:
+    return MODELS[request.param]()
+
+
+@pytest.fixture(scope="session")
+def real_audit() -> veil.Audit:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
+    grants = veil.Grants(pairs=(1, 4), sample=())
+    return veil.audit(x, [veil.OrthogonalTransform(), veil.AdditiveNoise(3.0)], grants=grants, repetitions=2, seed=0)

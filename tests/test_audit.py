@@ -1,0 +1,188 @@
+"""The audit: knowledge dealt fairly, guesses judged once, goals checked honestly."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veil
+from veil.attacks.base import Guess
+from veil.auditing import Judge, Level
+from veil.auditing.grants import deal
+from veil.errors import InputError
+
+
+def correlated(n=400, d=6, seed=0):
+    rng = np.random.default_rng(seed)
+    factor = rng.normal(size=(n, 2))
+    return factor @ rng.normal(size=(2, d)) + 0.3 * rng.normal(size=(n, d)) + 5
+
+
+@pytest.fixture(scope="module")
+def found():
+    return veil.audit(
+        correlated(),
+        [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
+        grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        seed=1,
+    )
+
+
+def test_rows_are_perturbation_by_attack_by_knowledge(found):
+    noise, rotation = found.candidates
+    assert {(r.attack, r.knowledge) for r in noise.rows} == {
+        ("noise-distribution-attack", "nothing"),
+        ("bayes-estimate-attack", "nothing"),
+    }
+    assert {(r.attack, r.knowledge) for r in rotation.rows} == {
+        ("known-pairs-attack", "1 known record"),
+        ("known-pairs-attack", "6 known records"),
+        ("known-sample-attack", "10 % sample"),
+    }
+    assert len(found.rows) == len(noise.rows) + len(rotation.rows)
+
+
+def test_a_rotation_with_d_known_records_fails(found):
+    row = found.candidates[1].worst
+    assert (row.attack, row.knowledge) == ("known-pairs-attack", "6 known records")
+    assert row.value.advantage == 1
+    assert not row.passed
+    assert "known-pairs-attack with 6 known records" in row.failures[0]
+    assert found.worst is row or found.worst.advantage == 1
+
+
+def test_noise_on_correlated_columns_shows_the_gain_of_the_bayes_estimate(found):
+    rates = {row.attack: row.value.rate for row in found.candidates[0].rows}
+    assert rates["bayes-estimate-attack"] > 1.5 * rates["noise-distribution-attack"]
+    assert found.candidates[0].worst.attack == "bayes-estimate-attack"
+
+
+def test_the_strongest_attack_of_a_level_may_need_less(found):
+    noise = found.candidates[0]
+    assert noise.strongest(Level("pairs", 6)).knowledge == "nothing"
+    assert found.candidates[1].strongest(Level("nothing")) is None
+
+
+def test_a_seed_makes_it_reproducible(found):
+    again = veil.audit(
+        correlated(),
+        [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
+        grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        seed=1,
+    )
+    assert [r.value for r in again.rows] == [r.value for r in found.rows]
+
+
+def test_an_identity_copy_fails_any_goal():
+    """Noise of a millionth: other tools call the copy safe."""
+    audit = veil.audit(correlated(), veil.AdditiveNoise(1e-6), goals=veil.Goals(max_advantage=0.5), seed=0)
+    assert not audit.passed
+    assert audit.worst.value.rate == 1
+
+
+def test_noise_far_beyond_the_data_passes():
+    audit = veil.audit(correlated(), veil.AdditiveNoise(50.0), seed=0)
+    assert audit.passed
+    assert audit.candidates[0].utility["distances"] < 0.1
+    strict = veil.audit(
+        correlated(), veil.AdditiveNoise(50.0), goals=veil.Goals(min_utility={"distances": 0.9}), seed=0
+    )
+    assert not strict.passed
+    assert "utility distances" in strict.candidates[0].failures[0]
+
+
+def test_one_broken_column_fails_the_goal_though_the_average_is_fine():
+    x = np.random.default_rng(0).normal(size=(500, 30))
+    scale = np.full(30, 30.0)
+    scale[7] = 1e-6
+    audit = veil.audit(x, veil.AdditiveNoise(scale), seed=0)
+    row = next(r for r in audit.rows if r.attack == "noise-distribution-attack")
+    assert row.worst_column == "x7"
+    assert row.value.advantage < 0.05
+    assert any("column 'x7'" in failure for failure in row.failures)
+
+
+@pytest.mark.parametrize("kind", ["rows", "columns", "scale"])
+def test_scores_do_not_depend_on_order_or_units(kind):
+    rng = np.random.default_rng(3)
+    truth = correlated(seed=3)
+    guess = truth + rng.normal(size=truth.shape) * truth.std(axis=0) * 0.2
+    rows, columns, scale = np.arange(400), np.arange(6), np.ones(6)
+    if kind == "rows":
+        rows = rng.permutation(400)
+    elif kind == "columns":
+        columns = rng.permutation(6)
+    else:
+        scale = 2.0 ** rng.integers(-8, 8, 6)
+    names = [f"c{j}" for j in range(6)]
+    everything, nobody = np.arange(400), np.empty(0, dtype=int)
+
+    def scored(x, y, labels):
+        judge = Judge(x, labels, 0.1)
+        return judge.try_guess(Guess(y, tuple(labels), everything), everything, nobody)
+
+    base = scored(truth, guess, names)
+    moved = scored((truth * scale)[rows][:, columns], (guess * scale)[rows][:, columns], [names[j] for j in columns])
+    assert (moved.value, moved.record) == (base.value, base.record)
+    np.testing.assert_array_equal(moved.columns, base.columns[columns])
+
+
+def test_given_rows_are_not_scored_and_withheld_rows_are_not_released():
+    truth = correlated(100)
+    pairs = deal(Level("pairs", 5), truth, np.random.default_rng(0), sample_from="population")
+    assert len(pairs.given) == 5
+    assert not len(pairs.withheld)
+    np.testing.assert_array_equal(pairs.knowledge[0].records, truth[pairs.given])
+    outside = deal(Level("sample", 0.1), truth, np.random.default_rng(0), sample_from="population")
+    assert len(outside.withheld) == 10
+    assert not len(outside.given)
+    inside = deal(Level("sample", 0.1), truth, np.random.default_rng(0), sample_from="table")
+    assert len(inside.given) == 10
+    judge = Judge(truth, list("abcdef"), 0.1)
+    guess = np.full_like(truth, np.nan)
+    guess[pairs.given] = truth[pairs.given]
+    trial = judge.try_guess(Guess(guess, tuple("abcdef"), np.arange(100)), np.arange(100), pairs.given)
+    assert trial.value == 0
+    assert trial.n_scored == 95
+
+
+def test_pictures_suppress_small_cells():
+    truth = correlated(2_000)
+    judge = Judge(truth, list("abcdef"), 0.1)
+    guess = Guess(truth, tuple("abcdef"), np.arange(len(truth)))
+    picture = judge.picture(guess, np.arange(len(truth)), np.empty(0, dtype=int))
+    cells = np.array(picture.counts)
+    assert cells[(cells > 0)].min() >= 10
+    assert cells.sum() + picture.n_suppressed + picture.n_outside == truth.size
+    assert np.count_nonzero(cells - np.diag(np.diag(cells))) == 0, "a right guess lies on the diagonal"
+
+
+def test_missing_values_mixed_tables_and_a_target():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(correlated(300), columns=list("abcdef"))
+    frame.loc[rng.choice(300, 20, replace=False), "b"] = np.nan
+    frame["group"] = rng.choice(["u", "v"], 300)
+    audit = veil.audit(frame, veil.AdditiveNoise(0.5), roles={"group": "public"}, target="group", seed=0)
+    assert {"distances", "covariance", "clusters", "neighbours", "classification"} == set(audit.candidates[0].utility)
+    assert all(0 <= u.low <= u <= u.high for u in audit.candidates[0].utility.values())
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda x: veil.audit(x, []), "perturbations is empty"),
+        (lambda x: veil.audit(x[:2], veil.AdditiveNoise()), "at least 3"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes"]), "did you mean bayes-estimate-attack"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), target="y"), "target names column 'y'"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), target="x0"), "role public"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), repetitions=0), "repetitions"),
+        (lambda x: veil.Grants(pairs=0), "at least 1"),
+        (lambda x: veil.Grants(sample=2.0), "between 0 and 1"),
+        (lambda x: veil.Goals(max_advantage=5), "max_advantage"),
+        (lambda x: veil.Goals(min_utility={"distance": 0.5}), "did you mean 'distances'"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), goals=veil.Goals(against=["9 known records"])), "not granted"),
+    ],
+)
+def test_wrong_calls_are_one_line(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make(correlated(50))
+    assert "\n" not in str(caught.value)
