@@ -27,6 +27,7 @@ TILE_ROWS = 8_192
 EXACT_INTEGERS = 2**53
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
+Words: TypeAlias = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from veil.secret import MASK, key_pickling_allowed
 
 FORMAT = 1
 _SCRYPT = {"n": 2**16, "r": 8, "p": 1}
+_SCRYPT_LIMIT = 2**20
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,6 @@ class LedgerEntry:
     method's rounding would bring them back off by a few units.
     """
 
-    number: int
-    release_id: str
     steps: list[LedgerStep]
     columns: list[dict[str, str]]
     kind: str
@@ -58,18 +57,22 @@ class LedgerEntry:
     n_rows: int
     shuffled: bool = False
     consistent_on: str | None = None
+    number: int = 0
+    release_id: str = ""
     corrections: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
 
     @property
     def address(self) -> dict[str, Any]:
-        """What makes two publications the same one."""
-        return address_of(self.steps, shuffled=self.shuffled, consistent_on=self.consistent_on)
-
-
-def address_of(steps: list[LedgerStep], *, shuffled: bool, consistent_on: str | None) -> dict[str, Any]:
-    """Everything but the key that determines a release."""
-    public = [[s.method, s.parameters, s.columns, s.fingerprint] for s in steps]
-    return {"steps": public, "shuffled": shuffled, "consistent_on": consistent_on}
+        """What makes two publications the same one: everything but the key that determines a release."""
+        steps = [[s.method, s.parameters, s.columns, s.fingerprint] for s in self.steps]
+        roles = [[c["name"], c["role"]] for c in self.columns]
+        return {
+            "steps": steps,
+            "roles": roles,
+            "rows": self.n_rows,
+            "shuffled": self.shuffled,
+            "consistent_on": self.consistent_on,
+        }
 
 
 class Key:
@@ -98,14 +101,10 @@ class Key:
 
     def matrix(self, address: Any, make: Callable[[Generator], Matrix]) -> Matrix:
         """The secret matrix at an address: made once, then kept in the key and its file."""
-        name = self.derive("matrix", address).hex()
+        name = self.derive("name of matrix", address).hex()
         if name not in self.__matrices:
             self.__matrices[name] = make(self.generator("matrix", address))
         return self.__matrices[name]
-
-    def release_id(self, address: Any) -> str:
-        """A public, keyed name of a release: it ties the release to this key and tells nothing else."""
-        return self.derive("release", address).hex()[:32]
 
     def entry(self, release_id: str) -> LedgerEntry:
         """The ledger entry of a release made with this key."""
@@ -117,21 +116,26 @@ class Key:
     def record(self, entry: LedgerEntry, *, again: bool) -> LedgerEntry:
         """Enter a release in the ledger, or return the entry of the same release made before.
 
+        The entry gets its number and its id: a keyed name that ties the release to this key and
+        tells nothing else.
+
         Raises
         ------
         KeyRefusedError
             When the key was already used for something else and ``again`` is false.
         """
+        release_id = self.derive("release", entry.address).hex()[:32]
         for known in self.ledger:
-            if known.release_id == entry.release_id:
+            if known.release_id == release_id:
                 return known
         if self.ledger and not again:
             raise KeyRefusedError(
                 f"this key already made {len(self.ledger)} other release(s), and releases under one key can be "
                 "compared by an attacker; use a new key, or again=True (command line: --again) if that is meant"
             )
-        self.ledger.append(entry)
-        return entry
+        numbered = replace(entry, number=len(self.ledger) + 1, release_id=release_id)
+        self.ledger.append(numbered)
+        return numbered
 
     def save(self, path: str | Path, passphrase: str | None = None, *, replace: bool = False) -> None:
         """Write the key file, mode 0600; an existing file is refused unless ``replace``."""
@@ -229,8 +233,8 @@ def _locked(body: dict[str, Any], passphrase: str) -> dict[str, Any]:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     salt, nonce = os.urandom(16), os.urandom(12)
-    sealed = AESGCM(_stretch(passphrase, salt)).encrypt(nonce, json.dumps(body).encode(), b"veil key")
-    return {"kdf": "scrypt", "salt": _text(salt), "nonce": _text(nonce), "sealed": _text(sealed)}
+    sealed = AESGCM(_stretch(passphrase, salt, _SCRYPT)).encrypt(nonce, json.dumps(body).encode(), b"veil key")
+    return {"scrypt": _SCRYPT, "salt": _text(salt), "nonce": _text(nonce), "sealed": _text(sealed)}
 
 
 def _text(raw: bytes) -> str:
@@ -243,14 +247,16 @@ def _unlocked(document: dict[str, Any], passphrase: str, path: Path) -> dict[str
 
     try:
         salt, nonce, sealed = (base64.b64decode(document[name]) for name in ("salt", "nonce", "sealed"))
-        body = AESGCM(_stretch(passphrase, salt)).decrypt(nonce, sealed, b"veil key")
-    except (InvalidTag, KeyError, ValueError):
+        body = AESGCM(_stretch(passphrase, salt, document["scrypt"])).decrypt(nonce, sealed, b"veil key")
+    except (InvalidTag, KeyError, TypeError, ValueError):
         raise KeyRefusedError(f"{path.name}: wrong passphrase, or the key file is damaged") from None
     loaded: dict[str, Any] = json.loads(body)
     return loaded
 
 
-def _stretch(passphrase: str, salt: bytes) -> bytes:
+def _stretch(passphrase: str, salt: bytes, cost: dict[str, int]) -> bytes:
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
-    return Scrypt(salt=salt, length=32, **_SCRYPT).derive(passphrase.encode())
+    if not cost["n"] * cost["r"] * cost["p"] <= 16 * _SCRYPT_LIMIT:
+        raise ValueError("a damaged file must not exhaust the memory")
+    return Scrypt(salt=salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"]).derive(passphrase.encode())

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from veil._version import __version__
 from veil.blocks import Block, Matrix, from_float
 from veil.errors import InputError, NotInvertibleError
-from veil.key import Key, LedgerEntry, LedgerStep, address_of, key_from
+from veil.key import Key, LedgerEntry, LedgerStep, key_from
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.progress import Progress, silent
 from veil.randomness import id_digests
@@ -30,6 +30,7 @@ from veil.sources import as_table, nearly_numeric_columns, unique_integer_column
 from veil.tables import MemoryTable, Table, as_frame
 from veil.threads import arithmetic, one_blas_thread
 
+Corrections = dict[str, tuple[list[int], list[int]]]
 # Integers beyond this may come back off by one from a matrix product in float64.
 ROUNDING_LIMIT = 2.0**44
 
@@ -76,21 +77,19 @@ class Publication:
         wanted = columns if self._consistent_on is None else [*columns, self._consistent_on]
         id_chunks: list[pa.Array] = []
         self.n_rows = 0
-        for block in self._table.blocks(wanted):
-            scan.update(block.matrix(columns))
-            self.n_rows += block.n_rows
-            if self._consistent_on is not None:
-                id_chunks.append(block.column(self._consistent_on))
-            self._progress("reading", self.n_rows, None)
+        with one_blas_thread():
+            for block in self._table.blocks(wanted):
+                scan.update(block.matrix(columns))
+                self.n_rows += block.n_rows
+                if self._consistent_on is not None:
+                    id_chunks.append(block.column(self._consistent_on))
+                self._progress("reading", self.n_rows, None)
         result = scan.result()
         if self._consistent_on is not None:
             _check_ids(pa.chunked_array(id_chunks), self._consistent_on)
-        method, settings = self._perturbation.method_name(), self._perturbation.settings()
-        self._perturbation.feature_names_in_ = np.array(columns, dtype=object)
-        self._perturbation.settle(
-            columns, result.moments, self.key, self._earlier_parameters(method, settings, columns)
-        )
         self._missing = int(result.moments.missing.sum())
+        self._perturbation.feature_names_in_ = np.array(columns, dtype=object)
+        self._perturbation.fit_scan(columns, result, self.key, self._kept_parameters())
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
         self._large_integers = [
             j
@@ -99,30 +98,33 @@ class Publication:
             and pa.types.is_integer(self._table.schema.field(name).type)
             and reach[j] > ROUNDING_LIMIT
         ]
-        fingerprint = result.fingerprint
-        return LedgerStep(method, settings, self._perturbation.disclose(), columns, fingerprint)
+        return LedgerStep(
+            method=self._perturbation.method_name(),
+            settings=self._perturbation.settings(),
+            parameters=self._perturbation.disclose(),
+            columns=columns,
+            fingerprint=result.fingerprint,
+        )
 
-    def _earlier_parameters(
-        self, method: str, settings: dict[str, Any], columns: list[str]
-    ) -> Mapping[str, Any] | None:
-        """With ``consistent_on``, parameters are fixed at the first publication."""
+    def _kept_parameters(self) -> dict[str, Any]:
+        """With ``consistent_on``, a column's parameters are fixed at its first publication."""
+        kept: dict[str, Any] = {}
         if self._consistent_on is None:
-            return None
+            return kept
+        method, settings = self._perturbation.method_name(), self._perturbation.settings()
         for entry in self.key.ledger:
             for step in entry.steps:
-                same = (step.method, step.settings, step.columns) == (method, settings, columns)
-                if same and entry.consistent_on == self._consistent_on:
-                    return step.parameters
-        return None
+                if (step.method, step.settings, entry.consistent_on) == (method, settings, self._consistent_on):
+                    earlier = find_perturbation(method).rebuild(step, self.key)
+                    for j, name in enumerate(step.columns):
+                        kept.setdefault(name, earlier.column_parameters(j))
+        return kept
 
     def _enter(self, step: LedgerStep, *, again: bool, shuffle: bool) -> None:
-        address = address_of([step], shuffled=shuffle, consistent_on=self._consistent_on)
-        dtypes = {field.name: str(field.type) for field in self._table.schema}
+        self.schema = self._released_schema()
         entry = LedgerEntry(
-            number=len(self.key.ledger) + 1,
-            release_id=self.key.release_id(address),
             steps=[step],
-            columns=[{"name": c.name, "role": str(c.role), "dtype": dtypes[c.name]} for c in self._private.columns],
+            columns=[{"name": c.name, "role": str(c.role), "dtype": c.dtype} for c in self._private.columns],
             kind=self._table.kind,
             native=self._table.native,
             n_rows=self.n_rows,
@@ -131,13 +133,12 @@ class Publication:
         )
         self._entry = self.key.record(entry, again=again)
         self._fingerprint = step.fingerprint
-        self.schema = self._released_schema()
         self.manifest = self._manifest(step)
 
     def _released_schema(self) -> pa.Schema:
         """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
         p = self._perturbation
-        self._released = p._released_names(list(self._private.perturbed))
+        self._released = p.released_names(list(self._private.perturbed))
         pending = list(self._released)
         fields: list[pa.Field] = []
         n_left = len(self._private.perturbed)
@@ -175,6 +176,8 @@ class Publication:
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
+            method=public_step.method,
+            guarantee=public_step.guarantee,
             steps=(public_step,),
             public=tuple({"name": n, "kind": str(columns[n].kind)} for n in self._private.public),
             schema=tuple({"name": f.name, "type": str(f.type)} for f in self.schema),
@@ -191,36 +194,38 @@ class Publication:
         """The released rows, block by block, in the private table's order."""
         wanted = [c.name for c in self._private.columns if c.name in self._needed()]
         done = 0
+        corrections: Corrections = {}
         with one_blas_thread():
             for block in self._table.blocks(wanted):
-                yield self._released_batch(block)
+                yield self._released_batch(block, corrections)
                 done += block.n_rows
                 self._progress("perturbing", done, self.n_rows)
+        self._entry.corrections.update(corrections)
 
     def _needed(self) -> set[str]:
         extra = {self._consistent_on} if self._consistent_on is not None else set()
         return {*self._private.perturbed, *self._private.public, *extra}
 
-    def _released_batch(self, block: Block) -> pa.RecordBatch:
+    def _released_batch(self, block: Block, corrections: Corrections) -> pa.RecordBatch:
         ids = None
         if self._consistent_on is not None:
             ids = id_digests(self.key.derive("ids"), block.column(self._consistent_on).to_pylist())
         matrix = block.matrix(self._private.perturbed)
         place = Place(self._fingerprint, block.start, ids)
-        out = self._perturbation._perturb(matrix, place)
+        out = self._perturbation.perturb_block(matrix, place)
         if self._large_integers:
-            self._note_corrections(matrix, out, place)
+            self._note_corrections(matrix, out, place, corrections)
         perturbed = {name: from_float(row) for name, row in zip(self._released, out, strict=True)}
         arrays = [perturbed[f.name] if f.name in perturbed else block.column(f.name).cast(f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _note_corrections(self, private: Matrix, released: Matrix, place: Place) -> None:
+    def _note_corrections(self, private: Matrix, released: Matrix, place: Place, corrections: Corrections) -> None:
         """Keep, in the key, where rounding would bring a large integer back wrong."""
-        back = self._perturbation._restore(released, place)
+        back = self._perturbation.restore_block(released, place)
         for j in self._large_integers:
             difference = private[j] - np.rint(back[j])
             wrong = np.flatnonzero(difference)
-            rows, amounts = self._entry.corrections.setdefault(self._private.perturbed[j], ([], []))
+            rows, amounts = corrections.setdefault(self._private.perturbed[j], ([], []))
             rows.extend((place.start + wrong).tolist())
             amounts.extend(difference[wrong].astype(int).tolist())
 
@@ -327,7 +332,7 @@ def _restore_block(
         perturbed.update(step.columns)
         if step.columns[0] not in out:
             continue
-        values = method._restore(block.matrix(public.released), Place(step.fingerprint, block.start))
+        values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
         for name, row in zip(step.columns, values, strict=True):
             rows, amounts = (np.array(part, dtype=np.int64) for part in entry.corrections.get(name, ([], [])))
             here = (rows >= block.start) & (rows < block.start + block.n_rows)
@@ -340,7 +345,7 @@ def _restore_block(
 
 
 def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:
-    return find_perturbation(step.method).rebuild(step.settings, step.parameters, step.columns, key)
+    return find_perturbation(step.method).rebuild(step, key)
 
 
 def row_permutation(key: Key, entry: LedgerEntry) -> npt.NDArray[np.intp] | None:

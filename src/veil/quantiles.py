@@ -18,9 +18,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
-
-Words = npt.NDArray[np.uint64]
+from veil.blocks import Matrix, Words
 
 LAWS = {"normal": 0, "uniform": 1, "laplace": 2}
 _HALF_STEP = 2.0**-65

@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import BLOCK_ROWS, Matrix
-
-Words = npt.NDArray[np.uint64]
+from veil.blocks import BLOCK_ROWS, Matrix, Words
 
 
 def derive(secret: bytes, purpose: str, address: Any = None) -> bytes:
@@ -66,9 +64,11 @@ def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np
 
 
 def id_digests(secret: bytes, ids: list[Any]) -> npt.NDArray[np.uint8]:
-    """Keyed 128-bit digests of identifiers; integers and texts that look alike stay apart."""
-    key = derive(secret, "ids")
-    digests = [hashlib.blake2b(f"{type(i).__name__}:{i}".encode(), key=key, digest_size=16).digest() for i in ids]
+    """Keyed 128-bit digests of identifiers; integers and texts that look alike stay apart.
+
+    ``secret`` is a sub-key of at most 64 bytes.
+    """
+    digests = [hashlib.blake2b(f"{type(i).__name__}:{i}".encode(), key=secret, digest_size=16).digest() for i in ids]
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 16)
 
 

@@ -23,8 +23,10 @@ from veil.atomic import draft_folder, land_folder
 from veil.blocks import Matrix
 from veil.errors import FileFormatError, NotApplicableError, TamperedError
 from veil.files import CsvTable, open_table, open_writer
+from veil.models import Model, model_of
 from veil.moments import Moments, moments_of
 from veil.tables import FrameKind, MemoryTable, Table, as_frame
+from veil.threads import one_blas_thread
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -56,6 +58,11 @@ class Step:
     guarantee: str = "none"
 
     @property
+    def model(self) -> Model:
+        """The step as a model that attacks and recovery can use."""
+        return model_of(self)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the private columns, in the order of every guess."""
         return tuple(column["name"] for column in self.columns)
@@ -67,6 +74,8 @@ class Manifest:
 
     release: int
     release_id: str
+    method: str
+    guarantee: str
     steps: tuple[Step, ...]
     public: tuple[dict[str, str], ...]
     schema: tuple[dict[str, str], ...]
@@ -78,6 +87,10 @@ class Manifest:
     format: int = FORMAT
     data: dict[str, str] = field(default_factory=dict)
 
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name in ``manifest.json``."""
+        return asdict(self)[name]
+
     def to_json(self) -> str:
         """The manifest as JSON text."""
         return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
@@ -86,6 +99,8 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Parse a manifest."""
         raw = json.loads(text)
+        if raw["format"] != FORMAT:
+            raise ValueError("another format")
         steps = tuple(
             Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])}) for s in raw["steps"]
         )
@@ -140,7 +155,8 @@ class Release:
         """Mean and covariance of the perturbed columns, in one pass; computed once."""
         if self._moments is None:
             names = self.step.released
-            found = moments_of(block.matrix(names) for block in self._table.blocks(names))
+            with one_blas_thread():
+                found = moments_of(block.matrix(names) for block in self._table.blocks(names))
             if found is None:
                 raise NotApplicableError("the release has no rows")
             self._moments = found

@@ -31,7 +31,7 @@ class Scan:
     columns
         Names of the columns.
     key
-        The key under which the fingerprint is taken; None takes none.
+        The key under which the fingerprint is taken.
     covariance
         Whether the covariance is needed, which costs d² per row.
     allow_missing
@@ -40,11 +40,9 @@ class Scan:
         How messages call the method.
     """
 
-    def __init__(
-        self, columns: Sequence[str], *, key: Key | None, covariance: bool, allow_missing: bool, method: str
-    ) -> None:
+    def __init__(self, columns: Sequence[str], *, key: Key, covariance: bool, allow_missing: bool, method: str) -> None:
         self._columns = list(columns)
-        self._fingerprint = Fingerprint(key.derive("fingerprint"), self._columns) if key is not None else None
+        self._fingerprint = Fingerprint(key.derive("fingerprint"), self._columns)
         self._moments = MomentTree(covariance=covariance)
         self._infinite = np.zeros(len(self._columns), dtype=np.int64)
         self._allow_missing = allow_missing
@@ -57,8 +55,7 @@ class Scan:
         if self._infinite.any():
             return
         self._moments.update(block)
-        if self._fingerprint is not None:
-            self._fingerprint.update(block)
+        self._fingerprint.update(block)
 
     def result(self) -> ScanResult:
         """What was learned, once every rule holds."""
@@ -90,4 +87,4 @@ class Scan:
                 f"column {name!r}: the {moments.n_rows} values are too large or too close together for float64 to "
                 "measure their spread (about 1e150 and 1e-150 are the limits); rescale the column"
             )
-        return ScanResult(moments, self._fingerprint.digest() if self._fingerprint else "")
+        return ScanResult(moments, self._fingerprint.digest())

@@ -14,8 +14,6 @@ from click.testing import CliRunner
 from veil.cli import main
 
 # Cells that occur in no message, release or manifest unless somebody copied them there.
-SECRET_NUMBER = 31415926.5
-SECRET_TEXT = "SECRETCELL"
 TRACES = ("31415926", "3.1415926", "SECRETCELL")
 
 

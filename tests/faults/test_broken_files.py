@@ -178,6 +178,13 @@ def test_a_late_cell_of_another_type_is_found(late, tmp_path, says):
     says(str(caught.value), ("'a'", "1 "))
 
 
+def test_a_late_text_among_times_with_a_zone_is_read(tmp_path):
+    """Every type that Arrow infers can be widened to text, times with a zone too."""
+    path = tmp_path / "t.csv"
+    path.write_text("t,b\n" + "2020-01-01T00:00:00Z,2.5\n2020-01-02T00:00:00Z,3.5\n" * 200_000 + "unknown,1.5\n")
+    assert veil.files.open_table(path).schema.field("t").type == pa.string()
+
+
 def test_public_text_of_csv_is_released_unchanged(command):
     """A public column is released as it is: leading zeros, and text that looks like nothing."""
     path = command.folder / "t.csv"

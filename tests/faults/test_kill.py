@@ -182,3 +182,18 @@ def test_two_runs_for_one_name_give_one_release(table, tmp_path):
     assert leftovers(tmp_path) == []
     for run in runs:
         run.communicate()
+
+
+def test_two_runs_with_one_key_lose_no_entry(table, tmp_path):
+    """Two processes reuse one key at once: both releases stay in its ledger, or one run is refused."""
+    assert start(arguments(table, tmp_path)).wait() == 0
+    runs = {}
+    for name, scale in (("second", "2"), ("third", "3")):
+        reuse = ["--reuse-key", tmp_path / "key", "--again", "--set", f"scale={scale}"]
+        runs[name] = start([TOOL, "perturb", table, "--method", "additive-noise", "-o", tmp_path / name, *reuse])
+    made = [name for name, run in runs.items() if run.wait() == 0]
+    key = veil.Key.load(tmp_path / "key")
+    for name in ["release", *made]:
+        assert key.entry(veil.Release.load(tmp_path / name).manifest.release_id), name
+    for run in runs.values():
+        run.communicate()

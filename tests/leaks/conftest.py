@@ -38,6 +38,10 @@ class Secrets:
             "base64 key": base64.b64encode(self.raw).rstrip(b"="),
             "url-safe key": base64.urlsafe_b64encode(self.raw).rstrip(b"="),
             "repr of key": repr(self.raw)[2:-1].encode(),
+            "key as text": self.raw.decode("latin-1").encode(),  # pickle protocols 1 and 2
+            "escaped key": "".join(  # pickle protocol 0
+                f"\\u{ord(c):04x}" if c in "\\\0\n\r\x1a" else c for c in self.raw.decode("latin-1")
+            ).encode("latin-1"),
             "integer key": str(int.from_bytes(self.raw, "big")).encode(),
         }
         for i, entry in enumerate(document["ledger"]):
@@ -59,7 +63,7 @@ class Secrets:
         for i, value in enumerate(values):
             self.forms[f"entry {i} as bytes"] = struct.pack("<d", value)
             self.forms[f"entry {i} big-endian"] = struct.pack(">d", value)
-            self.forms[f"entry {i} as text"] = f"{abs(value):.7f}"[1:].encode()
+            self.forms[f"entry {i} as text"] = f"{abs(value):.16f}"[1:12].encode()
 
     def found_in(self, data: bytes | str) -> list[str]:
         """Names of the forms that occur."""

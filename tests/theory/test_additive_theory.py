@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.additive import bayes_gain
+from veil.attacks.additive import clipped_prior
 from veil.errors import NotApplicableError
 
 
@@ -121,4 +121,23 @@ def test_a_granted_noise_law_replaces_the_manifest():
 
 def test_noise_without_power_in_some_direction_is_refused():
     with pytest.raises(NotApplicableError, match="singular"):
-        bayes_gain(np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]]))
+        clipped_prior(np.eye(2), np.array([[1.0, 1.0], [1.0, 1.0]]))
+
+
+def test_units_of_very_different_size_do_not_stop_the_attack():
+    x = normal_table([50.0, 1.0, 1.0], 5_000, 8)
+    scale = np.array([1e-9, 1.0, 1e9])
+    same = veil.publish(x, veil.AdditiveNoise(0.5, random_state=8))[0]
+    moved = veil.publish(x * scale, veil.AdditiveNoise(0.5, random_state=8))[0]
+    plain = mse(veil.BayesEstimateAttack().run(same), x)
+    rescaled = veil.BayesEstimateAttack().run(moved)
+    assert np.mean((rescaled.values / scale - x) ** 2) == pytest.approx(plain, rel=0.1)
+
+
+def test_no_complete_record_is_no_obstacle():
+    x = normal_table([50.0, 1.0, 1.0, 1.0], 4_000, 9)
+    holes = x.copy()
+    holes[np.arange(4_000), np.arange(4_000) % 4] = np.nan
+    release, _ = veil.publish(holes, veil.AdditiveNoise(2.0, relative=False, random_state=9))
+    guess = veil.BayesEstimateAttack().run(release)
+    assert np.nanmean((guess.values - x) ** 2) < 0.7 * np.nanmean((release.to_numpy() - x) ** 2)

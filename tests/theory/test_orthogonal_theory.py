@@ -65,6 +65,19 @@ def test_d_known_pairs_recover_everything(scaling, variant, translation):
     assert guess.details["rank"] == 6
 
 
+@pytest.mark.parametrize("translation", [0.0, 2.0])
+def test_a_rotation_needs_one_pair_less(translation):
+    """The determinant is +1, so d − 1 axes give the last one."""
+    rng = np.random.default_rng(2)
+    x = rng.lognormal(size=(100, 5))
+    known = 5 if translation else 4
+    proper, _ = veil.publish(x, veil.OrthogonalTransform(proper=True, translation=translation))
+    any_matrix, _ = veil.publish(x, veil.OrthogonalTransform(translation=translation))
+    pairs = veil.KnownPairs(x[:known], np.arange(known))
+    assert np.abs(veil.KnownPairsAttack().run(proper, pairs).values - x).max() < 1e-8
+    assert np.abs(veil.KnownPairsAttack().run(any_matrix, pairs).values - x).max() > 1e-2
+
+
 def test_ill_conditioned_records_are_recovered_too():
     """The demo's 30 columns are nearly collinear; the error follows the condition number, not its square."""
     from sklearn.datasets import load_breast_cancer

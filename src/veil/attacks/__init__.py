@@ -7,10 +7,12 @@ import difflib
 from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
 from veil.attacks.base import Attack, Guess
 from veil.attacks.known_pairs import KnownPairsAttack
+from veil.attacks.known_sample import KnownSampleAttack
 from veil.errors import InputError
 
 ATTACKS: dict[str, type[Attack]] = {
-    cls.attack_name(): cls for cls in (NoiseDistributionAttack, BayesEstimateAttack, KnownPairsAttack)
+    cls.attack_name(): cls
+    for cls in (NoiseDistributionAttack, BayesEstimateAttack, KnownPairsAttack, KnownSampleAttack)
 }
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "BayesEstimateAttack",
     "Guess",
     "KnownPairsAttack",
+    "KnownSampleAttack",
     "NoiseDistributionAttack",
     "find_attack",
 ]

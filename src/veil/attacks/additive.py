@@ -13,8 +13,9 @@ from veil.attacks.base import Attack, Guess, full_guess, granted
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
+from veil.models import AdditiveModel, Model
 from veil.moments import Vector
-from veil.release import Release, Step
+from veil.release import Release
 
 
 def noise_covariance(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
@@ -25,10 +26,10 @@ def noise_covariance(release: Release, knowledge: Sequence[Knowledge]) -> Matrix
         if known.covariance.shape != (d, d):
             raise InputError(f"KnownNoise has {len(known.covariance)} columns; the release has {d} perturbed ones")
         return known.covariance
-    scale = release.step.parameters.get("scale")
-    if scale is None:
-        raise NotApplicableError("the manifest does not say the noise's scale; grant KnownNoise")
-    return np.diag(np.asarray(scale, dtype=np.float64) ** 2)
+    model = release.step.model
+    if not isinstance(model, AdditiveModel):
+        raise NotApplicableError("the manifest does not say the noise's covariance; grant KnownNoise")
+    return model.covariance
 
 
 class NoiseDistributionAttack(Attack):
@@ -38,9 +39,9 @@ class NoiseDistributionAttack(Attack):
     words = "takes the released values at face value"
 
     @classmethod
-    def applies_to(cls, step: Step) -> bool:
+    def applies_to(cls, model: Model) -> bool:
         """Any release whose columns are the private ones plus noise."""
-        return step.method == "additive-noise"
+        return isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         return full_guess(release, release.to_numpy())
@@ -53,54 +54,83 @@ class BayesEstimateAttack(Attack):
     x are estimated from the release.
 
     With Σx = Σy − Σr the estimate is ``μ + Σx Σy⁻¹ (y − μ)`` (H §6). Σy − Σr may be indefinite, so
-    the filter is applied in the eigenbasis of the noise-whitened release:
-    ``Σr^½ Q diag((1 − 1/λ)₊) Qᵀ Σr^−½``, which clips the estimated prior at zero and inverts
-    nothing singular. For normal data its m.s.e. is the mean of λᵢσ²/(λᵢ + σ²).
+    the prior is clipped in the eigenbasis of the noise-whitened release,
+    ``Σx = Σr^½ Q diag((λ − 1)₊) Qᵀ Σr^½``, and nothing singular is inverted. For normal data the
+    m.s.e. is the mean of λᵢσ²/(λᵢ + σ²).
 
-    A record with missing values is estimated from its present ones.
+    A record with missing values is estimated from its present ones; the covariance then comes from
+    all pairs of present values.
+
+    ``guess.details``: ``expected_mse`` per column, by the estimated prior.
     """
 
     catalogue = "A6"
     words = "filters the noise out with the correlations that the release itself shows"
 
+    def __init__(self, *, prior: str = "normal", variant: str = "best") -> None:
+        super().__init__(variant=variant)
+        self.prior = prior
+
     @classmethod
-    def applies_to(cls, step: Step) -> bool:
+    def applies_to(cls, model: Model) -> bool:
         """Any release with additive noise."""
-        return step.method == "additive-noise"
+        return isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        if self.prior != "normal":
+            raise InputError(f"prior must be 'normal'; got {self.prior!r}")
         noise = noise_covariance(release, knowledge)
         moments = release.moments()
-        if moments.n_complete < 2:
-            raise NotApplicableError("the release has fewer than two complete records, so no covariance")
         y = release.to_numpy()
-        values = np.full_like(y, np.nan)
-        present = ~np.isnan(y)
-        patterns, member = np.unique(present, axis=0, return_inverse=True)
-        expected = np.full(y.shape[1], np.nan)
-        for i, columns in enumerate(patterns):
-            if not columns.any():
-                continue
-            rows = np.flatnonzero(member.ravel() == i)
-            part = np.ix_(columns, columns)
-            gain = bayes_gain(moments.covariance[part], noise[part])
-            values[np.ix_(rows, columns)] = _filtered(y[np.ix_(rows, columns)], moments.mean[columns], gain)
-            if columns.all():
-                expected = np.diag(gain @ noise)
-        return full_guess(release, values, expected_mse=expected)
+        if not moments.missing.any():
+            prior = clipped_prior(moments.covariance, noise)
+            gain = np.linalg.solve(prior + noise, prior).T
+            values = moments.mean + (y - moments.mean) @ gain.T
+            return full_guess(release, values, expected_mse=np.diag(gain @ noise).copy())
+        prior = clipped_prior(available_covariance(y, moments.mean), noise)
+        gain = np.linalg.solve(prior + noise, prior).T
+        values = filter_incomplete(y, moments.mean, prior, noise)
+        return full_guess(release, values, expected_mse=np.diag(gain @ noise).copy())
 
 
-def bayes_gain(covariance: Matrix, noise: Matrix) -> Matrix:
-    """The matrix ``Σx Σy⁻¹`` with Σx = (Σy − Σr)₊ taken in the noise-whitened eigenbasis."""
-    power, basis = np.linalg.eigh(noise)
-    if power[0] <= power[-1] * 1e-12:
-        raise NotApplicableError("the noise covariance is singular; some direction of the release has no noise")
-    root = basis * np.sqrt(power)
-    inverse = (basis / np.sqrt(power)).T
+def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
+    """The part of Σy − Σr that is positive in the noise-whitened eigenbasis."""
+    unit = np.sqrt(np.diag(noise))
+    if not (unit > 0).all():
+        raise NotApplicableError("some column of the release has no noise; its values are the private ones")
+    power, basis = np.linalg.eigh(noise / np.outer(unit, unit))
+    if power[0] <= 1e-12:
+        raise NotApplicableError("the noise covariance is singular: some direction of the release has no noise")
+    root = unit[:, None] * basis * np.sqrt(power)
+    inverse = (basis / np.sqrt(power)).T / unit
     eigenvalues, q = np.linalg.eigh(inverse @ covariance @ inverse.T)
-    kept = np.clip(1.0 - 1.0 / np.maximum(eigenvalues, 1.0), 0.0, None)
-    return np.asarray((root @ q) * kept @ (q.T @ inverse))
+    half = (root @ q) * np.sqrt(np.clip(eigenvalues - 1.0, 0.0, None))
+    return np.asarray(half @ half.T)
 
 
-def _filtered(y: Matrix, mean: Vector, gain: Matrix) -> Matrix:
-    return np.asarray(mean + (y - mean) @ gain.T)
+def available_covariance(y: Matrix, mean: Vector) -> Matrix:
+    """Covariance over all pairs of present values, made positive semi-definite."""
+    present = ~np.isnan(y)
+    centred = np.where(present, y - mean, 0.0)
+    pairs = present.T.astype(np.float64) @ present
+    raw = np.divide(centred.T @ centred, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+    unit = np.sqrt(np.clip(np.diag(raw), 0.0, None))
+    unit[unit == 0] = 1.0
+    eigenvalues, q = np.linalg.eigh(raw / np.outer(unit, unit))
+    return np.asarray((q * np.clip(eigenvalues, 0.0, None)) @ q.T * np.outer(unit, unit))
+
+
+def filter_incomplete(y: Matrix, mean: Vector, prior: Matrix, noise: Matrix, *, rows: int = 1024) -> Matrix:
+    """The Bayes estimate of each record given its present values; missing values stay missing."""
+    total, d = prior + noise, y.shape[1]
+    values = np.full_like(y, np.nan)
+    for start in range(0, len(y), rows):
+        part = y[start : start + rows]
+        present = ~np.isnan(part)
+        # Absent values become independent dummies: identity rows in each record's own system.
+        systems = np.where(present[:, :, None] & present[:, None, :], total, np.eye(d))
+        residual = np.where(present, part - mean, 0.0)
+        weights = np.linalg.solve(systems, residual[:, :, None])[:, :, 0]
+        guess = mean + np.where(present, weights, 0.0) @ prior
+        values[start : start + rows] = np.where(present, guess, np.nan)
+    return values

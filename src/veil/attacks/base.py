@@ -18,7 +18,8 @@ import numpy.typing as npt
 from veil.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.knowledge import Knowledge
-from veil.release import Release, Step
+from veil.models import Model
+from veil.release import Release
 
 K = TypeVar("K", bound=Knowledge)
 
@@ -75,7 +76,9 @@ class Attack(ABC):
     one_matrix: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
-    variant: str = "best"
+
+    def __init__(self, *, variant: str = "best") -> None:
+        self.variant = variant
 
     @classmethod
     def attack_name(cls) -> str:
@@ -88,10 +91,16 @@ class Attack(ABC):
         words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__)
         return words.lower()
 
+    @property
+    def label(self) -> str:
+        """Name and variant, where that is not the default."""
+        name = self.attack_name()
+        return name if self.variant == self.variants[0] else f"{name} ({self.variant})"
+
     @classmethod
     @abstractmethod
-    def applies_to(cls, step: Step) -> bool:
-        """Whether the attack has a theory for this perturbation, by what the manifest says."""
+    def applies_to(cls, model: Model) -> bool:
+        """Whether the attack has a theory for this model of a perturbation."""
 
     @abstractmethod
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
@@ -115,7 +124,7 @@ class Attack(ABC):
                 )
         if self.variant not in self.variants:
             raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
-        if not self.applies_to(release.step):
+        if not self.applies_to(release.step.model):
             raise NotApplicableError(f"{type(self).__name__} has no theory for a {release.method} release")
         for needed in self.requires:
             if granted(knowledge, needed) is None:
@@ -123,11 +132,7 @@ class Attack(ABC):
         return self._run(release, knowledge)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}()"
-            if self.variant == self.variants[0]
-            else f"{type(self).__name__}(variant={self.variant!r})"
-        )
+        return f"{type(self).__name__}(variant={self.variant!r})"
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
-from veil.attacks.orthogonal import is_orthogonal, orthogonal_model
 from veil.blocks import Matrix
-from veil.errors import InputError
+from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs
 from veil.measures import breach_probability
-from veil.release import Release, Step
+from veil.models import Model, OrthogonalModel
+from veil.release import Release
 
 
 class KnownPairsAttack(Attack):
@@ -38,8 +38,10 @@ class KnownPairsAttack(Attack):
 
     Notes
     -----
-    ``guess.details``: ``rank`` of the known span, ``breach_probability`` of every record at
-    ``epsilon`` by the exact cap formula (errata L-a), and ``target``, the row where it is highest
+    ``guess.details``: ``rank`` of the span in which the matrix is known (a rotation known on d − 1 axes
+    is known on all), ``breach_probability``: for every record, the probability that a matrix drawn
+    uniformly from the consistent ones errs by at most ``epsilon`` times the record's length, in the
+    units that were rotated (exact cap formula, errata L-a), and ``target``, the row where it is highest
     among the rows that were not known.
     """
 
@@ -50,19 +52,21 @@ class KnownPairsAttack(Attack):
     variants = ("best", "paper")
 
     def __init__(self, *, variant: str = "best", epsilon: float = 0.1, random_state: int | None = None) -> None:
-        self.variant = variant
+        super().__init__(variant=variant)
         self.epsilon = epsilon
         self.random_state = random_state
 
     @classmethod
-    def applies_to(cls, step: Step) -> bool:
+    def applies_to(cls, model: Model) -> bool:
         """Orthogonal transformations, with or without translation."""
-        return is_orthogonal(step)
+        return isinstance(model, OrthogonalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
-        y, model = release.to_numpy(), orthogonal_model(release)
+        y, model = release.to_numpy(), release.step.model
+        if not isinstance(model, OrthogonalModel):
+            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         if not len(pairs.rows) or pairs.rows.max() >= len(y):
             raise InputError(f"KnownPairs.rows must name 1 to {len(y)} rows of the release, which has {len(y)}")
         known_z, known_y = model.scaled(pairs.records), y[pairs.rows]
@@ -71,6 +75,8 @@ class KnownPairsAttack(Attack):
             origin_z, origin_y = known_z[0], known_y[0]
             known_z, known_y = known_z[1:] - origin_z, known_y[1:] - origin_y
         u, v = known_bases(known_z, known_y)
+        if model.proper and u.shape[1] == len(u) - 1:
+            u, v = completed_rotation(u, v)
         centred = y - origin_y
         inside = centred @ v
         z = inside @ u.T
@@ -122,6 +128,13 @@ def known_bases(known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9) ->
     image = known_y.T @ (left[:, :rank] / size[:rank])
     a, _, b = np.linalg.svd(image, full_matrices=False)
     return u, a @ b
+
+
+def completed_rotation(u: Matrix, v: Matrix) -> tuple[Matrix, Matrix]:
+    """The last axis of a rotation known on d − 1 of them: its determinant is +1."""
+    full_u, full_v = np.column_stack([u, _complement(u)]), np.column_stack([v, _complement(v)])
+    full_v[:, -1] *= np.sign(np.linalg.det(full_v) * np.linalg.det(full_u))
+    return full_u, full_v
 
 
 def _complement(basis: Matrix) -> Matrix:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from veil.auditing.grants import Level
 from veil.errors import InputError
+from veil.measures import Measure
+from veil.report.words import knowing, percent
 from veil.schema import check_known_columns
+
+if TYPE_CHECKING:
+    from veil.auditing.result import AuditRow
 
 UTILITIES = ("distances", "covariance", "clusters", "neighbours", "classification")
 
@@ -61,3 +67,46 @@ class Goals:
                     f"goals: against names the level {name!r}, which is not granted; granted are "
                     f"{', '.join(level.label for level in levels)}"
                 )
+
+    def failures(self, row: AuditRow, levels: Sequence[Level]) -> list[str]:
+        """What an attack breaks, in words.
+
+        Overall scores must be shown to be safe; a single column and far-out values must not be shown to
+        be broken (with dozens of columns, some upper limit is always high).
+        """
+        if not self.counts(row.level, levels):
+            return []
+        by, most = f"{row.attack} with {knowing(row.knowledge)}", percent(self.max_advantage)
+        broken = []
+        for what, score in (("values", row.value), ("records", row.record)):
+            if not score.advantage.high <= self.max_advantage:
+                shown = "" if score.advantage > self.max_advantage else f", not shown safe by {_runs(row)}"
+                limit = percent(score.advantage.high)
+                broken.append(f"{by}: advantage on {what} up to {limit}, over the goal of {most}{shown}")
+        for what, part in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
+            if part is not None and part.advantage.low > self.max_advantage:
+                least = percent(part.advantage.low)
+                broken.append(f"{by}: advantage on {what} at least {least}, over the goal of {most}")
+        return broken
+
+    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level]) -> list[str]:
+        """A goal against which no attack was played does not hold: it was not tested."""
+        if any(self.counts(row.level, levels) for row in rows):
+            return []
+        return ["no attack was played at the knowledge levels that count, so the privacy goal was not tested"]
+
+    def utility_failures(self, utility: Mapping[str, Measure]) -> list[str]:
+        """Utilities under their goal, or not measured."""
+        failures = []
+        for name, least in self.min_utility.items():
+            if name not in utility:
+                failures.append(
+                    f"utility {name} could not be measured; is there a target, and are there enough records?"
+                )
+            elif not utility[name] >= least:
+                failures.append(f"utility {name} is {utility[name]:.2f}, under the goal of {least:.2f}")
+        return failures
+
+
+def _runs(row: AuditRow) -> str:
+    return f"{row.repetitions} runs" if row.repetitions > 1 else "so few records"

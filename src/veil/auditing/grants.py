@@ -36,6 +36,14 @@ class Level:
             return f"{int(self.amount)} known record{'s' if self.amount != 1 else ''}"
         return f"{self.amount * 100:g} % sample"
 
+    def serves(self, requires: Sequence[type[Knowledge]]) -> bool:
+        """Whether this level grants what an attack requires.
+
+        An attack that requires nothing is played once, with nothing; more knowledge would not change it.
+        """
+        granted = {"nothing": (), "pairs": (KnownPairs,), "sample": (KnownSample,)}[self.kind]
+        return set(requires) <= set(granted) and (self.kind == "nothing" or bool(requires))
+
     def within(self, upper: Level) -> bool:
         """Whether somebody with the knowledge ``upper`` could also run what needs this."""
         return self.kind == "nothing" or (self.kind == upper.kind and self.amount <= upper.amount)
@@ -68,31 +76,38 @@ class Grants:
         ``"table"`` leaves them in, and does not score them.
     """
 
-    pairs: int | Sequence[int] = (1, 5)
-    sample: float | Sequence[float] = 0.02
+    pairs: int | Sequence[int] | None = (1, 5)
+    sample: float | Sequence[float] | None = 0.02
     sample_from: Literal["population", "table"] = "population"
 
     def __post_init__(self) -> None:
-        for count in self._pairs():
-            if count != int(count) or count < 1:
-                raise InputError("grants: pairs must be whole numbers of at least 1; leave out 0, it is always played")
-        for share in self._samples():
-            if not 0 < share < 1:
-                raise InputError("grants: sample must be a share between 0 and 1, for example 0.02")
+        if any(k != int(k) or k < 1 for k in self._amounts(self.pairs, "pairs")):
+            raise InputError("grants: pairs must be whole numbers of at least 1; leave out 0, it is always played")
+        if any(not 0 < s < 1 for s in self._amounts(self.sample, "sample")):
+            raise InputError("grants: sample must be a share between 0 and 1, for example 0.02; use () for none")
         if self.sample_from not in ("population", "table"):
             raise InputError("grants: sample_from must be 'population' or 'table'")
 
-    def _pairs(self) -> list[int]:
-        return [self.pairs] if isinstance(self.pairs, int) else list(self.pairs)
-
-    def _samples(self) -> list[float]:
-        return [self.sample] if isinstance(self.sample, float) else list(self.sample)
+    @staticmethod
+    def _amounts(given: Any, name: str) -> list[float]:
+        try:
+            amounts = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
+        except (TypeError, ValueError):
+            raise InputError(f"grants: {name} must be a number or several; got a {type(given).__name__}") from None
+        return sorted(set(amounts.ravel().tolist()))
 
     def levels(self, n_rows: int) -> list[Level]:
         """Nothing first, then pairs and samples by size; levels that the table is too small for are left out."""
-        pairs = [Level("pairs", k) for k in sorted(set(self._pairs())) if k < n_rows]
-        samples = [Level("sample", s) for s in sorted(set(self._samples())) if 2 <= s * n_rows <= n_rows - 2]
+        pairs = [Level("pairs", k) for k in self._amounts(self.pairs, "pairs") if k < n_rows]
+        samples = [
+            Level("sample", s) for s in self._amounts(self.sample, "sample") if sample_size(s, n_rows) <= n_rows - 2
+        ]
         return [Level("nothing"), *pairs, *samples]
+
+
+def sample_size(share: float, n_rows: int) -> int:
+    """Records in a sample of a share of the table: at least two."""
+    return max(2, round(share * n_rows))
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ def deal(level: Level, truth: Matrix, rng: np.random.Generator, *, sample_from: 
     if level.kind == "nothing":
         return Deal((), none, none)
     complete = np.flatnonzero(~np.isnan(truth).any(axis=1))
-    wanted = int(level.amount) if level.kind == "pairs" else max(2, round(level.amount * len(truth)))
+    wanted = int(level.amount) if level.kind == "pairs" else sample_size(level.amount, len(truth))
     if len(complete) < wanted:
         raise InputError(f"grants: {level.label} needs {wanted} complete records; the table has {len(complete)}")
     rows = np.sort(rng.choice(complete, size=wanted, replace=False))

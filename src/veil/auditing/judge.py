@@ -7,9 +7,11 @@ what anybody could say without the release.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +32,6 @@ class Score:
     baseline: float
     advantage: Measure
 
-    @classmethod
-    def of(cls, rate: Measure, baseline: float) -> Score:
-        """Score a rate against its baseline."""
-        return cls(rate, float(baseline), measures.advantage(rate, float(baseline)))
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -43,9 +40,13 @@ class Trial:
     value: Measure
     record: Measure
     columns: npt.NDArray[np.float64]
+    n_columns: npt.NDArray[np.int64]
     far_out: Measure
     nrmse: float
     n_scored: int
+
+
+SMALLEST_CELL = 10
 
 
 class Judge:
@@ -100,6 +101,7 @@ class Judge:
             value=measures.breach_rate(truth, values, self.tolerance, "value", **at),  # type: ignore[arg-type]
             record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
             columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
+            n_columns=(~np.isnan(truth)).sum(axis=0),
             far_out=measures.far_out_rate(truth, values, self.tolerance, self.units, centre=self.centre),
             nrmse=self._nrmse(truth, values),
             n_scored=len(scored),
@@ -109,6 +111,34 @@ class Judge:
         unit = np.where(self.units > 0, self.units, 1.0)
         error = ((values - truth) / unit) ** 2
         return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
+
+    def scores(self, trials: Sequence[Trial], *, one_matrix: bool, goal: float) -> dict[str, Any]:
+        """The trials of one attack as scores per value, record, worst column and far-out value."""
+        pool = partial(pooled, one_matrix=one_matrix, goal=goal)
+        worst, column = self._worst_column(trials, pool)
+        far_out = None
+        if not any(math.isnan(t.far_out) for t in trials):
+            far_out = pool([t.far_out for t in trials], self.far_out_baseline)
+        return {
+            "value": pool([t.value for t in trials], self.value_baseline),
+            "record": pool([t.record for t in trials], self.record_baseline),
+            "worst_column": worst,
+            "column": column,
+            "far_out": far_out,
+        }
+
+    def _worst_column(self, trials: Sequence[Trial], pool: Callable[..., Score]) -> tuple[str, Score]:
+        """The column with the highest advantage; its interval allows for having looked at all of them."""
+        rates = np.mean([t.columns for t in trials], axis=0)
+        gains = measures.advantage(rates, self.column_baselines)
+        j = int(np.nanargmax(gains)) if np.isfinite(gains).any() else 0
+        confidence = 1 - 0.05 / len(rates)
+        found = []
+        for trial in trials:
+            rate, n = float(trial.columns[j]), int(trial.n_columns[j])
+            low, high = measures.wilson(rate * n, n, confidence) if n else (0.0, 1.0)
+            found.append(Measure(rate, low=low, high=high, higher_is="exposed"))
+        return self.columns[j], pool(found, float(self.column_baselines[j]))
 
     def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """Rows of the private table that the guess comes nearest to, with their error in standard units."""
@@ -141,21 +171,20 @@ class Judge:
         )
 
 
-SMALLEST_CELL = 10
+def pooled(trials: Sequence[Measure], baseline: float, *, one_matrix: bool, goal: float) -> Score:
+    """The mean rate over repetitions against its baseline, with an interval.
 
-
-def pooled(trials: Sequence[Measure], *, one_matrix: bool) -> Measure:
-    """The mean rate over repetitions, with an interval.
-
-    Guesses that are independent per record have a Wilson interval over records. An attack
-    that estimates one matrix succeeds or fails on all records alike, so its interval is over
-    repetitions, and never narrower than the one over records.
+    Guesses that are independent per record have a Wilson interval over records. An attack that
+    estimates one matrix succeeds or fails on all records alike, so its interval is over repetitions
+    (Student), and its upper end is at least the upper Wilson limit of the share of runs, and so of keys,
+    whose advantage is over the goal: five runs that all fail do not show that one key in five is safe.
     """
-    rate = float(np.mean(trials))
-    if np.isnan(rate):
-        return trials[0]
+    rates = [float(t) for t in trials]
     low, high = float(np.mean([t.low for t in trials])), float(np.mean([t.high for t in trials]))
-    if one_matrix:
-        over = measures.repetition_interval([float(t) for t in trials])
-        low, high = min(low, over[0]), max(high, over[1])
-    return Measure(rate, low=low, high=high, higher_is="exposed")
+    if one_matrix and not any(map(math.isnan, rates)):
+        over = measures.repetition_interval(rates)
+        broken = sum(measures.advantage(rate, baseline) > goal for rate in rates)
+        _, share = measures.wilson(broken, len(rates))
+        low, high = min(low, over[0]), max(high, over[1], baseline + share * (1.0 - baseline))
+    rate = Measure(float(np.mean(rates)), low=low, high=high, higher_is="exposed")
+    return Score(rate, baseline, measures.advantage(rate, baseline))

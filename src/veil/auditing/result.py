@@ -58,6 +58,15 @@ class AuditRow:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """An attack that was not played, and why."""
+
+    attack: str
+    knowledge: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Candidate:
     """One perturbation under audit: its rows, its utility and what it fails."""
 
@@ -67,14 +76,15 @@ class Candidate:
     guarantee: str
     threat: str
     rows: tuple[AuditRow, ...]
+    skipped: tuple[Skipped, ...]
     levels: tuple[Level, ...]
     utility: dict[str, Measure]
-    utility_failures: tuple[str, ...]
+    other_failures: tuple[str, ...]
 
     @property
     def failures(self) -> tuple[str, ...]:
         """Every goal that does not hold, in words."""
-        return tuple(f for row in self.rows for f in row.failures) + self.utility_failures
+        return tuple(f for row in self.rows for f in row.failures) + self.other_failures
 
     @property
     def passed(self) -> bool:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from veil import measures
 from veil.blocks import Matrix
 from veil.measures import Measure
+from veil.models import AdditiveModel, OrthogonalModel
 from veil.release import Release
 
 
@@ -19,12 +20,11 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
     A method that mixes columns publishes the units it divided by; one that does not leaves
     columns in their own units, and both sides are divided by the original's standard deviation.
     """
-    y = release.to_numpy()
-    unit = release.step.parameters.get("unit")
+    y, model = release.to_numpy(), release.step.model
     complete = ~(np.isnan(truth).any(axis=1) | np.isnan(y).any(axis=1))
     x, y = truth[complete], y[complete]
-    if unit is not None:
-        return x / np.asarray(unit), y
+    if isinstance(model, OrthogonalModel):
+        return model.scaled(x), y
     scale = x.std(axis=0)
     scale[scale == 0] = 1.0
     return x / scale, y / scale
@@ -38,10 +38,12 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure:
     x, y = analyst_views(truth, release)
     original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
     released = np.cov(y.T, ddof=0).reshape(y.shape[1], -1)
-    noise = release.step.parameters.get("scale")
-    if noise is not None:
-        scale = np.nanstd(truth, axis=0)
-        released = released - np.diag((np.asarray(noise) / np.where(scale > 0, scale, 1.0)) ** 2)
+    model = release.step.model
+    if isinstance(model, AdditiveModel):
+        complete = ~np.isnan(truth).any(axis=1)
+        scale = truth[complete].std(axis=0)
+        scale[scale == 0] = 1.0
+        released = released - model.covariance / np.outer(scale, scale)
     return _kept(measures.covariance_distortion(original, released))
 
 

@@ -49,9 +49,7 @@ def as_pair(truth: npt.ArrayLike, guess: npt.ArrayLike, *, infinite: bool = Fals
     """Truth and guess, two tables of the same shape; ``infinite`` is about the guess."""
     x, guessed = as_table(truth, "truth"), as_table(guess, "guess", infinite=infinite)
     if x.shape != guessed.shape:
-        raise InputError(
-            f"guess: has shape {guessed.shape} where truth has {x.shape}; pass tables of one shape"
-        )
+        raise InputError(f"guess: has shape {guessed.shape} where truth has {x.shape}; pass tables of one shape")
     return x, guessed
 
 
@@ -97,7 +95,5 @@ def as_per_column(values: npt.ArrayLike, name: str, columns: int, *, least: floa
     if row.shape != (columns,):
         raise InputError(f"{name}: has shape {row.shape} for {columns} column(s); pass one number per column")
     if count := int((~np.isfinite(row) | (row < least)).sum()):
-        raise InputError(
-            f"{name}: {count} of {columns} are not finite numbers of at least {least:g}; replace them"
-        )
+        raise InputError(f"{name}: {count} of {columns} are not finite numbers of at least {least:g}; replace them")
     return row

@@ -60,9 +60,7 @@ def best_constant_guess(
     x = as_table(truth, "truth")
     s = column_units(x, units)
     tolerance = as_number(tolerance, "tolerance", least=0.0)
-    by_value = np.array(
-        [_fullest_window(column, tolerance * unit) for column, unit in zip(x.T, s, strict=True)]
-    )
+    by_value = np.array([_fullest_window(column, tolerance * unit) for column, unit in zip(x.T, s, strict=True)])
     if as_choice(level, "level", ("value", "record")) == "value":
         return by_value
     return _best_record(x, s, tolerance, by_value)

@@ -74,9 +74,7 @@ def far_out_baseline(
     return Measure(float(rate), higher_is="exposed")
 
 
-def _far_out(
-    x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.ArrayLike | None
-) -> tuple[Array, Mask]:
+def _far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.ArrayLike | None) -> tuple[Array, Mask]:
     """Distance of every value from its column's median, and whether it is far out."""
     beyond = as_number(beyond, "beyond", least=0.0)
     distance = np.abs(x - _medians(x, centre))

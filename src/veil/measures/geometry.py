@@ -30,12 +30,8 @@ GeometryVariant = Literal["exact", "paper"]
 @overload
 def breach_probability(ratio_g: float, dimension: int, variant: GeometryVariant = "exact") -> Measure: ...
 @overload
-def breach_probability(
-    ratio_g: Array | list[float], dimension: int, variant: GeometryVariant = "exact"
-) -> Array: ...
-def breach_probability(
-    ratio_g: npt.ArrayLike, dimension: int, variant: GeometryVariant = "exact"
-) -> Measure | Array:
+def breach_probability(ratio_g: Array | list[float], dimension: int, variant: GeometryVariant = "exact") -> Array: ...
+def breach_probability(ratio_g: npt.ArrayLike, dimension: int, variant: GeometryVariant = "exact") -> Measure | Array:
     """Probability that the known pairs attack breaches a record.
 
     Parameters
@@ -62,9 +58,7 @@ def breach_probability(
     except (TypeError, ValueError):
         raise InputError("ratio_g: must hold numbers only; pass a number or an array") from None
     if count := int((~(ratio >= 0.0)).sum()):
-        raise InputError(
-            f"ratio_g: {count} of {ratio.size} are negative or NaN; pass ‖x‖ε/(2d), infinite at d = 0"
-        )
+        raise InputError(f"ratio_g: {count} of {ratio.size} are negative or NaN; pass ‖x‖ε/(2d), infinite at d = 0")
     g = np.minimum(ratio, 1.0)
     if chosen == "paper":
         share = np.arcsin(g) * (2.0 / math.pi)

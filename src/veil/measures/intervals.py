@@ -72,9 +72,7 @@ def repetition_interval(
         raise InputError("values: holds no repetition; pass at least one")
     outside = int((~((sample >= lower - 1e-9) & (sample <= upper + 1e-9))).sum())
     if outside or not np.isfinite(sample).all():
-        raise InputError(
-            f"values: {outside} of {sample.size} lie outside [{lower:g}, {upper:g}]; widen the bounds"
-        )
+        raise InputError(f"values: {outside} of {sample.size} lie outside [{lower:g}, {upper:g}]; widen the bounds")
     if sample.size == 1:
         return lower, upper
     mean = float(sample.mean())
@@ -103,9 +101,7 @@ def ratio_interval(
     above = np.asarray(numerators, dtype=np.float64)
     below = np.asarray(denominators, dtype=np.float64)
     if above.ndim != 1 or above.shape != below.shape:
-        raise InputError(
-            "denominators: must be a vector as long as numerators; pass one number per record each"
-        )
+        raise InputError("denominators: must be a vector as long as numerators; pass one number per record each")
     counted = (above != 0.0) | (below != 0.0)
     above, below = above[counted], below[counted]
     total = float(below.sum())

@@ -66,9 +66,7 @@ def matched_error(labels: npt.ArrayLike, others: npt.ArrayLike) -> Measure:
 
     first, second = _codes(labels, "labels"), _codes(others, "others")
     if first.size == 0 or first.size != second.size:
-        raise InputError(
-            f"others: has {second.size} labels where labels has {first.size}; pass one label per record"
-        )
+        raise InputError(f"others: has {second.size} labels where labels has {first.size}; pass one label per record")
     table = np.zeros((int(first.max()) + 1, int(second.max()) + 1), dtype=np.int64)
     np.add.at(table, (first, second), 1)
     rows, columns = linear_sum_assignment(table, maximize=True)
@@ -93,9 +91,7 @@ def classification_retention(
     x, y, kept = _sampled(original, released, seed, max_records)
     classes = _codes(labels, "labels")
     if classes.size != kept.size:
-        raise InputError(
-            f"labels: has {classes.size} labels for {kept.size} records; pass one label per record"
-        )
+        raise InputError(f"labels: has {classes.size} labels for {kept.size} records; pass one label per record")
     classes = classes[kept]
     largest = int(np.bincount(classes).max())
     if largest < 2:

@@ -22,12 +22,8 @@ from veil.measures.measure import Measure
 @overload
 def variance_privacy(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: Literal[True]) -> Array: ...
 @overload
-def variance_privacy(
-    truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: Literal[False] = False
-) -> Measure: ...
-def variance_privacy(
-    truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = False
-) -> Measure | Array:
+def variance_privacy(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: Literal[False] = False) -> Measure: ...
+def variance_privacy(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = False) -> Measure | Array:
     """Var(X − X̂)/Var(X), the mean over columns or each column's (M1; Muralidhar et al. 1999).
 
     A constant error costs nothing here: it is a variance, not a mean square. Columns that are
@@ -61,9 +57,7 @@ def mean_squared_error(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column
 def mean_squared_error(
     truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: Literal[False] = False
 ) -> Measure: ...
-def mean_squared_error(
-    truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = False
-) -> Measure | Array:
+def mean_squared_error(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = False) -> Measure | Array:
     """Mean of (x̂ − x)² over the compared cells, or over each column's.
 
     >>> mean_squared_error([[0.0, 0.0]], [[1.0, 3.0]], per_column=True)
@@ -208,9 +202,7 @@ def _measure(numerators: Array, denominators: npt.ArrayLike) -> Measure:
 
 
 def _root(square: Measure) -> Measure:
-    return Measure(
-        math.sqrt(square), low=math.sqrt(square.low), high=math.sqrt(square.high), higher_is="private"
-    )
+    return Measure(math.sqrt(square), low=math.sqrt(square.low), high=math.sqrt(square.high), higher_is="private")
 
 
 def _with_error(value: float, influence: Array) -> Measure:

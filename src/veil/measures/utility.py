@@ -92,9 +92,7 @@ def complete_records(original: npt.ArrayLike, released: npt.ArrayLike) -> tuple[
     """Both tables without the records that miss a value in either, and the mask of those that stay."""
     x, y = as_table(original, "original"), as_table(released, "released")
     if len(x) != len(y):
-        raise InputError(
-            f"released: has {len(y)} records where original has {len(x)}; pass the same records in order"
-        )
+        raise InputError(f"released: has {len(y)} records where original has {len(x)}; pass the same records in order")
     complete: Mask = np.asarray(~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1)))
     if (count := int(complete.sum())) < 2:
         raise InputError(f"original: has {count} record(s) complete in both tables; pass at least two")

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.moments import Moments
-from veil.perturbations.base import Perturbation, Place, rounded
+from veil.perturbations.base import Kept, Perturbation, Place, rounded
 from veil.quantiles import LAWS, add_noise, grid_for, subtract_noise
 from veil.schema import listed
 
@@ -64,6 +64,7 @@ class AdditiveNoise(Perturbation):
     catalogue = "P1"
     element_wise = True
     addressed = True
+    headline = ("scale",)
     scale_: npt.NDArray[np.float64]
     grid_: npt.NDArray[np.float64]
 
@@ -80,27 +81,32 @@ class AdditiveNoise(Perturbation):
         self.distribution = distribution
         self.random_state = random_state
 
-    def _learn(self, moments: Moments, columns: Sequence[str]) -> None:
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         if self.distribution not in LAWS:
             raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
         scale = _per_column(self.scale, columns)
         if self.relative:
-            constant = [name for name, s in zip(columns, moments.std, strict=True) if not s > 0]
+            fresh = [(name, s) for name, s in zip(columns, moments.std, strict=True) if name not in kept]
+            constant = [name for name, s in fresh if not s > 0]
             if constant:
                 raise InputError(
                     f"column {listed(constant)}: all {moments.n_rows} values are equal, so noise relative to their "
                     "standard deviation would be zero; give the role public or drop, or use relative=False"
                 )
             scale = scale * np.array([rounded(s) for s in moments.std])
-        self.scale_ = scale
-        self.grid_ = np.array([grid_for(s) for s in scale])
-        reach = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) + 64 * scale
+        self.scale_ = np.array([kept[n]["scale"] if n in kept else s for n, s in zip(columns, scale, strict=True)])
+        self.grid_ = np.array([grid_for(s) for s in self.scale_])
+        reach = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) + 64 * self.scale_
         for name, r, g in zip(columns, reach, self.grid_, strict=True):
             if r >= g * 2.0**53:
                 raise InputError(
                     f"column {name!r}: its values are so much larger than the noise that float64 cannot hold their "
                     "sum exactly; subtract a constant from the column, divide it, or use a larger scale"
                 )
+
+    def column_parameters(self, j: int) -> dict[str, Any]:
+        """The law, scale and grid of one column's noise."""
+        return {"distribution": self.distribution, "scale": float(self.scale_[j]), "grid": float(self.grid_[j])}
 
     def disclose(self) -> dict[str, Any]:
         """The law, its scale and the grid."""
@@ -115,16 +121,18 @@ class AdditiveNoise(Perturbation):
         self.scale_ = np.array(parameters["scale"], dtype=np.float64)
         self.grid_ = np.array(parameters["grid"], dtype=np.float64)
 
-    def _perturb(self, block: Matrix, place: Place) -> Matrix:
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Add the noise."""
         return self._shift(block, place, add_noise)
 
-    def _restore(self, block: Matrix, place: Place) -> Matrix:
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Take the same noise off again."""
         return self._shift(block, place, subtract_noise)
 
     def _shift(self, block: Matrix, place: Place, kernel: Any) -> Matrix:
         out = np.empty_like(block)
-        for j, (name, row) in enumerate(zip(self._column_names(), block, strict=True)):
-            words = self._words(name, row, place)
+        for j, row in enumerate(block):
+            words = self._words(j, row, place)
             out[j] = kernel(row, words, self.distribution, self.scale_[j], self.grid_[j])
         return out
 

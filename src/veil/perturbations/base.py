@@ -8,9 +8,10 @@ The life of a perturbation: ``fit`` learns public, rounded parameters and takes 
 from __future__ import annotations
 
 import copy
+import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -19,15 +20,17 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Matrix, array_blocks
+from veil.blocks import Matrix, Words, array_blocks
 from veil.errors import InputError, KeyRefusedError
-from veil.key import Key, key_from
+from veil.key import Key, LedgerStep, key_from
 from veil.moments import Moments
-from veil.randomness import Fingerprint, Words, cell_words, row_words
-from veil.scan import Scan
+from veil.randomness import Fingerprint, Generator, cell_words, row_words
+from veil.scan import Scan, ScanResult
 from veil.schema import Kind
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
 from veil.threads import one_blas_thread
+
+Kept = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Its noise is addressed by the table's fingerprint.
     wants_covariance
         ``fit`` needs the covariance, not only variances.
+    headline
+        Settings that are always named in reports, even at their default.
     """
 
     catalogue: ClassVar[str]
@@ -62,16 +67,21 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     element_wise: ClassVar[bool] = False
     addressed: ClassVar[bool] = False
     wants_covariance: ClassVar[bool] = False
+    headline: ClassVar[tuple[str, ...]] = ()
     guarantee: ClassVar[str] = "none"
 
     random_state = SecretParameter()
     key_: Key
+    _fitted_on: str
 
     # -- what a subclass writes -------------------------------------------------------------
 
     @abstractmethod
-    def _learn(self, moments: Moments, columns: Sequence[str]) -> None:
-        """Check the parameters and set the public fitted attributes, rounded before use."""
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        """Check the parameters and set the public fitted attributes, rounded before use.
+
+        ``kept`` holds, by column, the parameters that an earlier release has fixed.
+        """
 
     @abstractmethod
     def disclose(self) -> dict[str, Any]:
@@ -82,16 +92,20 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """Set the fitted attributes from what :meth:`disclose` said."""
 
     @abstractmethod
-    def _perturb(self, block: Matrix, place: Place) -> Matrix:
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Perturb one canonical block (d × n to k × n)."""
 
-    def _restore(self, block: Matrix, place: Place) -> Matrix:
-        """Undo :meth:`_perturb` with the key; methods that cannot raise NotInvertibleError."""
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Undo :meth:`perturb_block` with the key, where :meth:`invertible` says so."""
         raise NotImplementedError
 
     def invertible(self, *, consistent: bool) -> bool:
         """Whether the key brings the private values back."""
         return False
+
+    def column_parameters(self, j: int) -> dict[str, Any]:
+        """What the noise of the ``j``-th column depends on, for methods with addressed noise."""
+        raise NotImplementedError
 
     # -- names ------------------------------------------------------------------------------
 
@@ -116,11 +130,13 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
 
     def describe(self) -> str:
         """The method and its settings that differ from the defaults, in one line."""
-        defaults = type(self)().settings() if _has_defaults(type(self)) else {}
-        said = [f"{k} {v}" for k, v in self.settings().items() if defaults.get(k, object()) != v or k == "scale"]
-        return " ".join([self.method_name().replace("-", " "), *([f"({', '.join(said)})"] if said else [])])
+        defaults = inspect.signature(type(self)).parameters
+        said = [f"{k} {v}" for k, v in self.settings().items() if k in self.headline or defaults[k].default != v]
+        name = self.method_name().replace("-", " ")
+        return f"{name} ({', '.join(said)})" if said else name
 
-    def _released_names(self, columns: Sequence[str]) -> list[str]:
+    def released_names(self, columns: Sequence[str]) -> list[str]:
+        """Names of the columns that are made of these."""
         if self.element_wise:
             return list(columns)
         return [f"{type(self).__name__.lower()}{i}" for i in range(self._n_released())]
@@ -138,7 +154,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
             if len(input_features) != self.n_features_in_:
                 raise ValueError("input_features should have length equal to number of features")
             columns = list(input_features)
-        return np.array(self._released_names(columns), dtype=object)
+        return np.array(self.released_names(columns), dtype=object)
 
     def _column_names(self) -> list[str]:
         if hasattr(self, "feature_names_in_"):
@@ -150,12 +166,12 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the public parameters and take a key: fresh secret bits, or from ``random_state``."""
         array = self._validated(X, reset=True)
-        key = key_from(revealed(self.random_state))
-        scan = self.new_scan(self._column_names(), None)
-        for _, block in array_blocks(array):
-            scan.update(block)
-        self.settle(self._column_names(), scan.result().moments, key)
-        return self
+        key, columns = key_from(revealed(self.random_state)), self._column_names()
+        scan = self.new_scan(columns, key)
+        with one_blas_thread():
+            for _, block in array_blocks(array):
+                scan.update(block)
+        return self.fit_scan(columns, scan.result(), key)
 
     def transform(self, X: Any) -> Any:
         """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
@@ -171,7 +187,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         out = np.empty((len(array), self._n_released()))
         with one_blas_thread():
             for start, block in array_blocks(array):
-                out[start : start + block.shape[1]] = self._perturb(block, Place(fingerprint, start)).T
+                out[start : start + block.shape[1]] = self.perturb_block(block, Place(fingerprint, start)).T
         return out
 
     def _validated(self, X: Any, *, reset: bool) -> npt.NDArray[np.float64]:
@@ -195,61 +211,50 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
 
     # -- the owner's drive --------------------------------------------------------------------
 
-    def new_scan(self, columns: Sequence[str], key: Key | None) -> Scan:
+    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
         """The first pass that this method needs over its columns."""
         return Scan(
             columns,
-            key=key if self.addressed else None,
+            key=key,
             covariance=self.wants_covariance,
             allow_missing=self.element_wise,
             method=type(self).__name__,
         )
 
-    def settle(
-        self,
-        columns: Sequence[str],
-        moments: Moments,
-        key: Key,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Fit from moments and a key; ``parameters`` of an earlier release are kept as they were."""
-        if moments.n_rows < self._min_rows():
+    def fit_scan(self, columns: Sequence[str], scan: ScanResult, key: Key, kept: Kept | None = None) -> Self:
+        """Fit from the first pass over a table."""
+        if scan.moments.n_rows < self._min_rows():
             raise InputError(
-                f"the table has {moments.n_rows} row; {type(self).__name__} needs {self._min_rows()} to measure "
+                f"the table has {scan.moments.n_rows} row; {type(self).__name__} needs {self._min_rows()} to measure "
                 "the spread of each column, or absolute units"
             )
         self.n_features_in_ = len(columns)
-        if parameters is None:
-            self._learn(moments, columns)
-        else:
-            self._adopt(parameters)
-        self.key_ = key
+        self._learn(scan.moments, columns, kept or {})
+        self.key_, self._fitted_on = key, scan.fingerprint
         return self
 
     @classmethod
-    def rebuild(
-        cls, settings: Mapping[str, Any], parameters: Mapping[str, Any], columns: Sequence[str], key: Key
-    ) -> Self:
-        """The fitted perturbation behind a ledger entry."""
-        self = cls(**settings)
-        self.n_features_in_ = len(columns)
-        self.feature_names_in_ = np.array(columns, dtype=object)
-        self._adopt(parameters)
-        self.key_ = key
+    def rebuild(cls, step: LedgerStep, key: Key) -> Self:
+        """The fitted perturbation behind a step of a key's ledger."""
+        self = cls(**step.settings)
+        self.n_features_in_ = len(step.columns)
+        self.feature_names_in_ = np.array(step.columns, dtype=object)
+        self._adopt(step.parameters)
+        self.key_, self._fitted_on = key, step.fingerprint
         return self
 
-    def address(self) -> dict[str, Any]:
-        """Everything but key, table and column that its randomness depends on."""
-        return {"method": self.method_name(), "parameters": self.disclose()}
+    def _secret_matrix(self, part: str, make: Callable[[Generator], Matrix]) -> Matrix:
+        """A secret matrix of this method, for the columns and the table it was fitted on."""
+        address = [self.method_name(), self.disclose(), self._column_names(), self._fitted_on, part]
+        return self._key().matrix(address, make)
 
-    def _words(self, column: str, block_row: Matrix, place: Place) -> Words:
-        """The random words of one column of a block."""
-        address = {**self.address(), "column": column}
+    def _words(self, j: int, block_row: Matrix, place: Place) -> Words:
+        """The random words of the ``j``-th column of a block."""
+        address = [self.method_name(), self._column_names()[j], self.column_parameters(j)]
         key = self._key()
         if place.ids is not None:
             return cell_words(key.derive("cells", address), place.ids, block_row)
-        address["fingerprint"] = place.fingerprint
-        return row_words(key.derive("rows", address), place.start, len(block_row))
+        return row_words(key.derive("rows", [*address, place.fingerprint]), place.start, len(block_row))
 
     def _key(self) -> Key:
         try:
@@ -270,14 +275,6 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         twin = type(self).__new__(type(self))
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
-
-
-def _has_defaults(cls: type[Perturbation]) -> bool:
-    try:
-        cls()
-    except TypeError:
-        return False
-    return True
 
 
 def rounded(value: float) -> float:

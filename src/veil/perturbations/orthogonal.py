@@ -19,7 +19,7 @@ import numpy.typing as npt
 from veil.blocks import Matrix, tiles
 from veil.errors import InputError
 from veil.moments import Moments
-from veil.perturbations.base import Perturbation, Place, rounded
+from veil.perturbations.base import Kept, Perturbation, Place, rounded
 from veil.randomness import Generator
 
 
@@ -86,7 +86,7 @@ class OrthogonalTransform(Perturbation):
         self.translation = translation
         self.random_state = random_state
 
-    def _learn(self, moments: Moments, columns: Sequence[str]) -> None:
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         if self.scaling not in ("std", None):
             raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")
         if not (np.isfinite(self.translation) and self.translation >= 0):
@@ -112,15 +112,15 @@ class OrthogonalTransform(Perturbation):
 
     def _secrets(self) -> tuple[Matrix, Matrix]:
         """The matrix and the translation, as a column."""
-        d, key, address = len(self.unit_), self._key(), self.address()
-        matrix = key.matrix(address, lambda source: haar_orthogonal(source, d, proper=self.proper))
+        d = len(self.unit_)
+        matrix = self._secret_matrix("matrix", lambda source: haar_orthogonal(source, d, proper=self.proper))
         if not self.spread_:
             return matrix, np.zeros((d, 1))
         spread = self.translation * self.spread_
-        shift = key.matrix({**address, "part": "translation"}, lambda source: spread * source.normal(d, 1))
-        return matrix, shift
+        return matrix, self._secret_matrix("translation", lambda source: spread * source.normal(d, 1))
 
-    def _perturb(self, block: Matrix, place: Place) -> Matrix:
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Scale, rotate, translate."""
         matrix, shift = self._secrets()
         out = np.empty_like(block)
         unit = self.unit_[:, None]
@@ -128,7 +128,8 @@ class OrthogonalTransform(Perturbation):
             out[:, tile] = matrix @ (block[:, tile] / unit) + shift
         return out
 
-    def _restore(self, block: Matrix, place: Place) -> Matrix:
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Translate, rotate and scale back."""
         matrix, shift = self._secrets()
         return np.asarray((matrix.T @ (block - shift)) * self.unit_[:, None])
 

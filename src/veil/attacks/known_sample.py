@@ -1,0 +1,99 @@
+"""A11: a sample of the population against an orthogonal transformation (Liu 2007, §4.5).
+
+*Model.* ``y = M z + t``, M orthogonal. Known: an independent sample of the population that the private
+table was drawn from. Release and sample have second moments with the same eigenvalues, so the
+eigenvectors of both give M up to the sign of each; the two-sample energy statistic chooses the signs.
+
+*paper*: eigenvectors of both covariances and the best of all sign patterns (beyond 13 columns the best
+found by flips). *best*: eigenvectors about the origin too, energy–Procrustes refinement from many starts,
+and shrinkage of what the sample does not determine; see :mod:`veil.attacks.alignment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veil.attacks.alignment import align_sample, spectral_start
+from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.signs import SignChoice
+from veil.blocks import Matrix
+from veil.errors import InputError, NotApplicableError
+from veil.knowledge import Knowledge, KnownSample
+from veil.models import Model, OrthogonalModel
+from veil.release import Release
+
+IDENTIFIED = 2.0
+
+
+class KnownSampleAttack(Attack):
+    """A11. Undo an orthogonal transformation by lining the release up with a known sample.
+
+    Parameters
+    ----------
+    variant : {"best", "paper"}
+        The refined alignment, or eigenvectors and signs alone.
+    replicates : int, default 16
+        Resampled samples of ``best``: more starts and a steadier shrinkage, for more time.
+    seed : int, default 0
+        Seeds the resampling.
+
+    Notes
+    -----
+    ``guess.ambiguity`` is "sign" when some axis could as well point the other way: its flip changes the
+    energy by less than two standard errors. ``guess.details``: ``margins`` per axis in standard errors,
+    and for ``best`` ``stability`` (1: the resampled samples agree on the matrix) and ``twins`` (sample records
+    that fall on a released one; more than d of them certify the matrix).
+    """
+
+    catalogue = "A11"
+    words = "lines the release up with a sample of the same population"
+    requires = (KnownSample,)
+    one_matrix = True
+    variants = ("best", "paper")
+
+    def __init__(self, *, variant: str = "best", replicates: int = 16, seed: int = 0) -> None:
+        super().__init__(variant=variant)
+        self.replicates = replicates
+        self.seed = seed
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Orthogonal transformations, with or without translation."""
+        return isinstance(model, OrthogonalModel)
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        known = needed(knowledge, KnownSample)
+        check_width(known.sample, release, "KnownSample.sample")
+        model = release.step.model
+        if not isinstance(model, OrthogonalModel):
+            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
+        y, sample = release.to_numpy(), model.scaled(known.sample)
+        if len(sample) < 2 or len(y) < 2:
+            raise InputError(
+                f"KnownSample.sample has {len(sample)} records and the release {len(y)}; both need at least 2"
+            )
+        if self.variant == "paper":
+            z, signs = _paper(y, sample, translated=model.translated)
+            return full_guess(release, model.private(z), ambiguity=_ambiguity(signs), margins=signs.margin)
+        found = align_sample(y, sample, translation=model.translated, replicates=self.replicates, seed=self.seed)
+        certain = found.twins > y.shape[1]
+        return full_guess(
+            release,
+            model.private(found.recover(y)),
+            ambiguity="none" if certain else _ambiguity(found.signs),
+            margins=found.signs.margin,
+            stability=found.stability,
+            twins=found.twins,
+        )
+
+
+def _paper(y: Matrix, sample: Matrix, *, translated: bool) -> tuple[Matrix, SignChoice]:
+    here, there = (y.mean(axis=0), sample.mean(axis=0)) if translated else (0.0, 0.0)
+    matrix, signs = spectral_start(y - here, sample - there, centred=True)
+    return np.asarray((y - here) @ matrix + there), signs
+
+
+def _ambiguity(signs: SignChoice) -> str:
+    return "sign" if np.min(signs.margin) < IDENTIFIED else "none"

@@ -1,0 +1,96 @@
+"""The stage of an audit: releases made with fresh keys, and knowledge dealt from the private table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.auditing.grants import Deal, Grants, Level, Rows, deal
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.key import Key
+from veil.perturbations import Perturbation
+from veil.publication import publish, resolve_schema
+from veil.release import Release
+from veil.schema import check_known_columns
+from veil.sources import as_table
+from veil.tables import MemoryTable
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One release under attack: which private rows it holds, and what the attacker was dealt."""
+
+    release: Release
+    kept: Rows
+    deal: Deal
+
+
+class Stage:
+    """The private table, its roles, and everything that is drawn for an audit.
+
+    Parameters
+    ----------
+    table, roles
+        As for :func:`veil.publish`.
+    perturbations
+        The candidates; they must perturb the same columns.
+    grants
+        The knowledge levels.
+    seed
+        Fixes keys and deals; None draws them afresh.
+    """
+
+    def __init__(
+        self,
+        table: Any,
+        perturbations: Sequence[Perturbation],
+        *,
+        roles: Mapping[str, str],
+        grants: Grants,
+        seed: int | None,
+    ) -> None:
+        self._table: pa.Table = as_table(table).read()
+        self._grants, self._seed = grants, seed
+        source = MemoryTable(self._table)
+        schemas = [resolve_schema(source, p, roles) for p in perturbations]
+        self.columns, self.public = schemas[0].perturbed, schemas[0].public
+        if any(schema.perturbed != self.columns for schema in schemas):
+            raise InputError("perturbations change different columns; audit them one by one, or give roles")
+        # Roles as resolved on the whole table: a part of it may look different.
+        self._roles = {column.name: str(column.role) for column in schemas[0].columns}
+        blocks = [block.matrix(self.columns) for block in source.blocks(self.columns)]
+        n_rows = sum(block.shape[1] for block in blocks)
+        if n_rows < 4:
+            raise InputError(f"the table has {n_rows} rows; an audit needs at least 4")
+        self.truth: Matrix = np.ascontiguousarray(np.hstack(blocks).T)
+        self.levels = grants.levels(n_rows)
+
+    def labels(self, target: str | None) -> npt.NDArray[np.str_] | None:
+        """The values of a public column that analysts want to predict."""
+        if target is None:
+            return None
+        check_known_columns([target], self._table.column_names, "target")
+        if target not in self.public:
+            raise InputError(f"target {target!r} must have the role public, so that the analyst has it too")
+        return np.array([str(value) for value in self._table.column(target).to_pylist()])
+
+    def expose(self, perturbation: Perturbation, candidate: int, level: Level, repetition: int) -> Exposure:
+        """Deal one level's knowledge and publish the table with a fresh key."""
+        address = [candidate, self.levels.index(level), repetition]
+        entropy = None if self._seed is None else [self._seed, *address[1:]]
+        dealt = deal(level, self.truth, np.random.default_rng(entropy), sample_from=self._grants.sample_from)
+        kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
+        key = Key() if self._seed is None else Key.from_seed(_mixed(self._seed, *address))
+        rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
+        release, _ = publish(rows, perturbation, key=key, roles=self._roles)
+        return Exposure(release, kept, dealt)
+
+
+def _mixed(*words: int) -> int:
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])

@@ -1,0 +1,79 @@
+"""What a manifest says about a perturbation, as a model that attackers and analysts can use.
+
+Attacks, recovery and utility read these classes, never a method's name, so that methods with the
+same model share them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+
+if TYPE_CHECKING:
+    from veil.release import Step
+
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AdditiveModel:
+    """``y = x + r``: r of mean 0, independent of x, with a public covariance and law."""
+
+    covariance: Matrix
+    distribution: str
+
+
+@dataclass(frozen=True)
+class OrthogonalModel:
+    """``y = M z + t`` with ``z = x / unit``: M and t are secret, all else is public.
+
+    ``proper`` says that M is a rotation; ``translated`` that there is a t.
+    """
+
+    unit: Vector
+    translated: bool
+    proper: bool
+
+    def scaled(self, x: Matrix) -> Matrix:
+        """Private values in the units that were rotated."""
+        return np.asarray(x / self.unit)
+
+    def private(self, z: Matrix) -> Matrix:
+        """Rotated units back to the private table's."""
+        return np.asarray(z * self.unit)
+
+
+@dataclass(frozen=True)
+class UnknownModel:
+    """Nothing is said about how the release was made."""
+
+
+Model = AdditiveModel | OrthogonalModel | UnknownModel
+
+
+def _additive(parameters: dict[str, Any]) -> AdditiveModel:
+    scale = np.asarray(parameters["scale"], dtype=np.float64)
+    return AdditiveModel(np.diag(scale**2), parameters["distribution"])
+
+
+def _orthogonal(parameters: dict[str, Any]) -> OrthogonalModel:
+    unit = np.asarray(parameters["unit"], dtype=np.float64)
+    return OrthogonalModel(unit, translated=parameters["translation"] > 0, proper=parameters["proper"])
+
+
+_MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
+    "additive-noise": _additive,
+    "orthogonal-transform": _orthogonal,
+}
+
+
+def model_of(step: Step) -> Model:
+    """The public model of one step of a release."""
+    make = _MODELS.get(step.method)
+    return make(step.parameters) if make is not None else UnknownModel()
