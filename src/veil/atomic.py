@@ -12,12 +12,38 @@ from pathlib import Path
 from veil.errors import FileFormatError
 
 
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system says about a target into one line that names it."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileFormatError(f"{path}: cannot be written ({reason}); choose another place") from None
+
+
 def refuse_existing(path: Path) -> None:
     """Refuse a target that is already there, or whose folder is not."""
-    if path.exists() or path.is_symlink():
+    with writing(path):
+        there, home = path.exists() or path.is_symlink(), path.parent.is_dir()
+    if there:
         raise FileFormatError(f"{path}: already exists and is not overwritten; choose another name or remove it")
-    if not path.parent.is_dir():
+    if not home:
         raise FileFormatError(f"{path}: the folder {path.parent} does not exist; create it first")
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a file for oneself, so that two writers cannot lose each other's changes."""
+    import fcntl
+
+    while True:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            # The holder before us may have replaced the file: then this is a lock on the old one.
+            if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
+                yield
+                return
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -33,6 +59,11 @@ def write_public(path: Path, data: bytes, *, replace: bool = False) -> None:
 def _write(path: Path, data: bytes, *, mode: int, replace: bool) -> None:
     if not replace or not path.parent.is_dir():
         refuse_existing(path)
+    with writing(path):
+        _write_draft(path, data, mode=mode, replace=replace)
+
+
+def _write_draft(path: Path, data: bytes, *, mode: int, replace: bool) -> None:
     draft = _draft_name(path)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -55,6 +86,9 @@ def _link_new(draft: Path, path: Path) -> None:
         path.hardlink_to(draft)
     except FileExistsError:
         raise FileFormatError(f"{path}: already exists and is not overwritten; choose another name") from None
+    except OSError:  # a file system without hard links
+        refuse_existing(path)
+        draft.rename(path)
 
 
 @contextmanager
@@ -63,10 +97,13 @@ def draft_file(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
     refuse_existing(path)
     draft = _draft_name(path)
     try:
+        with writing(path):
+            draft.touch(mode=mode, exist_ok=False)
         yield draft
-        draft.chmod(mode)
-        sync_file(draft)
-        _link_new(draft, path)
+        with writing(path):
+            draft.chmod(mode)
+            sync_file(draft)
+            _link_new(draft, path)
     finally:
         draft.unlink(missing_ok=True)
     sync_folder(path.parent)
@@ -77,7 +114,8 @@ def draft_folder(path: Path) -> Iterator[Path]:
     """A draft folder beside ``path``; the caller fills it and calls :func:`land_folder`."""
     refuse_existing(path)
     draft = _draft_name(path)
-    draft.mkdir()
+    with writing(path):
+        draft.mkdir()
     try:
         yield draft
     finally:
@@ -86,16 +124,18 @@ def draft_folder(path: Path) -> Iterator[Path]:
 
 def land_folder(draft: Path, path: Path) -> None:
     """Sync a draft folder and give it its final name."""
-    for file in draft.iterdir():
-        sync_file(file)
-    sync_folder(draft)
     refuse_existing(path)
-    draft.rename(path)
+    with writing(path):
+        for file in draft.iterdir():
+            sync_file(file)
+        sync_folder(draft)
+        draft.rename(path)
     sync_folder(path.parent)
 
 
 def _draft_name(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.draft")
+    # Cut, so that a long name that the system allows has a draft that it allows too.
+    return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex[:12]}.draft")
 
 
 def sync_file(path: Path) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,7 +45,7 @@ class Block:
 
     def column(self, name: str) -> pa.Array:
         """One column of the block."""
-        return self.batch.column(self.batch.schema.get_field_index(name))
+        return self.batch.column(name)
 
     def matrix(self, names: Sequence[str]) -> Matrix:
         """The named columns as a canonical d × n float64 matrix, missing values as NaN."""
@@ -72,16 +73,27 @@ def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
             beyond = pc.or_(beyond, pc.less(array, pa.scalar(-EXACT_INTEGERS, array.type)))
         count = pc.sum(beyond).as_py()
         if count:
-            raise InputError(
-                f"column {name!r} has {count} integers beyond ±2^53, which cannot be perturbed without losing "
-                "digits; give it the role identifier or drop, or scale it down"
-            )
+            raise _too_many_digits(name, count, "integers beyond ±2^53")
+    if pa.types.is_decimal(array.type):
+        digits = pc.abs(array).cast(pa.decimal256(76, array.type.scale))
+        count = pc.sum(
+            pc.greater(digits, pa.scalar(Decimal(EXACT_INTEGERS).scaleb(-array.type.scale), digits.type))
+        ).as_py()
+        if count:
+            raise _too_many_digits(name, count, f"decimals of more than {EXACT_INTEGERS} units in the last place")
     if not pa.types.is_float64(array.type):
         array = array.cast(pa.float64(), safe=False)
     if array.null_count:
         array = array.fill_null(float("nan"))
     values: npt.NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
     return values
+
+
+def _too_many_digits(name: str, count: int, what: str) -> InputError:
+    return InputError(
+        f"column {name!r} has {count} {what}, which cannot be perturbed without losing digits; give it the role "
+        "identifier or drop, or scale it down"
+    )
 
 
 def from_float(values: npt.NDArray[np.float64], dtype: pa.DataType | None = None) -> pa.Array:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
@@ -39,6 +41,9 @@ _WIDER = {
     pa.timestamp("ns"): pa.float64(),
     pa.float64(): pa.string(),
 }
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_CODE = r"^\s*[+-]?0\d"
+_LONG_INTEGER = r"^\s*[+-]?\d{19,}\s*$"
 _DECODE_ERRORS = (pa.ArrowInvalid, pa.ArrowException, OSError, EOFError, ValueError)
 
 
@@ -147,9 +152,19 @@ class CsvTable(FileTable):
                 header = stream.read(1 << 16).partition(b"\n")[0]
             if not header.strip():
                 raise FileFormatError(f"{path.name}: the file is empty; a CSV table needs a header and rows")
-            self._delimiter = _delimiter(header.decode("utf-8-sig", "replace"))
+            first = header.decode("utf-8-sig", "replace")
+            self._delimiter = _delimiter(first)
+            if "\0" in first or "\ufffd" in first:
+                raise FileFormatError(f"{path.name}: its header is not UTF-8 text; save the file as UTF-8")
+            if types is None and all(_NUMBER.fullmatch(cell.strip(' "\r')) for cell in first.split(self._delimiter)):
+                raise FileFormatError(
+                    f"{path.name}: its first row holds only numbers, so it seems to be a record; a CSV table needs a "
+                    "header with column names"
+                )
             self._types: dict[str, pa.DataType] = dict(types or {})
             schema = self._settle_types(path)
+            if types is None:
+                schema = self._settle_digits(path, schema)
         super().__init__(path, schema)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -185,6 +200,29 @@ class CsvTable(FileTable):
             except pa.ArrowInvalid as error:
                 self._widen(str(error), names, path)
 
+    def _settle_digits(self, path: Path, schema: pa.Schema) -> pa.Schema:
+        """Keep codes such as 00501 as text, and refuse integers that only fit a float by losing digits."""
+        names = [f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
+        if not names:
+            return schema
+        settled, codes, long = self._types, set[str](), Counter[str]()
+        self._types = {**settled, **dict.fromkeys(names, pa.string())}
+        with _input(path) as stream:
+            for batch in self._open(stream, names):
+                for name, values in zip(names, batch.columns, strict=True):
+                    if name not in codes and pc.any(pc.match_substring_regex(values, _CODE)).as_py():
+                        codes.add(name)
+                    if pa.types.is_floating(settled[name]):
+                        long[name] += pc.sum(pc.match_substring_regex(values, _LONG_INTEGER)).as_py() or 0
+        self._types = {**settled, **dict.fromkeys(codes, pa.string())}
+        for name, count in long.items():
+            if count and name not in codes:
+                raise FileFormatError(
+                    f"{path.name}: column {name!r} has {count} integers of more than 18 digits, which would lose some; "
+                    "quote or prefix them to make them text, or drop the column"
+                )
+        return pa.schema([pa.field(f.name, self._types[f.name]) for f in schema])
+
     def _widen(self, message: str, names: list[str], path: Path) -> None:
         place = re.search(r"In CSV column #(\d+)", message)
         if "Expected" in message and "columns" in message:
@@ -194,10 +232,9 @@ class CsvTable(FileTable):
         if place is None or not names:
             raise FileFormatError(f"{path.name}: not a readable CSV file; it is truncated or damaged")
         name = names[int(place.group(1))]
-        wider = _WIDER.get(self._types[name])
-        if wider is None:
+        if pa.types.is_string(self._types[name]):
             raise _not_utf8(path, name)
-        self._types[name] = wider
+        self._types[name] = _WIDER.get(self._types[name], pa.string())
 
 
 def _not_utf8(path: Path, name: str) -> FileFormatError:
@@ -254,9 +291,16 @@ def open_writer(path: Path, schema: pa.Schema, kind: str) -> Writer:
     return _StreamWriter(pacsv.CSVWriter(sinks[0], schema), sinks)
 
 
+def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:
+    """Write batches to one file of the given format."""
+    writer = open_writer(path, schema, kind)
+    try:
+        for batch in batches:
+            writer.write(batch)
+    finally:
+        writer.close()
+
+
 def write_table(table: pa.Table, path: Path, kind: str | None = None) -> None:
     """Write a whole Arrow table in the format that the file's name says."""
-    writer = open_writer(path, table.schema, kind or format_of(path))
-    for batch in table.to_batches(max_chunksize=BLOCK_ROWS):
-        writer.write(batch)
-    writer.close()
+    write_batches(table.to_batches(max_chunksize=BLOCK_ROWS), path, table.schema, kind or format_of(path))

@@ -78,9 +78,11 @@ class LedgerEntry:
 class Key:
     """The secret of one or more releases. Its text, repr and HTML are ``<secret>``."""
 
+    __slots__ = ("__matrices", "__secret", "ledger", "seeded")
+
     def __init__(self, secret: bytes | None = None, *, seeded: bool = False) -> None:
-        if secret is not None and len(secret) != 32:
-            raise KeyRefusedError(f"a key has 32 bytes, this one has {len(secret)}; let Key() draw one")
+        if secret is not None and not (isinstance(secret, bytes) and len(secret) == 32):
+            raise KeyRefusedError("a key has 32 bytes; let Key() draw them, or load one with Key.load(path)")
         self.__secret = secret if secret is not None else secrets.token_bytes(32)
         self.seeded = seeded
         self.ledger: list[LedgerEntry] = []
@@ -146,8 +148,15 @@ class Key:
             "matrices": {name: _plain(matrix) for name, matrix in self.__matrices.items()},
         }
         head: dict[str, Any] = {"veil": "key", "format": FORMAT}
+        if passphrase == "":
+            raise KeyRefusedError("the passphrase is empty; give one, or None to leave the key file unlocked")
+        body["check"] = self._check(body)
         document = head | (_locked(body, passphrase) if passphrase is not None else body)
         write_private(Path(path), json.dumps(document).encode(), replace=replace)
+
+    def _check(self, body: dict[str, Any]) -> str:
+        """A keyed digest of the key file: a flipped digit must not restore a wrong table."""
+        return self.derive("check", {name: value for name, value in body.items() if name != "check"}).hex()
 
     @classmethod
     def load(cls, path: str | Path, passphrase: str | None = None) -> Key:
@@ -157,7 +166,7 @@ class Key:
             document = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise KeyRefusedError(f"{path.name}: cannot read the key file ({error.strerror})") from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise KeyRefusedError(f"{path.name}: not a Veil key file") from None
         if not isinstance(document, dict) or document.get("veil") != "key" or document.get("format") != FORMAT:
             raise KeyRefusedError(f"{path.name}: not a Veil key file of format {FORMAT}")
@@ -170,8 +179,12 @@ class Key:
                 [_entry(raw) for raw in document["ledger"]],
                 {name: _unplain(raw) for name, raw in document["matrices"].items()},
             )
-        except (KeyError, TypeError, ValueError):
-            raise KeyRefusedError(f"{path.name}: the key file is damaged") from None
+            body = {name: document[name] for name in ("secret", "seeded", "ledger", "matrices")}
+            whole = hmac.compare_digest(document["check"], key._check(body))
+        except (AttributeError, KeyError, TypeError, ValueError):
+            whole = False
+        if not whole:
+            raise KeyRefusedError(f"{path.name}: the key file is damaged")
         return key
 
     def __repr__(self) -> str:
@@ -184,6 +197,9 @@ class Key:
 
     def _repr_html_(self) -> str:
         return "&lt;secret&gt;"
+
+    def __copy__(self) -> Key:
+        return _rebuild(self.__secret, self.seeded, self.ledger, self.__matrices)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Key:
         return _rebuild(self.__secret, self.seeded, list(self.ledger), dict(self.__matrices))
@@ -248,7 +264,7 @@ def _unlocked(document: dict[str, Any], passphrase: str, path: Path) -> dict[str
     try:
         salt, nonce, sealed = (base64.b64decode(document[name]) for name in ("salt", "nonce", "sealed"))
         body = AESGCM(_stretch(passphrase, salt, document["scrypt"])).decrypt(nonce, sealed, b"veil key")
-    except (InvalidTag, KeyError, TypeError, ValueError):
+    except (AttributeError, InvalidTag, KeyError, TypeError, ValueError):
         raise KeyRefusedError(f"{path.name}: wrong passphrase, or the key file is damaged") from None
     loaded: dict[str, Any] = json.loads(body)
     return loaded

@@ -45,7 +45,10 @@ class KnownPairs(Knowledge):
 
     def __init__(self, records: Any, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
         self.records = as_records(records, "records")
-        self.rows = np.asarray(rows, dtype=np.intp)
+        given = _numbers(rows, "rows")
+        if given.dtype.kind not in "iu" and given.size:
+            raise InputError("rows must be whole numbers: rows of the release, counted from 0")
+        self.rows = given.astype(np.intp)
         if self.rows.shape != (len(self.records),):
             raise InputError(f"rows must have one entry per known record ({len(self.records)}); got {self.rows.shape}")
         if len(np.unique(self.rows)) != len(self.rows):
@@ -81,7 +84,9 @@ class KnownNoise(Knowledge):
     """
 
     def __init__(self, covariance: Any, distribution: str = "normal") -> None:
-        matrix = np.asarray(covariance, dtype=np.float64)
+        matrix = _numbers(covariance, "covariance").astype(np.float64)
+        if not isinstance(distribution, str):
+            raise InputError("distribution must be the name of a law, for example 'normal'")
         if matrix.ndim == 1:
             matrix = np.diag(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
@@ -97,7 +102,7 @@ class KnownNoise(Knowledge):
 def as_records(data: Any, parameter: str) -> Matrix:
     """Numbers granted to an attacker as an n × d float64 array without missing values."""
     if isinstance(data, list | tuple):
-        data = np.asarray(data, dtype=np.float64)
+        data = _numbers(data, parameter)
     if isinstance(data, np.ndarray) and data.ndim == 1:
         data = data[None, :]
     table = as_table(data)
@@ -109,6 +114,17 @@ def as_records(data: Any, parameter: str) -> Matrix:
     bad = int((~np.isfinite(array)).sum())
     if bad:
         raise InputError(f"{parameter} has {bad} missing or infinite values; leave out those records")
+    return array
+
+
+def _numbers(data: Any, parameter: str) -> npt.NDArray[Any]:
+    """An array of numbers, or an error that quotes none of them."""
+    try:
+        array = np.asarray(data)
+    except (TypeError, ValueError):
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"{parameter} must hold numbers only, in rows of one length")
     return array
 
 

@@ -73,6 +73,22 @@ _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
 }
 
 
+def check_model(model: Model, n_private: int, n_released: int) -> None:
+    """Raise ValueError unless a model read from a manifest fits its columns and is finite."""
+    if isinstance(model, AdditiveModel):
+        good = model.covariance.shape == (n_private, n_private) and n_released == n_private
+        good = good and bool(np.isfinite(model.covariance).all()) and isinstance(model.distribution, str)
+    elif isinstance(model, OrthogonalModel):
+        good = model.unit.shape == (n_private,) and n_released == n_private
+        good = (
+            good and bool(np.isfinite(model.unit).all() and (model.unit > 0).all()) and isinstance(model.proper, bool)
+        )
+    else:
+        good = True
+    if not good:
+        raise ValueError("the parameters do not fit the columns")
+
+
 def model_of(step: Step) -> Model:
     """The public model of one step of a release."""
     make = _MODELS.get(step.method)

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from veil._version import __version__
 from veil.blocks import Block, Matrix, from_float
-from veil.errors import InputError, NotInvertibleError
+from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.key import Key, LedgerEntry, LedgerStep, key_from
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.progress import Progress, silent
@@ -60,6 +60,10 @@ class Publication:
         shuffle: bool = False,
         progress: Progress = silent,
     ) -> None:
+        if not isinstance(perturbation, Perturbation):
+            raise InputError("perturbation must be an object such as AdditiveNoise(), not a class or a name")
+        if key is not None and not isinstance(key, Key):
+            raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
         self._private = resolve_schema(table, perturbation, roles, consistent_on)
         self._table = table
         self._consistent_on = consistent_on
@@ -386,6 +390,14 @@ def _check_ids(ids: pa.ChunkedArray, name: str) -> None:
     repeated = len(ids) - pc.count_distinct(ids).as_py()
     if repeated:
         raise InputError(f"consistent_on column {name!r} has {repeated} repeated ids; ids must be unique")
+
+
+def _clean(array: pa.Array) -> pa.Array:
+    """A public column without what lies under its nulls: a suppressed value may still be in the buffer."""
+    if not array.null_count:
+        return array
+    places = pc.cumulative_sum(pc.is_valid(array).cast(pa.int64()))
+    return array.drop_null().take(pc.if_else(pc.is_valid(array), pc.subtract(places, 1), None))
 
 
 def _decoded(dtype: pa.DataType) -> pa.DataType:

@@ -38,7 +38,6 @@ def attack_folder(
     columns = {name: pa.array(guess.values[:, j], from_pandas=True) for j, name in enumerate(guess.columns)}
     row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
     with draft_file(target, mode=0o600) as draft:
-        draft.touch(mode=0o600)
         write_table(pa.table({row: pa.array(guess.rows), **columns}), draft, kind)
     return guess
 

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.atomic import draft_folder, land_folder
+from veil.atomic import draft_folder, land_folder, writing
 from veil.blocks import Matrix
-from veil.errors import FileFormatError, NotApplicableError, TamperedError
-from veil.files import CsvTable, open_table, open_writer
-from veil.models import Model, model_of
+from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
+from veil.files import FORMATS, CsvTable, open_table, write_batches
+from veil.models import Model, check_model, model_of
 from veil.moments import Moments, moments_of
 from veil.tables import FrameKind, MemoryTable, Table, as_frame
 from veil.threads import one_blas_thread
@@ -105,7 +105,27 @@ class Manifest:
             Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])}) for s in raw["steps"]
         )
         sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
-        return cls(**{**raw, **sequences, "steps": steps})
+        manifest = cls(**{**raw, **sequences, "steps": steps})
+        manifest.check()
+        return manifest
+
+    def check(self) -> None:
+        """Raise ValueError unless every part of a parsed manifest is what it should be."""
+        texts = [self.release_id, self.method, self.guarantee, self.key, self.missing, self.row_order, self.veil]
+        texts += [c[part] for c in self.schema for part in ("name", "type")]
+        texts += [c[part] for c in self.public for part in ("name", "kind")]
+        texts += [c[part] for s in self.steps for c in s.columns for part in ("name", "kind", "role", "dtype")]
+        texts += [text for s in self.steps for text in (s.method, s.catalogue, s.guarantee, *s.released)]
+        texts += [self.arithmetic, *self.data.values()]
+        right = all(isinstance(text, str) for text in texts) and isinstance(self.release, int)
+        names = {c["name"] for c in self.schema}
+        right = right and bool(self.steps) and all(set(s.released) <= names for s in self.steps)
+        right = right and {c["name"] for c in self.public} <= names
+        for step in self.steps:
+            right = right and isinstance(step.parameters, dict) and bool(step.columns) and bool(step.released)
+            check_model(step.model, len(step.columns), len(step.released))
+        if not right:
+            raise ValueError("not a manifest")
 
 
 class Release:
@@ -168,6 +188,8 @@ class Release:
 
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:
         """Write the release folder, whole or not at all; an existing one is refused."""
+        if format not in FORMATS.values():
+            raise InputError(f"format must be one of {', '.join(sorted(set(FORMATS.values())))}; got {format!r}")
         table = self._table.read()
         self.manifest = save_release(Path(folder), table.to_batches(), table.schema, self.manifest, format=format)
 
@@ -175,15 +197,18 @@ class Release:
     def load(cls, folder: str | Path, *, kind: FrameKind = "pyarrow") -> Release:
         """Read a release folder and check its data against the manifest's hash."""
         folder = Path(folder)
+        if kind not in ("pandas", "polars", "pyarrow", "numpy"):
+            raise InputError(f"kind must be pandas, polars, pyarrow or numpy; got {kind!r}")
         try:
             manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
             path = folder / Path(manifest.data["file"]).name
             expected = manifest.data["sha256"]
+            there = path.is_file()
         except OSError:
             raise FileFormatError(f"{folder}: not a release folder (no readable {MANIFEST})") from None
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
             raise FileFormatError(f"{folder}: its {MANIFEST} is damaged or of another version") from None
-        if not path.is_file() or _sha256(path) != expected:
+        if not there or _sha256(path) != expected:
             raise TamperedError(
                 f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
             )
@@ -191,6 +216,8 @@ class Release:
         known = {name: dtype for name, dtype in types.items() if dtype is not None}
         table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
         table.kind = kind
+        if table.schema.names != [column["name"] for column in manifest.schema]:
+            raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
         return cls(table, manifest)
 
 
@@ -214,14 +241,11 @@ def save_release(
     """
     with draft_folder(folder) as draft:
         path = draft / f"data.{format}"
-        writer = open_writer(path, schema, format)
-        try:
-            for batch in batches:
-                writer.write(batch)
-        finally:
-            writer.close()
+        with writing(folder):
+            write_batches(batches, path, schema, format)
         manifest = replace(manifest, data={"file": path.name, "sha256": _sha256(path)})
-        (draft / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        with writing(folder):
+            (draft / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
         if before_landing is not None:
             before_landing()
         land_folder(draft, folder)

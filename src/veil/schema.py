@@ -125,6 +125,8 @@ def check_known_columns(
 def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Role]:
     """The owner's decisions as roles; unknown columns and roles are errors with a suggestion."""
     given: dict[str, Role] = {}
+    if roles is not None and not isinstance(roles, Mapping):
+        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
     check_known_columns(roles or {}, names, "roles", RoleError)
     for name, role in (roles or {}).items():
         try:
@@ -179,6 +181,11 @@ def assign_roles(
             role = Role.SENSITIVE
         elif role in PERTURBED and kind not in covers:
             unfit.append(f"{field.name!r} ({kind})")
+        elif role is Role.PUBLIC and kind is Kind.OTHER:
+            raise RoleError(
+                f"column {field.name!r} is nested or binary and cannot be released unchanged, because values that it "
+                "no longer shows may still be inside; give it the role drop, or unnest it"
+            )
         columns.append(Column(field.name, kind, role, str(field.type)))
     if unfit:
         raise RoleError(

@@ -83,6 +83,8 @@ class MemoryTable(Table):
 
 def memory_table(data: Any) -> MemoryTable:
     """A pandas, polars or pyarrow frame or a 2-D numpy array as a table."""
+    if isinstance(data, np.ma.MaskedArray):
+        data = np.ma.filled(data.astype(np.float64), np.nan)
     if isinstance(data, np.ndarray):
         return MemoryTable(_from_array(data), "numpy")
     if isinstance(data, pa.Table):
@@ -157,7 +159,8 @@ def _column_to_arrow(series: Any, name: str) -> pa.Array:
     # Arrow's own message quotes the offending cell, so it must not be chained.
     try:
         return series.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, ValueError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError, TypeError, ValueError):
         raise InputError(
-            f"column {name!r} mixes values of different types; convert it to one type (numbers or text) first"
+            f"column {name!r} mixes values of different types, or holds values that a table cannot (complex, sparse, "
+            "beyond 64 bits); convert it to one type (numbers or text) first"
         ) from None

@@ -20,6 +20,13 @@ from veil.errors import VeilError
 class _OneLineErrors(click.Group):
     """Every failure is one line on standard error that never shows a private value."""
 
+    def invoke(self, ctx: click.Context) -> Any:
+        # Click would print an empty line for an interrupt on its own.
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(_fail("interrupted", 1)) from None
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
         try:

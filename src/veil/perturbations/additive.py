@@ -18,7 +18,7 @@ import numpy.typing as npt
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.perturbations.base import Kept, Perturbation, Place, require_bool, rounded
 from veil.quantiles import LAWS, add_noise, grid_for, subtract_noise
 from veil.schema import listed
 
@@ -82,7 +82,8 @@ class AdditiveNoise(Perturbation):
         self.random_state = random_state
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        if self.distribution not in LAWS:
+        require_bool(self.relative, "relative")
+        if not isinstance(self.distribution, str) or self.distribution not in LAWS:
             raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
         scale = _per_column(self.scale, columns)
         if self.relative:
@@ -96,9 +97,12 @@ class AdditiveNoise(Perturbation):
             scale = scale * np.array([rounded(s) for s in moments.std])
         self.scale_ = np.array([kept[n]["scale"] if n in kept else s for n, s in zip(columns, scale, strict=True)])
         self.grid_ = np.array([grid_for(s) for s in self.scale_])
-        reach = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) + 64 * self.scale_
-        for name, r, g in zip(columns, reach, self.grid_, strict=True):
-            if r >= g * 2.0**53:
+        self._check_reach(np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)), columns)
+
+    def _check_reach(self, largest: npt.NDArray[np.float64], columns: Sequence[str]) -> None:
+        """Refuse values beside which the noise would be lost: they would go out as they are."""
+        for name, size, scale, grid in zip(columns, largest, self.scale_, self.grid_, strict=True):
+            if size + 64 * scale >= grid * 2.0**53:
                 raise InputError(
                     f"column {name!r}: its values are so much larger than the noise that float64 cannot hold their "
                     "sum exactly; subtract a constant from the column, divide it, or use a larger scale"
@@ -123,6 +127,9 @@ class AdditiveNoise(Perturbation):
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Add the noise."""
+        sizes = np.abs(block)
+        largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=1, initial=0.0)
+        self._check_reach(largest, self._column_names())
         return self._shift(block, place, add_noise)
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:

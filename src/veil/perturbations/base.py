@@ -126,7 +126,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
             for name, value in self.get_params(deep=False).items()
             if not isinstance(getattr(type(self), name, None), SecretParameter)
         }
-        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in public.items()}
+        return {name: _plain(value) for name, value in public.items()}
 
     def describe(self) -> str:
         """The method and its settings that differ from the defaults, in one line."""
@@ -191,14 +191,24 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         return out
 
     def _validated(self, X: Any, *, reset: bool) -> npt.NDArray[np.float64]:
-        array: npt.NDArray[np.float64] = validate_data(
-            self,
-            X,
-            reset=reset,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan" if self.element_wise else True,
-            ensure_min_samples=self._min_rows() if reset else 1,
-        )
+        if isinstance(X, np.ma.MaskedArray):
+            raise InputError("X is a masked array, whose mask would be lost; use X.filled(numpy.nan)")
+        try:
+            array: npt.NDArray[np.float64] = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite="allow-nan" if self.element_wise else True,
+                ensure_min_samples=self._min_rows() if reset else 1,
+            )
+        except ValueError as error:
+            # This one message of numpy's quotes a cell.
+            if "could not convert" in str(error):
+                raise InputError(
+                    "X holds text, and only numbers can be perturbed; drop or encode its columns"
+                ) from None
+            raise
         return array
 
     def _min_rows(self) -> int:
@@ -271,10 +281,30 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
             state.pop("key_", None)
         return state
 
+    def __copy__(self) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = type(self).__new__(type(self))
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
+
+
+def require_bool(value: Any, parameter: str) -> None:
+    """Refuse what only looks like true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{parameter} must be True or False; got a {type(value).__name__}")
+
+
+def _plain(value: Any) -> Any:
+    """A setting as a JSON value."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, str | int | float | bool | None):
+        return value
+    return np.asarray(value).tolist()
 
 
 def rounded(value: float) -> float:

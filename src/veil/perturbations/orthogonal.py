@@ -10,7 +10,9 @@ diagonal; without that correction Q is not uniform (its determinant is always (â
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from veil.blocks import Matrix, tiles
 from veil.errors import InputError
 from veil.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.perturbations.base import Kept, Perturbation, Place, require_bool, rounded
 from veil.randomness import Generator
 
 
@@ -87,9 +89,16 @@ class OrthogonalTransform(Perturbation):
         self.random_state = random_state
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        if self.scaling not in ("std", None):
+        require_bool(self.proper, "proper")
+        if self.scaling is not None and not (isinstance(self.scaling, str) and self.scaling == "std"):
             raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")
-        if not (np.isfinite(self.translation) and self.translation >= 0):
+        if len(columns) < 2:
+            raise InputError(
+                "OrthogonalTransform hides columns among each other and needs at least 2; with n_features=1 it would "
+                "release the column itself, or its negative"
+            )
+        translation = self.translation
+        if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
         self.unit_ = np.ones(len(columns))
         if self.scaling == "std":
@@ -101,8 +110,8 @@ class OrthogonalTransform(Perturbation):
         """Units, whether reflections were possible, and the law of the translation."""
         return {
             "unit": self.unit_.tolist(),
-            "proper": self.proper,
-            "translation": self.translation * self.spread_,
+            "proper": bool(self.proper),
+            "translation": float(self.translation) * self.spread_,
         }
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:

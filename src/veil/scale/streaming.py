@@ -12,14 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.atomic import draft_file, refuse_existing
-from veil.errors import InputError
+from veil.atomic import draft_file, locked, refuse_existing
+from veil.errors import FileFormatError, InputError, KeyRefusedError
 from veil.files import FileTable, format_of, open_table, write_table
 from veil.key import Key
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.publication import Publication, restore
-from veil.release import Release, save_release
+from veil.release import MANIFEST, Release, save_release
 from veil.tables import MemoryTable, Table
 
 
@@ -59,22 +59,36 @@ def publish_file(
     """
     if (new_key is None) == (reuse_key is None):
         raise InputError("give either a new key file to write or a key file to reuse, not both or neither")
-    folder, key_path = Path(release), Path(new_key or reuse_key or "")
+    folder = Path(release)
     refuse_existing(folder)
+    options = {"again": again, "roles": roles, "consistent_on": consistent_on, "shuffle": shuffle, "progress": progress}
     if new_key is not None:
-        refuse_existing(key_path)
+        key_path = Path(new_key)
+        _check_new_key(key_path, folder)
+        _publish(source, perturbation, folder, None, key_path, passphrase, format, options)
+    else:
+        key_path = Path(str(reuse_key)).resolve()
+        if not key_path.is_file():
+            raise KeyRefusedError(f"{reuse_key}: no such key file")
+        with locked(key_path):
+            _publish(
+                source, perturbation, folder, Key.load(key_path, passphrase), key_path, passphrase, format, options
+            )
+    return Release.load(folder)
+
+
+def _publish(
+    source: str | Path,
+    perturbation: Perturbation,
+    folder: Path,
+    key: Key | None,
+    key_path: Path,
+    passphrase: str | None,
+    format: str | None,
+    options: dict[str, Any],
+) -> None:
     table = open_table(source)
-    key = Key.load(key_path, passphrase) if reuse_key is not None else None
-    publication = Publication(
-        table,
-        perturbation,
-        key=key,
-        again=again,
-        roles=roles,
-        consistent_on=consistent_on,
-        shuffle=shuffle,
-        progress=progress,
-    )
+    publication = Publication(table, perturbation, key=key, **options)
     batches: Any = publication.batches()
     order = publication.permutation()
     if order is not None:  # a secret order needs all rows at hand
@@ -85,9 +99,15 @@ def publish_file(
         publication.schema,
         publication.manifest,
         format=format or _format_of(table),
-        before_landing=lambda: publication.key.save(key_path, passphrase, replace=reuse_key is not None),
+        before_landing=lambda: publication.key.save(key_path, passphrase, replace=key is not None),
     )
-    return Release.load(folder)
+
+
+def _check_new_key(path: Path, release: Path) -> None:
+    refuse_existing(path)
+    home = path.resolve().parent
+    if path.resolve() == release.resolve() or (home / MANIFEST).exists() or home == release.resolve():
+        raise FileFormatError(f"{path}: a key is not kept with the release that it opens; choose another folder")
 
 
 def restore_file(
@@ -104,7 +124,6 @@ def restore_file(
     refuse_existing(path)
     table = restore(Release.load(release), Key.load(key, passphrase), partial=partial)
     with draft_file(path, mode=0o600) as draft:
-        draft.touch(mode=0o600)
         write_table(table, draft, kind)
     return int(table.num_rows)
 
