@@ -169,9 +169,9 @@ def test_missing_values_mixed_tables_and_a_target():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda x: veil.audit(x, []), "perturbations is empty"),
-        (lambda x: veil.audit(x[:2], veil.AdditiveNoise()), "at least 3"),
-        (lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes"]), "did you mean bayes-estimate-attack"),
+        (lambda x: veil.audit(x, []), "perturbations must be"),
+        (lambda x: veil.audit(x[:2], veil.AdditiveNoise()), "at least 4"),
+        (lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes-estimat"]), "did you mean bayes-estimate-attack"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="y"), "target names column 'y'"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="x0"), "role public"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), repetitions=0), "repetitions"),

@@ -149,18 +149,21 @@ class CsvTable(FileTable):
     def __init__(self, path: Path, types: Mapping[str, pa.DataType] | None = None) -> None:
         with _reading(path, "CSV"):
             with _input(path) as stream:
-                header = stream.read(1 << 16).partition(b"\n")[0]
+                start = stream.read(1 << 20)
+            header = start.partition(b"\n")[0]
             if not header.strip():
                 raise FileFormatError(f"{path.name}: the file is empty; a CSV table needs a header and rows")
             first = header.decode("utf-8-sig", "replace")
             self._delimiter = _delimiter(first)
             if "\0" in first or "\ufffd" in first:
                 raise FileFormatError(f"{path.name}: its header is not UTF-8 text; save the file as UTF-8")
-            if types is None and all(_NUMBER.fullmatch(cell.strip(' "\r')) for cell in first.split(self._delimiter)):
+            if types is None and _looks_like_a_record(first.split(self._delimiter)):
                 raise FileFormatError(
                     f"{path.name}: its first row holds only numbers, so it seems to be a record; a CSV table needs a "
                     "header with column names"
                 )
+            if b"\n" not in start and b"\r" not in start:
+                raise FileFormatError(f"{path.name}: the file has a header and no rows")
             self._types: dict[str, pa.DataType] = dict(types or {})
             schema = self._settle_types(path)
             if types is None:
@@ -235,6 +238,13 @@ class CsvTable(FileTable):
         if pa.types.is_string(self._types[name]):
             raise _not_utf8(path, name)
         self._types[name] = _WIDER.get(self._types[name], pa.string())
+
+
+def _looks_like_a_record(cells: Sequence[str]) -> bool:
+    """Whether a first row is data: all numbers, and not just the columns counted."""
+    texts = [cell.strip(' "\r') for cell in cells]
+    counted = [[str(i + first) for i in range(len(texts))] for first in (0, 1)]
+    return all(_NUMBER.fullmatch(text) for text in texts) and texts not in counted
 
 
 def _not_utf8(path: Path, name: str) -> FileFormatError:

@@ -148,8 +148,8 @@ class Key:
             "matrices": {name: _plain(matrix) for name, matrix in self.__matrices.items()},
         }
         head: dict[str, Any] = {"veil": "key", "format": FORMAT}
-        if passphrase == "":
-            raise KeyRefusedError("the passphrase is empty; give one, or None to leave the key file unlocked")
+        if passphrase is not None and not (isinstance(passphrase, str) and passphrase):
+            raise KeyRefusedError("the passphrase must be a text that is not empty; None leaves the key file unlocked")
         body["check"] = self._check(body)
         document = head | (_locked(body, passphrase) if passphrase is not None else body)
         write_private(Path(path), json.dumps(document).encode(), replace=replace)

@@ -9,6 +9,7 @@ the manifest's private columns, values in the private table's units.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -26,6 +27,15 @@ class Knowledge:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.describe()}>"
+
+    @classmethod
+    def option(cls) -> str:
+        """The option of the command line that grants it.
+
+        >>> KnownPairs.option()
+        '--known-pairs'
+        """
+        return "--" + re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
     def describe(self) -> str:
         """What is known, in a few words."""
@@ -85,12 +95,14 @@ class KnownNoise(Knowledge):
 
     def __init__(self, covariance: Any, distribution: str = "normal") -> None:
         matrix = _numbers(covariance, "covariance").astype(np.float64)
-        if not isinstance(distribution, str):
-            raise InputError("distribution must be the name of a law, for example 'normal'")
+        if distribution not in ("normal", "uniform", "laplace"):
+            raise InputError("distribution must be normal, uniform or laplace")
         if matrix.ndim == 1:
             matrix = np.diag(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
             raise InputError(f"covariance must be d variances or a finite d × d matrix; got shape {matrix.shape}")
+        if not np.array_equal(matrix, matrix.T) or np.linalg.eigvalsh(matrix)[0] < -1e-12 * np.abs(matrix).max():
+            raise InputError("covariance must be symmetric, with no negative variance in any direction")
         self.covariance = matrix
         self.distribution = distribution
 
@@ -105,7 +117,10 @@ def as_records(data: Any, parameter: str) -> Matrix:
         data = _numbers(data, parameter)
     if isinstance(data, np.ndarray) and data.ndim == 1:
         data = data[None, :]
-    table = as_table(data)
+    try:
+        table = as_table(data)
+    except InputError as error:
+        raise InputError(f"{parameter}: {error}") from None
     names = table.numeric()
     if len(names) != len(table.schema.names):
         raise InputError(f"{parameter} must hold numbers only; leave out its text columns")

@@ -24,7 +24,7 @@ from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.progress import Progress, silent
 from veil.randomness import id_digests
 from veil.release import Manifest, Release, Step, arrow_type, memory_release
-from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of
+from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of, parse_roles
 from veil.secret import revealed
 from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
 from veil.tables import MemoryTable, Table, as_frame
@@ -220,7 +220,9 @@ class Publication:
         if self._large_integers:
             self._note_corrections(matrix, out, place, corrections)
         perturbed = {name: from_float(row) for name, row in zip(self._released, out, strict=True)}
-        arrays = [perturbed[f.name] if f.name in perturbed else block.column(f.name).cast(f.type) for f in self.schema]
+        arrays = [
+            perturbed[f.name] if f.name in perturbed else _clean(block.column(f.name).cast(f.type)) for f in self.schema
+        ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _note_corrections(self, private: Matrix, released: Matrix, place: Place, corrections: Corrections) -> None:
@@ -297,6 +299,10 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
         When some columns cannot come back (they were withheld, or the method cannot be undone);
         ``partial=True`` returns the others.
     """
+    if not isinstance(release, Release):
+        raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
+    if not isinstance(key, Key):
+        raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
     entry = key.entry(release.manifest.release_id)
     methods = [_rebuilt(step, key) for step in entry.steps]
     stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
@@ -366,8 +372,10 @@ def resolve_schema(
     consistent_on: str | None = None,
 ) -> Schema:
     """Roles of all columns, or one error that lists those the owner must decide on."""
-    given = dict(roles or {})
+    given: dict[str, Any] = dict(parse_roles(roles, table.schema.names))
     if consistent_on is not None:
+        if not isinstance(consistent_on, str):
+            raise InputError("consistent_on must be the name of an id column")
         check_known_columns([consistent_on], table.schema.names, "consistent_on")
         given.setdefault(consistent_on, Role.IDENTIFIER)
         if not perturbation.addressed:
@@ -393,11 +401,17 @@ def _check_ids(ids: pa.ChunkedArray, name: str) -> None:
 
 
 def _clean(array: pa.Array) -> pa.Array:
-    """A public column without what lies under its nulls: a suppressed value may still be in the buffer."""
-    if not array.null_count:
-        return array
-    places = pc.cumulative_sum(pc.is_valid(array).cast(pa.int64()))
-    return array.drop_null().take(pc.if_else(pc.is_valid(array), pc.subtract(places, 1), None))
+    """A public column that holds what it shows and no more.
+
+    A value that was suppressed, or a row outside a slice, may still lie in Arrow's buffers, and
+    Arrow leaves under a null whatever the memory held before.
+    """
+    if not array.null_count or not hasattr(array.type, "bit_width"):
+        return array.take(pa.array(np.arange(len(array))))
+    zero = pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(bytes(32))])[0]
+    filled = pc.if_else(array.is_valid(), array, zero)
+    valid = array.is_valid().take(pa.array(np.arange(len(array)))).buffers()[1]
+    return pa.Array.from_buffers(array.type, len(array), [valid, filled.buffers()[1]])
 
 
 def _decoded(dtype: pa.DataType) -> pa.DataType:

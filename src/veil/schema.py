@@ -117,7 +117,7 @@ def check_known_columns(
     """Refuse names that the table does not have, with the nearest one as a suggestion."""
     for name in wanted:
         if name not in available:
-            near = difflib.get_close_matches(name, available, n=1)
+            near = difflib.get_close_matches(str(name), available, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; the table has {listed(available)}"
             raise error(f"{parameter} names column {name!r}, which the table does not have{hint}")
 

@@ -98,8 +98,9 @@ def test_audit_exit_codes_and_reports(folder):
     model = json.loads(passed.stdout)
     assert model["passed"] is True
     assert model["edition"] == "external"
-    run(*base, "--method", "orthogonal-transform", "--against", "nothing", "-o", "r.json", cwd=folder)
-    assert json.loads((folder / "r.json").read_text())["passed"] is True
+    untested = run(*base, "--method", "orthogonal-transform", "--against", "nothing", "-o", "r.json", cwd=folder, code=3)
+    assert "was not tested" in " ".join(untested.stdout.split())
+    assert json.loads((folder / "r.json").read_text())["passed"] is False
     run(*base, "--method", "orthogonal-transform", "--internal", "-o", "i.html", cwd=folder, code=3)
     assert (folder / "i.html").stat().st_mode & 0o777 == 0o600
 
@@ -150,4 +151,5 @@ def test_the_demo_runs_and_reports(tmp_path):
     assert "1 of 3 candidates" in said.stdout
     html = (tmp_path / "veil-report.html").read_text()
     assert "known-sample-attack" in html
-    assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
+    assert "http://" not in html
+    assert "https://" not in html

@@ -17,9 +17,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 def brute_force(column: np.ndarray, reach: float) -> float:
     """Some best window starts at a value: try the centre of the window above each."""
     values = column[~np.isnan(column)]
-    return max(float((np.abs(values - (v + reach)) <= reach * (1 + 1e-9)).sum()) for v in values) / len(
-        values
-    )
+    return max(float((np.abs(values - (v + reach)) <= reach * (1 + 1e-9)).sum()) for v in values) / len(values)
 
 
 @given(
@@ -43,9 +41,7 @@ def test_value_baseline_weighs_columns_by_their_present_cells(seed: int) -> None
     s = standard_units(table)
     present = (~np.isnan(table)).sum(axis=0)
     shares = [brute_force(table[:, j], 0.2 * s[j]) for j in range(3)]
-    assert constant_guess_baseline(table, 0.2) == pytest.approx(
-        np.dot(shares, present) / present.sum(), rel=1e-12
-    )
+    assert constant_guess_baseline(table, 0.2) == pytest.approx(np.dot(shares, present) / present.sum(), rel=1e-12)
 
 
 @given(seed=SEEDS, level=st.sampled_from(["value", "record"]))

@@ -140,9 +140,7 @@ def test_guessing_the_mean_breaches_kelvin_by_the_papers_rule_only() -> None:
 
 
 @given(seed=SEEDS, powers=st.tuples(*[st.floats(-12, 12)] * 3), level=st.sampled_from(["value", "record"]))
-def test_positive_rescaling_of_columns_changes_nothing(
-    seed: int, powers: tuple[float, ...], level: str
-) -> None:
+def test_positive_rescaling_of_columns_changes_nothing(seed: int, powers: tuple[float, ...], level: str) -> None:
     truth, guess = holed_tables(seed)
     factors = 10.0 ** np.array(powers)
     assert breach_rate(truth * factors, guess * factors, 0.1, level) == breach_rate(truth, guess, 0.1, level)
@@ -201,9 +199,7 @@ def test_constant_column_is_breached_by_equality_only() -> None:
     # A constant column has nothing to give away: its rounding must not hide a breached record.
     assert breach_rate(truth, guess, 0.1, "record") == 1.0
     # With no other column, the record is as exact as its values.
-    np.testing.assert_array_equal(
-        breached(truth[:, :1], guess[:, :1], 0.1, "record"), [False, False, True, True]
-    )
+    np.testing.assert_array_equal(breached(truth[:, :1], guess[:, :1], 0.1, "record"), [False, False, True, True])
 
 
 def test_category_codes_with_a_tiny_unit_count_only_when_right() -> None:

@@ -80,9 +80,7 @@ def test_nobody_far_out_is_not_a_number() -> None:
     for truth in (np.arange(20.0), np.full(5, 3.0), [7.0], [[math.nan], [1.0]]):
         rate = far_out_rate(truth, truth, 0.1)
         baseline = far_out_baseline(truth, 0.1)
-        assert all(
-            math.isnan(part) for part in (rate, rate.low, rate.high, baseline, baseline.low, baseline.high)
-        )
+        assert all(math.isnan(part) for part in (rate, rate.low, rate.high, baseline, baseline.low, baseline.high))
 
 
 def test_a_silent_attack_gives_nobody_away() -> None:

@@ -91,9 +91,7 @@ def test_retention_is_the_ratio_of_cross_validated_accuracies() -> None:
     assert retention == pytest.approx(accuracy(y) / accuracy(x), rel=1e-12)
     assert retention.low < retention < retention.high
     assert retention.higher_is == "useful"
-    named = classification_retention(
-        x, y, np.array(["low", "mid", "top"])[labels], n_neighbors=3, folds=4, seed=7
-    )
+    named = classification_retention(x, y, np.array(["low", "mid", "top"])[labels], n_neighbors=3, folds=4, seed=7)
     assert named == retention
 
 
@@ -178,9 +176,7 @@ def test_nothing_to_retain_is_not_a_number() -> None:
     retention = classification_retention(x, x, [0, 1, 0, 1], n_neighbors=1, folds=2)
     assert math.isnan(retention) or retention == 1.0
     alone = np.array([[0.0], [10.0], [0.1], [10.1]])
-    assert math.isnan(
-        classification_retention(alone, alone, [0, 1, 1, 0], n_neighbors=1, folds=2, seed=_split())
-    )
+    assert math.isnan(classification_retention(alone, alone, [0, 1, 1, 0], n_neighbors=1, folds=2, seed=_split()))
 
 
 def _split() -> int:

@@ -116,9 +116,7 @@ def test_relative_error_interval_is_that_of_the_mean() -> None:
     measure = relative_error(truth, guess)
     # Student's t at 49 degrees of freedom is 2.0096.
     half = 2.0096 * shares.std(ddof=1) / math.sqrt(50)
-    assert (measure.low, measure.high) == pytest.approx(
-        (shares.mean() - half, shares.mean() + half), rel=1e-4
-    )
+    assert (measure.low, measure.high) == pytest.approx((shares.mean() - half, shares.mean() + half), rel=1e-4)
 
 
 @pytest.mark.parametrize("function", ALL)
@@ -142,9 +140,7 @@ def test_what_the_origin_changes_and_what_not(seed: int, shift: float) -> None:
     ):
         moved = function(truth + shift, guess + shift, **options)
         assert moved == pytest.approx(float(function(truth, guess, **options)), rel=1e-6)
-    assert variance_privacy(truth, guess + shift) == pytest.approx(
-        float(variance_privacy(truth, guess)), rel=1e-6
-    )
+    assert variance_privacy(truth, guess + shift) == pytest.approx(float(variance_privacy(truth, guess)), rel=1e-6)
 
 
 @pytest.mark.parametrize("function", ALL)
@@ -159,9 +155,7 @@ def test_missing_cells_are_left_out(function: Callable[..., Measure]) -> None:
         return
     expected = function(truth[12:], guess[12:])
     measure = function(holed, silent)
-    assert (measure, measure.low, measure.high) == pytest.approx(
-        (expected, expected.low, expected.high), rel=1e-12
-    )
+    assert (measure, measure.low, measure.high) == pytest.approx((expected, expected.low, expected.high), rel=1e-12)
 
 
 def test_partly_guessed_records_are_compared_where_guessed() -> None:

@@ -99,9 +99,7 @@ def test_tolerances_must_be_numbers(tolerance: object) -> None:
         assert refusal(call).startswith("tolerance: ")
 
 
-@pytest.mark.parametrize(
-    "units", [[1.0, 2.0], [1.0, -1.0, 2.0], [1.0, np.nan, 2.0], [[SECRET] * 3], ["text"] * 3]
-)
+@pytest.mark.parametrize("units", [[1.0, 2.0], [1.0, -1.0, 2.0], [1.0, np.nan, 2.0], [[SECRET] * 3], ["text"] * 3])
 def test_units_must_be_one_size_per_column(units: object) -> None:
     assert refusal(lambda: veil.measures.breach_rate(TABLE, TABLE, 0.1, units=units)).startswith("units: ")
     assert refusal(lambda: veil.measures.far_out_rate(TABLE, TABLE, 0.1, units=units)).startswith("units: ")
@@ -110,9 +108,7 @@ def test_units_must_be_one_size_per_column(units: object) -> None:
 def test_choices_are_listed_and_not_echoed() -> None:
     message = refusal(lambda: veil.measures.breach_rate(TABLE, TABLE, 0.1, level="secret"))
     assert message == "level: is not known; pass 'value' or 'record'"
-    assert refusal(lambda: veil.measures.breach_rate(TABLE, TABLE, 0.1, variant=TABLE)).startswith(
-        "variant: "
-    )
+    assert refusal(lambda: veil.measures.breach_rate(TABLE, TABLE, 0.1, variant=TABLE)).startswith("variant: ")
 
 
 def test_frames_vectors_and_whole_numbers_are_tables() -> None:

@@ -57,9 +57,7 @@ def test_gaussian_projection_has_the_distortion_of_a_chi_variable() -> None:
     """y = xR/√k: d_y/d_x is χ_k/√k for each pair, so the mean over matrices is E|χ_k/√k − 1|."""
     rng = np.random.default_rng(3)
     x, k, matrices = records(3, n=40, d=30), 8, 300
-    values = [
-        float(distance_distortion(x, x @ rng.normal(size=(30, k)) / math.sqrt(k))) for _ in range(matrices)
-    ]
+    values = [float(distance_distortion(x, x @ rng.normal(size=(30, k)) / math.sqrt(k))) for _ in range(matrices)]
     chi = np.sqrt(rng.chisquare(k, size=400_000) / k)
     expected = np.abs(chi - 1).mean()
     # Matrices are independent, pairs are not: 4.5 standard errors over matrices.

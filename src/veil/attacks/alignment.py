@@ -11,8 +11,9 @@ independent sample ``s_i`` of the same population, records as rows. Nothing else
 3. *Records.* `nearest_procrustes` is several times more precise on a dense release and over-fits a
    sparse one. Records held out of the sample decide which of the two it is.
 4. *Shrinkage.* Refits on resampled samples agree in the directions that the sample determines and
-   cancel elsewhere; recovering with their mean rather than with one orthogonal matrix guesses the
-   undetermined part as zero instead of at random. It matters when m is near d or below.
+   cancel elsewhere. Their mean has the polar form ``(orthogonal) H``; recovering with ``M̂ H`` instead
+   of ``M̂`` guesses the undetermined part as the sample's mean rather than at random. It matters when
+   the sample is not many times larger than the number of columns.
 
 Liu 2007, §4.5, is step 1 with covariances alone: `spectral_start` with ``centred=True``.
 """
@@ -33,7 +34,8 @@ from veil.attacks.signs import SignChoice, check_pair, choose_signs, greedy_sign
 from veil.errors import InputError
 
 _FOLDS: Final = 5
-_TREE_ROWS: Final = 200_000
+_TREE_VALUES: Final = 600_000  # a tree's queries slow down with columns as well as with records
+_FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,11 @@ class Alignment:
     ----------
     matrix, offset
         ``M̂`` and ``t̂`` in ``y ≈ M̂ x + t̂``.
-    slope, intercept
-        The estimate to use: ``x̂ = y · slope + intercept``, the mean of the refits' inverse maps.
+    reliability
+        ``H``, symmetric with eigenvalues in [0, 1]: 1 for a direction of the private space that all
+        refits agree on, 0 for one on which they cancel.
+    centre
+        The sample's mean, towards which `recover` shrinks.
     signs
         The sign search of the first start.
     energy
@@ -55,23 +60,26 @@ class Alignment:
     twins
         Sample records that fall on a released record. A continuous population has none; more than d
         of them certify that ``M̂`` is exact.
-    stability
-        Mean squared length of ``slope``'s columns: 1 when all refits agree, 0 when they cancel.
     """
 
     matrix: Floats
     offset: Floats
-    slope: Floats
-    intercept: Floats
+    reliability: Floats
+    centre: Floats
     signs: SignChoice
     energy: float
     refinement: Literal["energy", "nearest"]
     twins: int
-    stability: float
 
-    def recover(self, y: Floats) -> Floats:
-        """Estimated private records of released ones."""
-        return np.asarray(y @ self.slope + self.intercept)
+    def recover(self, y: Floats, *, shrink: bool = True) -> Floats:
+        """Estimated private records of released ones; ``(y − t̂) M̂`` as it is without ``shrink``."""
+        x = (y - self.offset) @ self.matrix
+        return np.asarray(self.centre + (x - self.centre) @ self.reliability if shrink else x)
+
+    @property
+    def stability(self) -> float:
+        """Mean eigenvalue of the reliability: the share of the private space that is determined."""
+        return float(np.trace(self.reliability) / len(self.reliability))
 
 
 def spectral_start(
@@ -118,37 +126,34 @@ def align_sample(
     starts = [first]
     if not translation:
         starts.append(spectral_start(y, s, centred=True)[0])
+    rough = partial(greedy_signs, max_pairs=_FEW_PAIRS)
     for _ in range(replicates):
         drawn = few_s[rng.integers(0, len(few_s), len(few_s))]
-        starts.append(spectral_start(few_y - shift[0], drawn - shift[1], search=greedy_signs)[0])
+        starts.append(spectral_start(few_y - shift[0], drawn - shift[1], search=rough)[0])
 
     quick = partial(energy_procrustes, few_y, translation=translation, max_iter=40, tol=1e-6)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
     fit = energy_procrustes(y, s, fits[0].matrix, offset=fits[0].offset, translation=translation)
     energy = fit.objective
 
-    tree = KDTree(thin_rows(y, _TREE_ROWS))
+    tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     nearest = partial(nearest_procrustes, tree, translation=translation)
     refit: Callable[..., Fit] = quick
-    if _nearest_wins(tree, s, fit, quick, nearest):
-        fit = min((nearest(s, f.matrix, offset=f.offset) for f in (fit, *fits)), key=_objective)
-        refit = nearest
+    rivals = [(nearest(s, f.matrix, offset=f.offset), f) for f in (fit, *fits)]
+    rival, origin = min(rivals, key=lambda pair: pair[0].objective)
+    if _nearest_wins(tree, s, fit, origin, quick, nearest):
+        fit, refit = rival, nearest
 
-    refits = [refit(s[rng.integers(0, len(s), len(s))], fit.matrix, offset=fit.offset) for _ in range(replicates)] or [
-        fit
-    ]
-    slope = np.mean([f.matrix for f in refits], axis=0)
-    intercept = -np.mean([f.offset @ f.matrix for f in refits], axis=0)
+    refits = [refit(s[rng.integers(0, len(s), len(s))], fit.matrix, offset=fit.offset) for _ in range(replicates)]
     return Alignment(
         matrix=fit.matrix,
         offset=fit.offset,
-        slope=slope,
-        intercept=intercept,
+        reliability=_reliability([f.matrix for f in refits or [fit]]),
+        centre=s.mean(axis=0),
         signs=signs,
         energy=energy,
         refinement="nearest" if refit is nearest else "energy",
         twins=twins(tree, fit, s),
-        stability=float(np.sum(slope * slope) / len(slope)),
     )
 
 
@@ -162,7 +167,13 @@ def _axes(table: Floats, centred: bool) -> Floats:
     return np.asarray(np.linalg.eigh(table.T @ table)[1][:, ::-1])
 
 
-def _nearest_wins(tree: KDTree, s: Floats, fit: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]) -> bool:
+def _reliability(matrices: list[Floats]) -> Floats:
+    """The symmetric polar factor of the matrices' mean."""
+    _, length, vt = np.linalg.svd(np.mean(matrices, axis=0))
+    return np.asarray((vt.T * length) @ vt)
+
+
+def _nearest_wins(tree: KDTree, s: Floats, fit: Fit, origin: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]) -> bool:
     """Whether fitting to nearest records brings held-out records nearer to released ones too."""
     if len(s) < 2 * _FOLDS:
         return False
@@ -170,7 +181,7 @@ def _nearest_wins(tree: KDTree, s: Floats, fit: Fit, energy: Callable[..., Fit],
     gain = np.empty(len(s))
     for k in range(_FOLDS):
         kept, held = s[fold != k], s[fold == k]
-        coarse = energy(kept, fit.matrix, offset=fit.offset)
-        fine = nearest(kept, coarse.matrix, offset=coarse.offset)
+        coarse, near = (energy(kept, f.matrix, offset=f.offset) for f in (fit, origin))
+        fine = nearest(kept, near.matrix, offset=near.offset)
         gain[fold == k] = nearest_distances(tree, coarse, held) - nearest_distances(tree, fine, held)
     return t_ratio(gain) > 1.0

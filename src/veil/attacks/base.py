@@ -116,6 +116,8 @@ class Attack(ABC):
         NotApplicableError
             When the attack has no theory for this kind of release.
         """
+        if not isinstance(release, Release):
+            raise InputError(f"{type(self).__name__} attacks a release; got a {type(release).__name__}")
         for item in knowledge:
             if not isinstance(item, Knowledge):
                 raise InputError(
@@ -128,7 +130,9 @@ class Attack(ABC):
             raise NotApplicableError(f"{type(self).__name__} has no theory for a {release.method} release")
         for needed in self.requires:
             if granted(knowledge, needed) is None:
-                raise MissingKnowledgeError(f"{type(self).__name__} needs {needed.__name__}: pass it to run()")
+                raise MissingKnowledgeError(
+                    f"{type(self).__name__} needs {needed.__name__}; pass it to run() (command line: {needed.option()})"
+                )
         return self._run(release, knowledge)
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ known records' span follows exactly; outside it only the length of the rest is k
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,6 +22,7 @@ from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs
 from veil.measures import breach_probability
 from veil.models import Model, OrthogonalModel
+from veil.parameters import number, whole_number
 from veil.release import Release
 
 
@@ -62,6 +64,9 @@ class KnownPairsAttack(Attack):
         return isinstance(model, OrthogonalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        number(self.epsilon, "epsilon", low=0, high=math.inf, rule="a relative error of at least 0, for example 0.1")
+        if self.random_state is not None:
+            whole_number(self.random_state, "random_state")
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.step.model

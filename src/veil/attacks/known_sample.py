@@ -22,6 +22,7 @@ from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownSample
 from veil.models import Model, OrthogonalModel
+from veil.parameters import whole_number
 from veil.release import Release
 
 IDENTIFIED = 2.0
@@ -64,6 +65,8 @@ class KnownSampleAttack(Attack):
         return isinstance(model, OrthogonalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        whole_number(self.replicates, "replicates")
+        whole_number(self.seed, "seed")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         model = release.step.model

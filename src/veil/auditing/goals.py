@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING
 from veil.auditing.grants import Level
 from veil.errors import InputError
 from veil.measures import Measure
+from veil.parameters import number
 from veil.report.words import knowing, percent
-from veil.schema import check_known_columns
 
 if TYPE_CHECKING:
     from veil.auditing.result import AuditRow
@@ -38,17 +39,24 @@ class Goals:
     max_advantage: float = 0.05
     tolerance: float = 0.1
     min_utility: Mapping[str, float] = field(default_factory=dict)
-    against: Sequence[str] | None = None
+    against: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.max_advantage <= 1:
-            raise InputError("goals: max_advantage must be between 0 and 1")
-        if not 0 < self.tolerance < 10:
-            raise InputError("goals: tolerance must be between 0 and 10 standard units, for example 0.1")
-        check_known_columns(self.min_utility, UTILITIES, "goals: min_utility")
+        number(self.max_advantage, "goals: max_advantage", low=0, high=1, rule="between 0 and 1")
+        near = "above 0 and below 10 standard units, for example 0.1"
+        number(self.tolerance, "goals: tolerance", low=1e-12, high=9.999, rule=near)
+        if not isinstance(self.min_utility, Mapping):
+            raise InputError("goals: min_utility must map utilities to numbers, for example {'distances': 0.9}")
         for name, least in self.min_utility.items():
-            if not 0 <= least <= 1:
-                raise InputError(f"goals: min_utility of {name!r} must be between 0 and 1")
+            if name not in UTILITIES:
+                near_names = difflib.get_close_matches(str(name), UTILITIES, n=1)
+                hint = f"did you mean {near_names[0]!r}?" if near_names else f"there are {', '.join(UTILITIES)}"
+                raise InputError(f"goals: min_utility names a utility {name!r} that does not exist; {hint}")
+            number(least, f"goals: min_utility of {name!r}", low=0, high=1, rule="between 0 and 1")
+        if isinstance(self.against, str):
+            object.__setattr__(self, "against", (self.against,))
+        if self.against is not None and not all(isinstance(a, str) for a in _listed(self.against)):
+            raise InputError("goals: against must name knowledge levels, for example ['pairs']")
 
     def names(self, level: Level) -> bool:
         """Whether the owner set a goal against this knowledge level."""
@@ -106,6 +114,10 @@ class Goals:
             elif not utility[name] >= least:
                 failures.append(f"utility {name} is {utility[name]:.2f}, under the goal of {least:.2f}")
         return failures
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, Sequence) else [value]
 
 
 def _runs(row: AuditRow) -> str:

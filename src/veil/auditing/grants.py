@@ -12,6 +12,7 @@ import numpy.typing as npt
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.knowledge import Knowledge, KnownPairs, KnownSample
+from veil.parameters import numbers
 
 Rows = npt.NDArray[np.intp]
 
@@ -35,6 +36,10 @@ class Level:
         if self.kind == "pairs":
             return f"{int(self.amount)} known record{'s' if self.amount != 1 else ''}"
         return f"{self.amount * 100:g} % sample"
+
+    def size(self, n_rows: int) -> int:
+        """How many records of a table the level grants; a sample has at least two."""
+        return int(self.amount) if self.kind == "pairs" else max(2, round(self.amount * n_rows))
 
     def serves(self, requires: Sequence[type[Knowledge]]) -> bool:
         """Whether this level grants what an attack requires.
@@ -76,38 +81,34 @@ class Grants:
         ``"table"`` leaves them in, and does not score them.
     """
 
-    pairs: int | Sequence[int] | None = (1, 5)
-    sample: float | Sequence[float] | None = 0.02
+    pairs: int | Sequence[int] = (1, 5)
+    sample: float | Sequence[float] = 0.02
     sample_from: Literal["population", "table"] = "population"
 
     def __post_init__(self) -> None:
-        if any(k != int(k) or k < 1 for k in self._amounts(self.pairs, "pairs")):
+        pairs = numbers(self.pairs, "grants: pairs", rule="whole numbers of at least 1, or () for none")
+        if any(k < 1 or not k.is_integer() for k in pairs):
             raise InputError("grants: pairs must be whole numbers of at least 1; leave out 0, it is always played")
-        if any(not 0 < s < 1 for s in self._amounts(self.sample, "sample")):
+        sample = numbers(self.sample, "grants: sample", rule="shares between 0 and 1, or () for none")
+        if any(not 0 < share < 1 for share in sample):
             raise InputError("grants: sample must be a share between 0 and 1, for example 0.02; use () for none")
         if self.sample_from not in ("population", "table"):
             raise InputError("grants: sample_from must be 'population' or 'table'")
-
-    @staticmethod
-    def _amounts(given: Any, name: str) -> list[float]:
-        try:
-            amounts = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
-        except (TypeError, ValueError):
-            raise InputError(f"grants: {name} must be a number or several; got a {type(given).__name__}") from None
-        return sorted(set(amounts.ravel().tolist()))
+        object.__setattr__(self, "pairs", tuple(int(k) for k in pairs))
+        object.__setattr__(self, "sample", tuple(sample))
 
     def levels(self, n_rows: int) -> list[Level]:
-        """Nothing first, then pairs and samples by size; levels that the table is too small for are left out."""
-        pairs = [Level("pairs", k) for k in self._amounts(self.pairs, "pairs") if k < n_rows]
-        samples = [
-            Level("sample", s) for s in self._amounts(self.sample, "sample") if sample_size(s, n_rows) <= n_rows - 2
-        ]
+        """Nothing first, then pairs and samples by size; a table too small for one is an error."""
+        pairs = [Level("pairs", k) for k in self.pairs]  # type: ignore[union-attr]
+        samples = [Level("sample", share) for share in self.sample]  # type: ignore[union-attr]
+        for level in (*pairs, *samples):
+            wanted = level.size(n_rows)
+            if wanted > n_rows - 2:
+                raise InputError(
+                    f"grants: {level.label} needs {wanted} records and leaves fewer than 2 of {n_rows} to attack; "
+                    f"grant less ({level.kind} is the parameter)"
+                )
         return [Level("nothing"), *pairs, *samples]
-
-
-def sample_size(share: float, n_rows: int) -> int:
-    """Records in a sample of a share of the table: at least two."""
-    return max(2, round(share * n_rows))
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ def deal(level: Level, truth: Matrix, rng: np.random.Generator, *, sample_from: 
     if level.kind == "nothing":
         return Deal((), none, none)
     complete = np.flatnonzero(~np.isnan(truth).any(axis=1))
-    wanted = int(level.amount) if level.kind == "pairs" else sample_size(level.amount, len(truth))
+    wanted = level.size(len(truth))
     if len(complete) < wanted:
         raise InputError(f"grants: {level.label} needs {wanted} complete records; the table has {len(complete)}")
     rows = np.sort(rng.choice(complete, size=wanted, replace=False))

@@ -42,11 +42,13 @@ class Trial:
     columns: npt.NDArray[np.float64]
     n_columns: npt.NDArray[np.int64]
     far_out: Measure
+    n_far_out: int
     nrmse: float
     n_scored: int
 
 
 SMALLEST_CELL = 10
+FAR_OUT = 3.0
 
 
 class Judge:
@@ -90,7 +92,7 @@ class Judge:
     @cached_property
     def far_out_baseline(self) -> float:
         """What the best constant guess breaches among far-out values."""
-        return float(measures.far_out_baseline(self.truth, self.tolerance, self.units, centre=self.centre))
+        return float(measures.far_out_baseline(self.truth, self.tolerance, self.units, FAR_OUT, self.centre))
 
     def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
@@ -102,7 +104,8 @@ class Judge:
             record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
             columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
             n_columns=(~np.isnan(truth)).sum(axis=0),
-            far_out=measures.far_out_rate(truth, values, self.tolerance, self.units, centre=self.centre),
+            far_out=measures.far_out_rate(truth, values, self.tolerance, self.units, FAR_OUT, self.centre),
+            n_far_out=int((np.abs(truth - self.centre) > FAR_OUT * self.units).sum()),
             nrmse=self._nrmse(truth, values),
             n_scored=len(scored),
         )
@@ -117,7 +120,7 @@ class Judge:
         pool = partial(pooled, one_matrix=one_matrix, goal=goal)
         worst, column = self._worst_column(trials, pool)
         far_out = None
-        if not any(math.isnan(t.far_out) for t in trials):
+        if min(t.n_far_out for t in trials) >= SMALLEST_CELL:
             far_out = pool([t.far_out for t in trials], self.far_out_baseline)
         return {
             "value": pool([t.value for t in trials], self.value_baseline),
@@ -162,12 +165,15 @@ class Judge:
         small = (counts > 0) & (counts < SMALLEST_CELL)
         n_small = int(counts[small].sum())
         counts[small] = 0
+        n_outside = int(both.sum()) - int(counts.sum()) - n_small
+        if n_outside < SMALLEST_CELL:  # a small cell like any other
+            n_small, n_outside = n_small + n_outside, 0
         return Picture(
             edges=tuple(float(e) for e in edges),
             counts=tuple(tuple(int(c) for c in row) for row in counts),
             n_values=int(both.sum()),
             n_suppressed=n_small,
-            n_outside=int(both.sum()) - int(counts.sum()) - n_small,
+            n_outside=n_outside,
         )
 
 

@@ -19,7 +19,7 @@ class AuditRow:
     """One attack on one perturbation with one level of knowledge.
 
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
-    with the highest advantage, ``far_out`` the score on far-out values (None when there are none),
+    with the highest advantage, ``far_out`` the score on far-out values (None for fewer than ten),
     ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1).
     """
 

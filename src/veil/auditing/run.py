@@ -24,6 +24,7 @@ from veil.auditing.stage import Exposure, Stage
 from veil.auditing.utility import utilities
 from veil.errors import InputError, NotApplicableError
 from veil.measures import repetition_interval
+from veil.parameters import whole_number
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 
@@ -79,11 +80,12 @@ def audit(
     >>> found.passed, found.worst.attack, found.worst.knowledge
     (False, 'known-pairs-attack', '3 known records')
     """
-    candidates = [perturbations] if isinstance(perturbations, Perturbation) else list(perturbations)
-    if not candidates or not all(isinstance(p, Perturbation) for p in candidates):
-        raise InputError("perturbations must be one perturbation or a list of them, for example AdditiveNoise()")
-    if repetitions < 1:
-        raise InputError("repetitions must be at least 1")
+    candidates = _as_candidates(perturbations)
+    repetitions = whole_number(repetitions, "repetitions", least=1)
+    n_clusters = whole_number(n_clusters, "n_clusters", least=1)
+    seed = None if seed is None else whole_number(seed, "seed")
+    if goals is not None and not isinstance(goals, Goals):
+        raise InputError("goals must be a veil.Goals object")
     goals, grants = goals or Goals(), as_grants(grants)
     chosen = _as_attacks(attacks)
     stage = Stage(table, candidates, roles=dict(roles or {}), grants=grants, seed=seed)
@@ -227,9 +229,19 @@ def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -
         raise InputError(f"attacks: {attack.label} was asked for and could not run: {reason}")
 
 
+def _as_candidates(perturbations: Any) -> list[Perturbation]:
+    found = list(perturbations) if isinstance(perturbations, Sequence) else [perturbations]
+    if not found or not all(isinstance(p, Perturbation) for p in found):
+        raise InputError("perturbations must be one perturbation or a list of them, for example AdditiveNoise()")
+    return found
+
+
 def _as_attacks(attacks: Literal["all"] | Sequence[str | Attack]) -> list[Attack]:
     if isinstance(attacks, str):
         attacks = list(ATTACKS) if attacks == "all" else [attacks]
+    right = isinstance(attacks, Sequence) and bool(attacks) and all(isinstance(a, str | Attack) for a in attacks)
+    if not right:
+        raise InputError("attacks must be 'all', or a list of attacks or their names, for example ['bayes-estimate']")
     return [a if isinstance(a, Attack) else find_attack(a)() for a in attacks]
 
 

@@ -109,7 +109,9 @@ def _verdict(candidate: Candidate) -> str:
         by = f"{row.attack} with {knowing(row.knowledge)}"
         return f"Every goal holds. The strongest attack, {by}, {gain} over guessing."
     if not failed:
-        return f"Private enough, but not useful enough: {candidate.other_failures[0]}."
+        untested = "not tested" in candidate.other_failures[0]
+        lead = "Not shown to be safe" if untested else "Private enough, but not useful enough"
+        return f"{lead}: {candidate.other_failures[0]}."
     by_value = row.value.advantage >= row.record.advantage
     what, score = ("values", row.value) if by_value else ("records", row.record)
     first = knowing(failed[0].knowledge)

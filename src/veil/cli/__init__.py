@@ -5,6 +5,7 @@ Exit codes: 0 fine, 2 usage or input, 3 a goal failed, 1 anything else.
 
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 from typing import Any
@@ -29,6 +30,7 @@ class _OneLineErrors(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
+        sys.unraisablehook = _keep_interrupts
         try:
             code = super().main(*args, **kwargs)
         except click.exceptions.Exit as exit_:
@@ -51,6 +53,14 @@ class _OneLineErrors(click.Group):
                 raise
             code = _fail(f"internal error ({type(error).__name__}); set VEIL_TRACEBACK=1 to see where", 1)
         sys.exit(code or 0)
+
+
+def _keep_interrupts(unraisable: Any) -> None:
+    """An interrupt that arrives inside a destructor is not lost and prints no traceback."""
+    if unraisable.exc_type is KeyboardInterrupt:
+        _thread.interrupt_main()
+    else:
+        sys.__unraisablehook__(unraisable)
 
 
 def _fail(message: str, code: int) -> int:

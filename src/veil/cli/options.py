@@ -104,6 +104,18 @@ def numbers(text: str | None, option: str, kind: type[Any]) -> tuple[Any, ...]:
         raise click.UsageError(f"{option} takes numbers separated by commas; got {text!r}") from None
 
 
+def one_number(text: str, option: str) -> float:
+    """The number after the equals sign of an option.
+
+    >>> one_number("0.9", "--min-utility")
+    0.9
+    """
+    found = numbers(text, option, float)
+    if len(found) != 1:
+        raise click.UsageError(f"{option} takes NAME=NUMBER")
+    return float(found[0])
+
+
 def passphrase(ask: bool, *, confirm: bool = False) -> str | None:
     """The passphrase from the environment or a prompt."""
     if os.environ.get("VEIL_PASSPHRASE"):

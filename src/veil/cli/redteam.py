@@ -14,6 +14,7 @@ from veil.cli.options import (
     build_method,
     json_option,
     numbers,
+    one_number,
     parse_pairs,
     role_option,
     seed_option,
@@ -114,8 +115,8 @@ def attack(
 @click.option("--against", multiple=True, help="Knowledge that counts: nothing, pairs, sample. Default: all.")
 @click.option("--target", metavar="COLUMN", help="A public column that analysts want to predict.")
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
-@click.option("--repetitions", default=5, show_default=True)
-@click.option("--seed", type=int, help="Make the audit reproducible.")
+@click.option("--repetitions", default=20, show_default=True, help="Runs, at most, of attacks on one matrix.")
+@click.option("--seed", type=click.IntRange(min=0), help="Make the audit reproducible.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Report to write: .html or .json.")
 @click.option("--internal", is_flag=True, help="Confidential edition with single records, mode 0600.")
 @seed_option
@@ -137,8 +138,7 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     if len(methods) > 1 and settings:
         raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
     utility = {
-        k: numbers(v, "--min-utility", float)[0]
-        for k, v in parse_pairs(options["min_utility"], "--min-utility").items()
+        k: one_number(v, "--min-utility") for k, v in parse_pairs(options["min_utility"], "--min-utility").items()
     }
     with progress_bar() as progress:
         found = run_audit(
