@@ -50,7 +50,7 @@ _HOME = {
     "errors": "",
     "measures": "",
     "publish": "veil.publication",
-    "restore": "veil.publication",
+    "restore": "veil.restoration",
 }
 
 __all__ = [
@@ -133,6 +133,7 @@ if TYPE_CHECKING:
     from veil.key import Key
     from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
     from veil.perturbations import AdditiveNoise, OrthogonalTransform, Perturbation
-    from veil.publication import publish, restore
+    from veil.publication import publish
     from veil.release import Manifest, Release
+    from veil.restoration import restore
     from veil.secret import allow_key_pickling

@@ -25,8 +25,9 @@ from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError
 from veil.key import Key, LedgerStep
 from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
 from veil.perturbations import PERTURBATIONS, Perturbation
-from veil.publication import publish, restore
+from veil.publication import publish
 from veil.release import Release
+from veil.restoration import restore
 
 _SEED = 918273645
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.atomic import write_private
 from veil.blocks import Matrix
@@ -138,6 +139,12 @@ class Key:
         numbered = replace(entry, number=len(self.ledger) + 1, release_id=release_id)
         self.ledger.append(numbered)
         return numbered
+
+    def row_order(self, entry: LedgerEntry) -> npt.NDArray[np.intp] | None:
+        """The secret order of a shuffled release's rows; None when they kept theirs."""
+        if not entry.shuffled:
+            return None
+        return self.generator("permutation", entry.address).permutation(entry.n_rows)
 
     def save(self, path: str | Path, passphrase: str | None = None, *, replace: bool = False) -> None:
         """Write the key file, mode 0600; an existing file is refused unless ``replace``."""

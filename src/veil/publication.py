@@ -1,4 +1,4 @@
-"""The owner's door: publish a private table, and restore it with the key.
+"""The owner's door: publish a private table.
 
 One pipeline serves frames and files. A first pass scans the private columns (rules, moments,
 fingerprint); then canonical blocks are perturbed one at a time and handed on, to a frame in
@@ -7,7 +7,7 @@ memory or to a writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,16 @@ from sklearn.base import clone
 
 from veil._version import __version__
 from veil.blocks import Block, Matrix, from_float
-from veil.errors import InputError, KeyRefusedError, NotInvertibleError
+from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerEntry, LedgerStep, key_from
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.progress import Progress, silent
 from veil.randomness import id_digests
-from veil.release import Manifest, Release, Step, arrow_type, memory_release
+from veil.release import Manifest, Release, Step, memory_release
 from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of, parse_roles
 from veil.secret import revealed
 from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
-from veil.tables import MemoryTable, Table, as_frame
+from veil.tables import Table
 from veil.threads import arithmetic, one_blas_thread
 
 Corrections = dict[str, tuple[list[int], list[int]]]
@@ -237,7 +237,7 @@ class Publication:
 
     def permutation(self) -> npt.NDArray[np.intp] | None:
         """The secret order of the released rows, when they are shuffled."""
-        return row_permutation(self.key, self._entry)
+        return self.key.row_order(self._entry)
 
 
 def publish(
@@ -288,81 +288,6 @@ def publish(
         released = released.take(pa.array(order))
     released, native = _like_source(released, source)
     return memory_release(released, publication.manifest, source.kind, native), publication.key
-
-
-def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
-    """The private table back from a release and its key: same columns, types and row order.
-
-    Raises
-    ------
-    NotInvertibleError
-        When some columns cannot come back (they were withheld, or the method cannot be undone);
-        ``partial=True`` returns the others.
-    """
-    if not isinstance(release, Release):
-        raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
-    if not isinstance(key, Key):
-        raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
-    entry = key.entry(release.manifest.release_id)
-    methods = [_rebuilt(step, key) for step in entry.steps]
-    stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
-    for step, method in zip(entry.steps, methods, strict=True):
-        if not method.invertible(consistent=entry.consistent_on is not None):
-            stuck += step.columns
-    if stuck and not partial:
-        raise NotInvertibleError(
-            f"{len(stuck)} column(s) cannot come back from this release: {', '.join(map(repr, stuck[:8]))}; "
-            "use partial=True (command line: --partial) for the others",
-            stuck,
-        )
-    table = release.table.read()
-    order = row_permutation(key, entry)
-    if order is not None:
-        table = table.take(pa.array(np.argsort(order)))
-    columns: dict[str, list[pa.Array]] = {c["name"]: [] for c in entry.columns if c["name"] not in stuck}
-    with one_blas_thread():
-        for block in MemoryTable(table).blocks():
-            _restore_block(block, entry, release.manifest, methods, columns)
-    dtypes = {c["name"]: c["dtype"] for c in entry.columns}
-    arrays = {n: pa.chunked_array(parts, type=None if parts else arrow_type(dtypes[n])) for n, parts in columns.items()}
-    kind = release.table.kind
-    return as_frame(pa.table(arrays), kind, entry.native if entry.kind == kind else None)
-
-
-def _restore_block(
-    block: Block,
-    entry: LedgerEntry,
-    manifest: Manifest,
-    methods: Sequence[Perturbation],
-    out: dict[str, list[pa.Array]],
-) -> None:
-    dtypes = {c["name"]: arrow_type(c["dtype"]) for c in entry.columns}
-    perturbed: set[str] = set()
-    for step, public, method in zip(entry.steps, manifest.steps, methods, strict=True):
-        perturbed.update(step.columns)
-        if step.columns[0] not in out:
-            continue
-        values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
-        for name, row in zip(step.columns, values, strict=True):
-            rows, amounts = (np.array(part, dtype=np.int64) for part in entry.corrections.get(name, ([], [])))
-            here = (rows >= block.start) & (rows < block.start + block.n_rows)
-            row[rows[here] - block.start] = np.rint(row[rows[here] - block.start]) + amounts[here]
-            out[name].append(from_float(row, dtypes[name]))
-    for name in out.keys() - perturbed:
-        values = block.column(name)
-        target = dtypes[name]
-        out[name].append(values.cast(target) if target is not None and target != values.type else values)
-
-
-def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:
-    return find_perturbation(step.method).rebuild(step, key)
-
-
-def row_permutation(key: Key, entry: LedgerEntry) -> npt.NDArray[np.intp] | None:
-    """The secret order of a shuffled release's rows; None when they kept theirs."""
-    if not entry.shuffled:
-        return None
-    return key.generator("permutation", entry.address).permutation(entry.n_rows)
 
 
 def resolve_schema(

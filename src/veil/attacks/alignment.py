@@ -173,7 +173,9 @@ def _reliability(matrices: list[Floats]) -> Floats:
     return np.asarray((vt.T * length) @ vt)
 
 
-def _nearest_wins(tree: KDTree, s: Floats, fit: Fit, origin: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]) -> bool:
+def _nearest_wins(
+    tree: KDTree, s: Floats, fit: Fit, origin: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]
+) -> bool:
     """Whether fitting to nearest records brings held-out records nearer to released ones too."""
     if len(s) < 2 * _FOLDS:
         return False

@@ -18,8 +18,9 @@ from veil.files import FileTable, format_of, open_table, write_table
 from veil.key import Key
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
-from veil.publication import Publication, restore
+from veil.publication import Publication
 from veil.release import MANIFEST, Release, save_release
+from veil.restoration import restore
 from veil.tables import MemoryTable, Table
 
 
