@@ -19,6 +19,7 @@ _HOME = {
     "Attack": "veil.attacks",
     "Audit": "veil.auditing",
     "BayesEstimateAttack": "veil.attacks",
+    "CombinedNoise": "veil.perturbations",
     "FileFormatError": "veil.errors",
     "Goals": "veil.auditing",
     "Grants": "veil.auditing",
@@ -32,9 +33,11 @@ _HOME = {
     "KnownPairsAttack": "veil.attacks",
     "KnownSample": "veil.knowledge",
     "KnownSampleAttack": "veil.attacks",
+    "LogNormalNoise": "veil.perturbations",
     "Manifest": "veil.release",
     "MissingExtraError": "veil.errors",
     "MissingKnowledgeError": "veil.errors",
+    "MultiplicativeNoise": "veil.perturbations",
     "NoiseDistributionAttack": "veil.attacks",
     "NotApplicableError": "veil.errors",
     "NotInvertibleError": "veil.errors",
@@ -58,6 +61,7 @@ __all__ = [
     "Attack",
     "Audit",
     "BayesEstimateAttack",
+    "CombinedNoise",
     "FileFormatError",
     "Goals",
     "Grants",
@@ -71,9 +75,11 @@ __all__ = [
     "KnownPairsAttack",
     "KnownSample",
     "KnownSampleAttack",
+    "LogNormalNoise",
     "Manifest",
     "MissingExtraError",
     "MissingKnowledgeError",
+    "MultiplicativeNoise",
     "NoiseDistributionAttack",
     "NotApplicableError",
     "NotInvertibleError",
@@ -132,7 +138,14 @@ if TYPE_CHECKING:
     )
     from veil.key import Key
     from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
-    from veil.perturbations import AdditiveNoise, OrthogonalTransform, Perturbation
+    from veil.perturbations import (
+        AdditiveNoise,
+        CombinedNoise,
+        LogNormalNoise,
+        MultiplicativeNoise,
+        OrthogonalTransform,
+        Perturbation,
+    )
     from veil.publication import publish
     from veil.release import Manifest, Release
     from veil.restoration import restore

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix
+from veil.factors import FactorLaw
 
 if TYPE_CHECKING:
     from veil.release import Step
@@ -50,14 +51,33 @@ class OrthogonalModel:
 
 
 @dataclass(frozen=True)
+class MultiplicativeModel:
+    """``y = x·r + e``: r of a public law, e normal with public standard deviations (zero where there is none)."""
+
+    law: FactorLaw
+    noise: Vector
+
+
+@dataclass(frozen=True)
+class LogNormalModel:
+    """``ln y = ln x + e``: e normal with a public covariance, c times that of ln x."""
+
+    covariance: Matrix
+    c: float
+
+
+@dataclass(frozen=True)
 class UnknownModel:
     """Nothing is said about how the release was made."""
 
 
-Model = AdditiveModel | OrthogonalModel | UnknownModel
+Model = AdditiveModel | OrthogonalModel | MultiplicativeModel | LogNormalModel | UnknownModel
 
 
 def _additive(parameters: dict[str, Any]) -> AdditiveModel:
+    if "factor" in parameters:
+        factor = np.asarray(parameters["factor"], dtype=np.float64)
+        return AdditiveModel(factor @ factor.T, parameters["distribution"])
     scale = np.asarray(parameters["scale"], dtype=np.float64)
     return AdditiveModel(np.diag(scale**2), parameters["distribution"])
 
@@ -67,8 +87,23 @@ def _orthogonal(parameters: dict[str, Any]) -> OrthogonalModel:
     return OrthogonalModel(unit, translated=parameters["translation"] > 0, proper=parameters["proper"])
 
 
+def _multiplicative(parameters: dict[str, Any]) -> MultiplicativeModel:
+    law = FactorLaw.from_json(parameters["factor"])
+    return MultiplicativeModel(
+        law, np.asarray(parameters.get("scale", np.zeros(len(parameters["grid"]))), dtype=np.float64)
+    )
+
+
+def _lognormal(parameters: dict[str, Any]) -> LogNormalModel:
+    factor = np.asarray(parameters["factor"], dtype=np.float64)
+    return LogNormalModel(factor @ factor.T, float(parameters["c"]))
+
+
 _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "additive-noise": _additive,
+    "combined-noise": _multiplicative,
+    "log-normal-noise": _lognormal,
+    "multiplicative-noise": _multiplicative,
     "orthogonal-transform": _orthogonal,
 }
 
@@ -83,6 +118,13 @@ def check_model(model: Model, n_private: int, n_released: int) -> None:
         good = (
             good and bool(np.isfinite(model.unit).all() and (model.unit > 0).all()) and isinstance(model.proper, bool)
         )
+    elif isinstance(model, MultiplicativeModel):
+        law = model.law
+        good = model.noise.shape == (n_private,) and bool(np.isfinite(model.noise).all() and (model.noise >= 0).all())
+        good = good and 0 < law.bounds[0] < law.bounds[1] and law.std > 0 and n_released == n_private
+    elif isinstance(model, LogNormalModel):
+        good = model.covariance.shape == (n_private, n_private) and 0 < model.c < 1 and n_released == n_private
+        good = good and bool(np.isfinite(model.covariance).all())
     else:
         good = True
     if not good:

@@ -123,6 +123,11 @@ def standard_draws(words: Words, law: str) -> Matrix:
     return out
 
 
+def open_uniform(words: Words) -> Matrix:
+    """Uniform draws strictly between 0 and 1, one per word."""
+    return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
+
+
 def add_noise(x: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:
     """``x`` plus noise of standard deviation ``std``, on the grid; NaN stays NaN."""
     out = np.empty(len(words))

@@ -54,8 +54,12 @@ class Scan:
         self._infinite += infinite
         if self._infinite.any():
             return
-        self._moments.update(block)
+        self._moments.update(self._measured(block))
         self._fingerprint.update(block)
+
+    def _measured(self, block: Matrix) -> Matrix:
+        """What moments are taken of."""
+        return block
 
     def result(self) -> ScanResult:
         """What was learned, once every rule holds."""

@@ -7,13 +7,21 @@ import difflib
 from veil.errors import InputError
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
+from veil.perturbations.lognormal import LogNormalNoise
+from veil.perturbations.multiplicative import CombinedNoise, MultiplicativeNoise
 from veil.perturbations.orthogonal import OrthogonalTransform
 
-PERTURBATIONS: dict[str, type[Perturbation]] = {cls.method_name(): cls for cls in (AdditiveNoise, OrthogonalTransform)}
+PERTURBATIONS: dict[str, type[Perturbation]] = {
+    cls.method_name(): cls
+    for cls in (AdditiveNoise, CombinedNoise, LogNormalNoise, MultiplicativeNoise, OrthogonalTransform)
+}
 
 __all__ = [
     "PERTURBATIONS",
     "AdditiveNoise",
+    "CombinedNoise",
+    "LogNormalNoise",
+    "MultiplicativeNoise",
     "OrthogonalTransform",
     "Perturbation",
     "Place",

@@ -8,7 +8,9 @@ The life of a perturbation: ``fit`` learns public, rounded parameters and takes 
 from __future__ import annotations
 
 import copy
+import hashlib
 import inspect
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +58,6 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         columns keep their names.
     addressed
         Its noise is addressed by the table's fingerprint.
-    wants_covariance
-        ``fit`` needs the covariance, not only variances.
     headline
         Settings that are always named in reports, even at their default.
     """
@@ -66,7 +66,6 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     covers: ClassVar[frozenset[Kind]] = frozenset({Kind.NUMERIC})
     element_wise: ClassVar[bool] = False
     addressed: ClassVar[bool] = False
-    wants_covariance: ClassVar[bool] = False
     headline: ClassVar[tuple[str, ...]] = ()
     guarantee: ClassVar[str] = "none"
 
@@ -101,6 +100,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
 
     def invertible(self, *, consistent: bool) -> bool:
         """Whether the key brings the private values back."""
+        return False
+
+    @property
+    def wants_covariance(self) -> bool:
+        """Whether ``fit`` needs the covariance, not only variances."""
         return False
 
     def column_parameters(self, j: int) -> dict[str, Any]:
@@ -258,9 +262,9 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         address = [self.method_name(), self.disclose(), self._column_names(), self._fitted_on, part]
         return self._key().matrix(address, make)
 
-    def _words(self, j: int, block_row: Matrix, place: Place) -> Words:
-        """The random words of the ``j``-th column of a block."""
-        address = [self.method_name(), self._column_names()[j], self.column_parameters(j)]
+    def _words(self, j: int, block_row: Matrix, place: Place, stream: str = "noise") -> Words:
+        """The random words of the ``j``-th column of a block, one set per stream."""
+        address = [self.method_name(), stream, self._column_names()[j], self.column_parameters(j)]
         key = self._key()
         if place.ids is not None:
             return cell_words(key.derive("cells", address), place.ids, block_row)
@@ -290,6 +294,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         twin = type(self).__new__(type(self))
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
+
+
+def parameter_digest(parameters: Mapping[str, Any]) -> str:
+    """A short name of disclosed parameters, for addresses that would otherwise repeat a whole matrix."""
+    return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
 
 
 def require_bool(value: Any, parameter: str) -> None:

@@ -1,0 +1,72 @@
+"""The covariance of P2's noise: similar to the data's, independent, or opposite, at constant power.
+
+Huang, Du and Chen (2005, §8): noise hides best when its correlations resemble the data's. With D the
+standard deviations (or the identity) and Q, λ the eigenpairs of ``D⁻¹ΣxD⁻¹``, the noise covariance is
+``Σr = scale²·D Q diag(g) Qᵀ D`` with the spectrum::
+
+    g(s) = s·λ/mean(λ) + (1 − s)                  s ≥ 0
+    g(s) = |s|·reversed(λ)/mean(λ) + (1 − |s|)    s < 0
+
+so that ``similarity`` s = 1 mimics the data, 0 is independent noise and −1 the opposite, and the total
+power is that of independent noise of the same scale.
+
+What is applied and published is a factor L with Σr = L Lᵀ, rounded to two digits before use; a rounded Σr
+could be indefinite, a rounded factor cannot.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.perturbations.base import rounded
+
+Vector = npt.NDArray[np.float64]
+
+
+def similar_spectrum(eigenvalues: Vector, similarity: float) -> Vector:
+    """The spectrum g(s), for eigenvalues in any order.
+
+    >>> similar_spectrum(np.array([1.0, 3.0]), 1.0), similar_spectrum(np.array([1.0, 3.0]), -1.0)
+    (array([0.5, 1.5]), array([1.5, 0.5]))
+    """
+    order = np.argsort(eigenvalues)
+    shape = eigenvalues / eigenvalues.mean()
+    if similarity < 0:
+        mirrored = np.empty_like(shape)
+        mirrored[order] = shape[order[::-1]]
+        shape = mirrored
+    weight = abs(similarity)
+    return np.asarray(weight * shape + (1.0 - weight))
+
+
+def similar_factor(covariance: Matrix, unit: Vector, scale: Vector, similarity: float) -> Matrix:
+    """The rounded factor L of noise with the given similarity; ``unit`` is the diagonal of D."""
+    correlation = covariance / np.outer(unit, unit)
+    eigenvalues, q = np.linalg.eigh(correlation)
+    eigenvalues = np.clip(eigenvalues, 0.0, None)
+    # Eigenvectors have no sign of their own: the largest entry is made positive.
+    q = q * np.where(q[np.abs(q).argmax(axis=0), np.arange(len(q))] < 0, -1.0, 1.0)
+    factor = q * np.sqrt(similar_spectrum(eigenvalues, similarity))
+    return np.asarray((scale * unit)[:, None] * np.vectorize(rounded)(factor))
+
+
+def explicit_factor(covariance: object, n_columns: int) -> Matrix:
+    """A factor of a covariance that the owner states, through its eigenvectors: it may be singular."""
+    try:
+        matrix = np.asarray(covariance, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (n_columns, n_columns) or not np.isfinite(matrix).all():
+        raise InputError(f"covariance must be a finite {n_columns} × {n_columns} matrix; got shape {matrix.shape}")
+    size = float(np.abs(matrix).max())
+    if not np.allclose(matrix, matrix.T, rtol=0, atol=1e-9 * size):
+        raise InputError("covariance must be symmetric; use (C + C.T)/2")
+    eigenvalues, q = np.linalg.eigh((matrix + matrix.T) / 2)
+    if eigenvalues[0] < -1e-9 * size:
+        raise InputError("covariance must not be negative in any direction; its smallest eigenvalue is below 0")
+    if not (np.diag(matrix) > 0).all():
+        raise InputError("covariance must have a positive variance in every column; one would be released unchanged")
+    return np.asarray(q * np.sqrt(np.clip(eigenvalues, 0.0, None)))

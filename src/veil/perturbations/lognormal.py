@@ -1,0 +1,167 @@
+"""P4: multiplicative noise of scheme II, correlated noise on the logarithms.
+
+*Model.* ``u = ln x``, ``e ~ N(0, c·Cov(u))`` with 0 < c < 1, ``y = exp(u + e)`` (Liu 2007, §3.2; Pandya). Positive
+data only. Cov(u) may be singular, so the noise is drawn through its eigenvectors (a Cholesky factor would
+fail); the factor is rounded to two digits before use, and published.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix, tiles
+from veil.errors import InputError
+from veil.key import Key
+from veil.moments import Moments
+from veil.parameters import number
+from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
+from veil.quantiles import grid_for, standard_normal
+from veil.scan import Scan, ScanResult
+from veil.schema import listed
+
+
+class LogScan(Scan):
+    """The first pass over logarithms; counts what has none."""
+
+    def __init__(self, columns: Sequence[str], *, key: Key, method: str) -> None:
+        super().__init__(columns, key=key, covariance=True, allow_missing=True, method=method)
+        self._refused = np.zeros(len(columns), dtype=np.int64)
+
+    def update(self, block: Matrix) -> None:
+        """Read the next block."""
+        self._refused += (block <= 0).sum(axis=1)
+        if not self._refused.any():
+            super().update(block)
+
+    def _measured(self, block: Matrix) -> Matrix:
+        return np.asarray(np.log(block))
+
+    def result(self) -> ScanResult:
+        """What was learned about the logarithms, once every value has one."""
+        if self._refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, self._refused, strict=True) if c]
+            raise InputError(
+                f"LogNormalNoise takes logarithms and refuses values that are not positive: {', '.join(counts[:8])}; "
+                "shift the columns, give them another role, or use MultiplicativeNoise"
+            )
+        return super().result()
+
+
+class LogNormalNoise(Perturbation):
+    """P4. Add noise to the logarithms, with the correlations that the logarithms have.
+
+    Parameters
+    ----------
+    c : float in (0, 1), default 0.1
+        Noise covariance as a share of the logarithms' covariance.
+    random_state : None or int
+        None draws 256 secret bits. A seed is for tests and papers: the release says so.
+
+    Attributes
+    ----------
+    factor_ : array of shape (d, d)
+        L with noise covariance L Lᵀ on the logarithms.
+
+    Notes
+    -----
+    *Threat.* Released: ``y``, c and the noise's covariance, and with it the logarithms' covariance to two digits.
+    Secret: the noise. It has the data's own correlations, so they help nobody to filter it: the best error in
+    logarithms is c/(1+c) of each variance (A8).
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).lognormal(size=(1000, 2))
+    >>> y = veil.LogNormalNoise(c=0.1, random_state=0).fit_transform(x)
+    >>> bool(abs(np.log(y / x).var() - 0.1) < 0.02)
+    True
+    """
+
+    catalogue = "P4"
+    element_wise = True
+    addressed = True
+    headline = ("c",)
+    factor_: Matrix
+    grid_: npt.NDArray[np.float64]
+
+    def __init__(self, c: float = 0.1, *, random_state: Any = None) -> None:
+        self.c = c
+        self.random_state = random_state
+
+    @property
+    def wants_covariance(self) -> bool:
+        """The noise has the covariance of the logarithms."""
+        return True
+
+    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+        """A pass over the logarithms."""
+        return LogScan(columns, key=key, method=type(self).__name__)
+
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        number(self.c, "c", low=1e-9, high=1 - 1e-9, rule="above 0 and below 1, for example 0.1")
+        constant = [n for n, s in zip(columns, moments.std, strict=True) if not s > 0]
+        if constant:
+            raise InputError(
+                f"column {listed(constant)}: all {moments.n_rows} values are equal, so its logarithm has no spread to "
+                "make noise of; give the role public or drop"
+            )
+        unit = np.array([rounded(s) for s in moments.std])
+        size = np.sqrt(np.diag(moments.covariance))
+        size[size == 0] = 1.0
+        eigenvalues, q = np.linalg.eigh(moments.covariance / np.outer(size, size))
+        q = q * np.where(q[np.abs(q).argmax(axis=0), np.arange(len(q))] < 0, -1.0, 1.0)
+        shape = np.vectorize(rounded)(q * np.sqrt(np.clip(eigenvalues, 0.0, None)))
+        self.factor_ = np.sqrt(float(self.c)) * unit[:, None] * shape
+        # In logarithms the noise's scale is the same for small and large values; the grid suits the smallest.
+        self.grid_ = np.array([grid_for(s) for s in np.sqrt((self.factor_**2).sum(axis=1))])
+        self._digest = parameter_digest(self.disclose())
+
+    def column_parameters(self, j: int) -> dict[str, Any]:
+        """The whole factor: columns share noise."""
+        return {"factor": self._digest}
+
+    def disclose(self) -> dict[str, Any]:
+        """The share c, the noise's factor on the logarithms, and the grid of the released logarithms."""
+        return {"c": float(self.c), "factor": self.factor_.tolist(), "grid": self.grid_.tolist()}
+
+    def _adopt(self, parameters: Mapping[str, Any]) -> None:
+        self.factor_ = np.array(parameters["factor"], dtype=np.float64)
+        self.grid_ = np.array(parameters["grid"], dtype=np.float64)
+        self._digest = parameter_digest(parameters)
+
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Add the noise to the logarithms, on their grid."""
+        if (block <= 0).any():
+            raise InputError(f"LogNormalNoise refuses {int((block <= 0).sum())} values that are not positive")
+        return np.exp(self._shifted(np.log(block), place, 1.0))
+
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Take the noise off the logarithms again."""
+        return np.exp(self._shifted(np.log(block), place, -1.0))
+
+    def _shifted(self, logs: Matrix, place: Place, sign: float) -> Matrix:
+        if place.ids is not None:
+            raise InputError("consistent_on keeps the noise of single cells; this noise belongs to whole records")
+        draws = np.array([standard_normal(self._words(j, row, place)) for j, row in enumerate(logs)])
+        grid = self.grid_[:, None]
+        out = np.empty_like(logs)
+        for tile in tiles(logs.shape[1]):
+            steps = np.rint(self.factor_ @ draws[:, tile] / grid)
+            out[:, tile] = grid * (np.rint(logs[:, tile] / grid) + sign * steps)
+        return out
+
+    def invertible(self, *, consistent: bool) -> bool:
+        """With the key."""
+        return not consistent
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _min_rows(self) -> int:
+        return 2
