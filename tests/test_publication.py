@@ -247,6 +247,16 @@ def test_nullable_integers_and_missing_values_come_back():
         veil.publish(table, veil.OrthogonalTransform(), roles=ROLES)
 
 
+def test_public_text_with_gaps_goes_out_as_it_is():
+    table = people(100)
+    table["region"] = table["region"].astype(object).where(table.index % 7 > 0, None)
+    table["code"] = [None if i % 5 == 0 else f"c{i}" for i in range(100)]
+    release, key = veil.publish(table, veil.AdditiveNoise(), roles={"region": "public", "code": "public"})
+    assert release.data["code"].isna().sum() == 20
+    assert list(release.data["code"].dropna()) == [c for c in table["code"] if c is not None]
+    assert list(veil.restore(release, key)["region"].dropna()) == list(table["region"].dropna())
+
+
 def test_withheld_columns_do_not_come_back():
     table = people().assign(name=[f"n{i}" for i in range(500)])
     release, key = veil.publish(table, veil.AdditiveNoise(), roles={**ROLES, "name": "drop"})

@@ -20,11 +20,13 @@ _HOME = {
     "Audit": "veil.auditing",
     "BayesEstimateAttack": "veil.attacks",
     "CombinedNoise": "veil.perturbations",
+    "DistributionRecovery": "veil.recovery",
     "FileFormatError": "veil.errors",
     "Goals": "veil.auditing",
     "Grants": "veil.auditing",
     "Guess": "veil.attacks",
     "InputError": "veil.errors",
+    "JointRecovery": "veil.recovery",
     "Key": "veil.key",
     "KeyRefusedError": "veil.errors",
     "Knowledge": "veil.knowledge",
@@ -37,8 +39,10 @@ _HOME = {
     "Manifest": "veil.release",
     "MissingExtraError": "veil.errors",
     "MissingKnowledgeError": "veil.errors",
+    "MomentRecovery": "veil.recovery",
     "MultiplicativeNoise": "veil.perturbations",
     "NoiseDistributionAttack": "veil.attacks",
+    "NoisyTreeClassifier": "veil.recovery",
     "NotApplicableError": "veil.errors",
     "NotInvertibleError": "veil.errors",
     "OrthogonalTransform": "veil.perturbations",
@@ -62,11 +66,13 @@ __all__ = [
     "Audit",
     "BayesEstimateAttack",
     "CombinedNoise",
+    "DistributionRecovery",
     "FileFormatError",
     "Goals",
     "Grants",
     "Guess",
     "InputError",
+    "JointRecovery",
     "Key",
     "KeyRefusedError",
     "Knowledge",
@@ -79,8 +85,10 @@ __all__ = [
     "Manifest",
     "MissingExtraError",
     "MissingKnowledgeError",
+    "MomentRecovery",
     "MultiplicativeNoise",
     "NoiseDistributionAttack",
+    "NoisyTreeClassifier",
     "NotApplicableError",
     "NotInvertibleError",
     "OrthogonalTransform",
@@ -147,6 +155,7 @@ if TYPE_CHECKING:
         Perturbation,
     )
     from veil.publication import publish
+    from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, NoisyTreeClassifier
     from veil.release import Manifest, Release
     from veil.restoration import restore
     from veil.secret import allow_key_pickling

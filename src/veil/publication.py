@@ -331,12 +331,19 @@ def _clean(array: pa.Array) -> pa.Array:
     A value that was suppressed, or a row outside a slice, may still lie in Arrow's buffers, and
     Arrow leaves under a null whatever the memory held before.
     """
-    if not array.null_count or not hasattr(array.type, "bit_width"):
+    if not array.null_count or not _fixed_width(array.type):
         return array.take(pa.array(np.arange(len(array))))
     zero = pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(bytes(32))])[0]
     filled = pc.if_else(array.is_valid(), array, zero)
     valid = array.is_valid().take(pa.array(np.arange(len(array)))).buffers()[1]
     return pa.Array.from_buffers(array.type, len(array), [valid, filled.buffers()[1]])
+
+
+def _fixed_width(dtype: pa.DataType) -> bool:
+    try:
+        return bool(dtype.bit_width)
+    except ValueError:
+        return False
 
 
 def _decoded(dtype: pa.DataType) -> pa.DataType:

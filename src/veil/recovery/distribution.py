@@ -1,0 +1,233 @@
+"""R1 and R2 on a release: each attribute's distribution, from one pass over the released table.
+
+*Model.* ``y = x + r`` with the law of r in the manifest (Agrawal and Srikant 2000; Agrawal and
+Aggarwal 2001; PKDD 2006 tutorial). The pass counts noisy values in fine bins; :mod:`veil.recovery.density`
+does the rest on the counts, so the cost is that of reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.errors import InputError
+from veil.parameters import whole_number
+from veil.recovery.counting import GridCounts
+from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
+from veil.recovery.noise import NoisyColumn, noisy_columns
+from veil.release import Release
+
+Vector = npt.NDArray[np.float64]
+_UNEXPLAINED = 0.01
+
+
+class DistributionRecovery:
+    """R1, R2. The distribution of each private attribute, recovered from an additive release.
+
+    Parameters
+    ----------
+    method : {"bayes", "em"}, default "bayes"
+        Agrawal and Srikant's iteration with the chi-square stopping rule, or maximum likelihood by EM.
+    n_bins : int, default 100
+        Number of intervals of equal width.
+    columns : sequence of str, optional
+        The private columns to recover; all perturbed ones by default.
+    support : dict of column to (low, high), optional
+        Where the attribute can lie, if that is known (an age: 0 to 120): sharper than the default, which is the
+        range of the released values. Three numbers or more are the edges of the intervals themselves.
+    stop : float, optional
+        The threshold of the stopping rule: 0.001 of the chi-square point for "bayes", a gain of 0.1 in
+        log-likelihood for "em". More steps follow the sample's noise.
+    max_iter : int, default 5000
+        Most steps for a column.
+
+    Attributes
+    ----------
+    probabilities_, edges_ : dict of column to array
+        The probability of each interval, and the intervals' edges.
+    reconstructions_ : dict of column to Reconstruction
+        Steps, likelihoods and whether the rule was met.
+    n_missing_ : dict of column to int
+        Missing values, which were left out.
+
+    Notes
+    -----
+    No intervals are given. Stopping early trades bias for variance, and under normal noise the bias falls only with
+    the logarithm of n. Resampling shows the variance alone: for the tutorial's two triangles at n = 5,000, nominal 95 %
+    bootstrap intervals of the distribution function covered it in 0 to 90 % of samples, at most points hardly ever.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> from veil.recovery import DistributionRecovery
+    >>> x = np.random.default_rng(0).uniform(0, 1, size=(20_000, 1))
+    >>> release, _ = veil.publish(x, veil.AdditiveNoise(0.25, relative=False, random_state=0))
+    >>> recovery = DistributionRecovery(support={"x0": (0, 1)}).fit(release)
+    >>> bool(abs(recovery.quantile(0.9) - 0.9) < 0.02), bool(np.quantile(release.to_numpy(), 0.9) > 0.95)
+    (True, True)
+    """
+
+    catalogue = "R1, R2"
+    probabilities_: dict[str, Vector]
+    edges_: dict[str, Vector]
+    reconstructions_: dict[str, Reconstruction]
+    n_missing_: dict[str, int]
+
+    def __init__(
+        self,
+        method: str = "bayes",
+        *,
+        n_bins: int = 100,
+        columns: Sequence[str] | None = None,
+        support: Mapping[str, Sequence[float]] | None = None,
+        stop: float | None = None,
+        max_iter: int = MAX_ITER,
+    ) -> None:
+        self.method = method
+        self.n_bins = n_bins
+        self.columns = columns
+        self.support = support
+        self.stop = stop
+        self.max_iter = max_iter
+
+    def fit(self, release: Release) -> DistributionRecovery:
+        """Count the released values in one pass and reconstruct each column's distribution."""
+        check_method(self.method, self.stop, self.max_iter)
+        columns = noisy_columns(release, self.columns, type(self).__name__)
+        given = check_support(self.support, columns)
+        tables = count_columns(release, columns, fine_bins(self.n_bins))
+        found = {}
+        for column, table in zip(columns, tables, strict=True):
+            edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
+            found[column.name] = reconstruct(
+                table.counts,
+                table.edges(),
+                edges,
+                column.noise,
+                method=self.method,
+                stop=self.stop,
+                max_iter=self.max_iter,
+            )
+            check_explained(found[column.name], table.n_counted, [column])
+        self.reconstructions_ = found
+        self.probabilities_ = {name: r.probabilities for name, r in found.items()}
+        self.edges_ = {name: r.edges[0] for name, r in found.items()}
+        self.n_missing_ = {c.name: t.n_missing for c, t in zip(columns, tables, strict=True)}
+        return self
+
+    def pdf(self, x: npt.ArrayLike, *, column: str | None = None) -> Any:
+        """Density at x: constant within an interval, 0 outside the support."""
+        name = self._column(column)
+        edges, p = self.edges_[name], self.probabilities_[name]
+        values = np.asarray(x, dtype=np.float64)
+        place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(p) - 1)
+        inside = (values >= edges[0]) & (values <= edges[-1])
+        return np.where(inside, (p / np.diff(edges))[place], 0.0)[()]
+
+    def cdf(self, x: npt.ArrayLike, *, column: str | None = None) -> Any:
+        """Probability of a value of at most x."""
+        name = self._column(column)
+        return np.interp(np.asarray(x, dtype=np.float64), self.edges_[name], cumulative(self.probabilities_[name]))
+
+    def quantile(self, q: npt.ArrayLike, *, column: str | None = None) -> Any:
+        """The smallest x with a distribution function of at least q."""
+        name = self._column(column)
+        try:
+            levels = np.asarray(q, dtype=np.float64)
+        except (TypeError, ValueError):
+            levels = np.array(np.nan)
+        if not ((levels >= 0) & (levels <= 1)).all():
+            raise InputError("q must be numbers from 0 to 1")
+        return quantiles_of(levels, self.edges_[name], self.probabilities_[name])[()]
+
+    def _column(self, column: str | None) -> str:
+        if not hasattr(self, "edges_"):
+            raise InputError("this recovery has not seen a release; call fit(release) first")
+        if column is None and len(self.edges_) == 1:
+            return next(iter(self.edges_))
+        if column not in self.edges_:
+            raise InputError(f"column must be one of the {len(self.edges_)} recovered columns; got {column!r}")
+        return str(column)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(method={self.method!r}, n_bins={self.n_bins!r})"
+
+
+def fine_bins(n_bins: Any) -> int:
+    """How many noisy bins at most: several per interval, so that counting in bins costs no accuracy."""
+    return max(8 * whole_number(n_bins, "n_bins", least=1), 256)
+
+
+def count_columns(release: Release, columns: Sequence[NoisyColumn], most: int) -> list[GridCounts]:
+    """The columns' histograms, in one pass over the release."""
+    released = [column.released for column in columns]
+    tables = [GridCounts([column.noise.scale], most, [column.name]) for column in columns]
+    for block in release.table.blocks(released):
+        for j, row in enumerate(block.matrix(released)):
+            tables[j].update(row[None])
+    for column, table in zip(columns, tables, strict=True):
+        check_counted(table, [column])
+    return tables
+
+
+def check_counted(table: GridCounts, columns: Sequence[NoisyColumn]) -> None:
+    """Refuse columns without a single complete record."""
+    if not table.counts.size:
+        names = " and ".join(repr(column.name) for column in columns)
+        raise InputError(f"column {names}: all {table.n_missing} released records have a missing value; leave it out")
+
+
+def check_explained(found: Reconstruction, n_counted: int, columns: Sequence[NoisyColumn]) -> None:
+    """Refuse a support that the release contradicts; rounding to the grid may put a few values outside."""
+    if found.n_unexplained > _UNEXPLAINED * n_counted:
+        names = " and ".join(repr(column.name) for column in columns)
+        raise InputError(
+            f"support of column {names} cannot lead to {found.n_unexplained} of the {n_counted} released values "
+            "under this noise; widen it"
+        )
+
+
+def check_support(support: Any, columns: Sequence[NoisyColumn]) -> dict[str, Vector]:
+    """The given ranges or edges by column."""
+    if support is None:
+        return {}
+    if not isinstance(support, Mapping):
+        raise InputError(f"support must map columns to (low, high); got a {type(support).__name__}")
+    names = {column.name for column in columns}
+    unknown = [name for name in support if name not in names]
+    if unknown:
+        raise InputError(f"support names {len(unknown)} columns that are not recovered, {unknown[0]!r} among them")
+    return {name: check_edges(edges, f"support of column {name!r}") for name, edges in support.items()}
+
+
+def make_edges(given: Vector | None, table: GridCounts, axis: int, column: NoisyColumn, n_bins: int) -> Vector:
+    """The intervals: as given, or of equal width over the given or the released range."""
+    if given is not None and len(given) > 2:
+        return given
+    low, high = (table.low[axis], table.high[axis]) if given is None else given
+    if given is None and not high > low:
+        low, high = low - column.noise.scale, high + column.noise.scale
+    edges = np.linspace(low, high, n_bins + 1)
+    return check_edges(edges, f"column {column.name!r}: n_bins is too large for its range; edges")
+
+
+def cumulative(p: Vector) -> Vector:
+    """The distribution function at the intervals' edges, from exactly 0 to exactly 1."""
+    sums = np.concatenate([[0.0], np.cumsum(p)])
+    return np.asarray(np.minimum(sums / sums[-1], 1.0))
+
+
+def quantiles_of(levels: Vector, edges: Vector, p: Vector) -> Vector:
+    """Quantiles of a distribution that is uniform within intervals.
+
+    >>> quantiles_of(np.array([0, 0.5, 0.75, 1]), np.array([0.0, 1, 2, 3, 4]), np.array([0, 0.5, 0, 0.5]))
+    array([1. , 2. , 3.5, 4. ])
+    """
+    sums = cumulative(p)
+    lowest = np.searchsorted(sums, 0.0, side="right")
+    above = np.maximum(np.searchsorted(sums, levels, side="left"), lowest)
+    part = (levels - sums[above - 1]) / (sums[above] - sums[above - 1])
+    return np.asarray(edges[above - 1] + part * (edges[above] - edges[above - 1]))

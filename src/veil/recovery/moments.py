@@ -1,0 +1,212 @@
+"""R3: mean and covariance of the private table from a release with public noise.
+
+=====  =======================================  =====================================================
+P1 P2  ``y = x + r``                            Σx = Σy − Σr
+P3 P22 ``y = x·r + e``                          E x = E y/E r; E x² = (E y² − σe²)/E r²;
+                                                Cov(xᵢ, xⱼ) = Cov(yᵢ, yⱼ)/(E r)² for i ≠ j
+P4     ``ln y = ln x + e``                      E x = E y·e^(−s/2); E xᵢxⱼ = E yᵢyⱼ·e^(−(sᵢ + sⱼ)/2 − sᵢⱼ)
+=====  =======================================  =====================================================
+
+(Huang 2005; Liu 2007, eq. 3.1–3.5, corrected by errata L-k, L-m, L-n.)
+
+Two standard errors answer two questions. *Noise only*: how far is the estimate from the private table's own
+moments? It follows from the noise law given x, with each monomial of x replaced by its unbiased estimate from
+y. *Total*: how far from the population that the table was drawn from? It is the spread over records.
+Records with a missing value are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError, NotApplicableError
+from veil.factors import FactorLaw
+from veil.models import AdditiveModel, LogNormalModel, MultiplicativeModel
+from veil.release import Release
+
+Vector = npt.NDArray[np.float64]
+KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
+
+
+@dataclass(frozen=True)
+class Products:
+    """Means of products of released columns over complete records: y^p yᵀ^q for p, q ≤ 2, and powers to 4."""
+
+    n: int
+    power: Matrix
+    one_one: Matrix
+    one_two: Matrix
+    two_two: Matrix
+
+    @property
+    def mean(self) -> Vector:
+        """E y."""
+        return np.asarray(self.power[1])
+
+
+def release_products(release: Release) -> Products:
+    """All products that the moments need, in one pass."""
+    names = release.step.released
+    n, d = 0, len(names)
+    power, cross = np.zeros((5, d)), np.zeros((3, d, d))
+    # With additive noise nothing depends on the origin, and products about the mean lose no digits.
+    additive = isinstance(release.step.model, AdditiveModel)
+    origin = release.moments().mean if additive else np.zeros(d)
+    for block in release.table.blocks(names):
+        y = block.matrix(names)
+        y = y[:, ~np.isnan(y).any(axis=0)] - origin[:, None]
+        n += y.shape[1]
+        squared = y * y
+        power += np.array(
+            [np.ones(d) * y.shape[1], y.sum(1), squared.sum(1), (squared * y).sum(1), (squared**2).sum(1)]
+        )
+        cross += np.array([y @ y.T, y @ squared.T, squared @ squared.T])
+    if n < 2:
+        raise NotApplicableError(f"the release has {n} complete records; moments need at least 2")
+    return Products(n, power / n, *(cross / n))
+
+
+class MomentRecovery:
+    """R3. Estimate the private table's mean and covariance, with standard errors.
+
+    Attributes
+    ----------
+    columns_ : names of the private columns
+    mean_, covariance_
+        The estimates. The covariance divides by n and may be indefinite: it is unbiased, not clipped.
+    mean_se_, covariance_se_
+        Standard errors for the private table's own moments (noise only).
+    mean_total_se_, covariance_total_se_
+        Standard errors for the population's moments.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(5, 2, size=(2000, 2))
+    >>> release, _ = veil.publish(x, veil.AdditiveNoise(1.0, random_state=0))
+    >>> found = veil.MomentRecovery().fit(release)
+    >>> bool((abs(found.mean_ - x.mean(axis=0)) < 3 * found.mean_se_).all())
+    True
+    """
+
+    columns_: tuple[str, ...]
+    mean_: Vector
+    covariance_: Matrix
+    mean_se_: Vector
+    covariance_se_: Matrix
+    mean_total_se_: Vector
+    covariance_total_se_: Matrix
+
+    def fit(self, release: Release) -> Self:
+        """Estimate from a release."""
+        if not isinstance(release, Release):
+            raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
+        model = release.step.model
+        if isinstance(model, AdditiveModel):
+            self._additive(release_products(release), model, release.moments().mean)
+        elif isinstance(model, MultiplicativeModel):
+            self._multiplicative(release_products(release), model.law, model.noise**2)
+        elif isinstance(model, LogNormalModel):
+            self._lognormal(release_products(release), model.covariance)
+        else:
+            raise NotApplicableError(f"a {release.method} release mixes columns; their moments do not come back")
+        self.columns_ = release.step.names
+        return self
+
+    def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:
+        """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``."""
+        if target not in ("table", "population"):
+            raise InputError("target must be 'table' or 'population'")
+        total = target == "population"
+        mean = self.mean_total_se_ if total else self.mean_se_
+        covariance = self.covariance_total_se_ if total else self.covariance_se_
+        return {
+            "mean": (self.mean_ - z * mean, self.mean_ + z * mean),
+            "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
+        }
+
+    def _set(self, n: int, variances: Sequence[Matrix]) -> None:
+        errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
+        self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
+
+    def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
+        noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
+        self.mean_, self.covariance_ = p.mean + origin, spread - noise
+        own = np.diag(noise)
+        table = np.diag(self.covariance_)
+        # Var of S_xr + S_rx + S_rr given x, for normal noise; the fourth moment of other laws enters on the diagonal.
+        given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
+        given += np.outer(own, own) + noise**2
+        given[np.diag_indices_from(given)] += (KURTOSIS[model.distribution] - 3.0) * own**2
+        self._set(p.n, [own, np.diag(spread), given, p.two_two - p.one_one**2])
+
+    def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
+        m1, m2, m3, m4 = law.raw_moments()
+        self.mean_ = p.mean / m1
+        x1, x2 = p.power[1] / m1, (p.power[2] - s) / m2
+        x3, x4 = (p.power[3] - 3 * s * p.power[1]) / m3, (p.power[4] - 6 * s * p.power[2] + 3 * s**2) / m4
+        spread = p.one_one - np.outer(p.mean, p.mean)
+        self.covariance_ = spread / m1**2
+        diagonal = np.diag_indices_from(spread)
+        self.covariance_[diagonal] = x2 - x1**2
+        # Off the diagonal: Var(uᵢuⱼ | x) is estimated without bias by uᵢ²vⱼ + uⱼ²vᵢ − vᵢvⱼ; u = y − E y, v = Var(y|x).
+        ratio = (m2 - m1**2) / m2
+        given, total = _centred_products(p, ratio, s * (1 - ratio))
+        # On it: f = y²/m2 − 2μy/m1 is the influence of one record.
+        a, b = 1 / m2, -2 * self.mean_ / m1
+        given[diagonal] = m1**4 * (
+            a**2 * ((m4 - m2**2) * x4 + 4 * m2 * s * x2 + 2 * s**2)
+            + 2 * a * b * ((m3 - m1 * m2) * x3 + 2 * m1 * s * x1)
+            + b**2 * ((m2 - m1**2) * x2 + s)
+        )
+        f2 = a**2 * p.power[4] + 2 * a * b * p.power[3] + b**2 * p.power[2]
+        total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
+        mean_given = ((m2 - m1**2) * x2 + s) / m1**2
+        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
+
+    def _lognormal(self, p: Products, noise: Matrix) -> None:
+        s = np.diag(noise)
+        rows, columns = s[:, None], s[None, :]
+
+        def unbiased(i: int, j: int) -> Matrix:
+            """What turns a mean of yᵢ^i yⱼ^j into one of xᵢ^i xⱼ^j."""
+            return np.asarray(np.exp(-0.5 * (i * i * rows + j * j * columns + 2 * i * j * noise)))
+
+        k = np.exp(-s / 2)
+        self.mean_ = p.mean * k
+        both = unbiased(1, 1)
+        self.covariance_ = p.one_one * both - np.outer(self.mean_, self.mean_)
+        mi, mj, m2 = self.mean_[:, None], self.mean_[None, :], p.power[2]
+        # f = kᵢⱼyᵢyⱼ − μᵢkⱼyⱼ − μⱼkᵢyᵢ is the influence of one record; its square given x, and unconditionally.
+        square = both**2 * p.two_two + mi**2 * (k**2 * m2)[None, :] + mj**2 * (k**2 * m2)[:, None]
+        square += -2 * both * mi * k[None, :] * p.one_two - 2 * both * mj * k[:, None] * p.one_two.T
+        square += 2 * mi * mj * np.outer(k, k) * p.one_one
+        true = (
+            unbiased(2, 2) * p.two_two + mi**2 * (np.exp(-2 * s) * m2)[None, :] + mj**2 * (np.exp(-2 * s) * m2)[:, None]
+        )
+        true += -2 * mi * unbiased(1, 2) * p.one_two - 2 * mj * unbiased(2, 1) * p.one_two.T
+        true += 2 * mi * mj * both * p.one_one
+        expected = both * p.one_one - 2 * np.outer(self.mean_, self.mean_)
+        mean_given = m2 * (1 - np.exp(-s)) * k**2
+        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
+
+
+def _centred_products(p: Products, ratio: float, floor: Vector) -> tuple[Matrix, Matrix]:
+    """Means of uᵢ²vⱼ + uⱼ²vᵢ − vᵢvⱼ, and the variance of uᵢuⱼ, with u = y − E y and v = ratio·y² + floor."""
+    m, m2 = p.mean, p.power[2]
+    u2 = m2 - m**2
+    # E uᵢ²yⱼ² = E yᵢ²yⱼ² − 2mᵢ E yᵢyⱼ² + mᵢ² E yⱼ²
+    u2y2 = p.two_two - 2 * m[:, None] * p.one_two + (m**2)[:, None] * m2[None, :]
+    u2v = ratio * u2y2 + u2[:, None] * floor[None, :]
+    vv = ratio**2 * p.two_two + ratio * (np.outer(m2, floor) + np.outer(floor, m2)) + np.outer(floor, floor)
+    given = u2v + u2v.T - vv
+    u2u2 = u2y2 - 2 * m[None, :] * (p.one_two.T - 2 * m[:, None] * p.one_one + (m**2)[:, None] * m[None, :])
+    u2u2 += (m**2)[None, :] * u2[:, None]
+    spread = p.one_one - np.outer(m, m)
+    return given, u2u2 - spread**2
