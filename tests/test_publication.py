@@ -253,7 +253,7 @@ def test_public_text_with_gaps_goes_out_as_it_is():
     table["code"] = [None if i % 5 == 0 else f"c{i}" for i in range(100)]
     release, key = veil.publish(table, veil.AdditiveNoise(), roles={"region": "public", "code": "public"})
     assert release.data["code"].isna().sum() == 20
-    assert list(release.data["code"].dropna()) == [c for c in table["code"] if c is not None]
+    assert list(release.data["code"].dropna()) == list(table["code"].dropna())
     assert list(veil.restore(release, key)["region"].dropna()) == list(table["region"].dropna())
 
 

@@ -169,7 +169,7 @@ class Publication:
         )
         public_step = Step(
             method=step.method,
-            catalogue=self._perturbation.catalogue,
+            catalogue=self._perturbation.catalogue_id(),
             parameters=step.parameters,
             columns=described,
             released=tuple(self._released),

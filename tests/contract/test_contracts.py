@@ -12,6 +12,7 @@ ESTIMATORS = [
     veil.AdditiveNoise(),
     veil.AdditiveNoise(2.0, relative=False, distribution="laplace"),
     veil.AdditiveNoise(distribution="uniform"),
+    veil.AdditiveNoise(similarity=0.7),
     veil.MultiplicativeNoise(),
     veil.MultiplicativeNoise(0.5, bounds=(0.7, 2.5)),
     veil.MultiplicativeNoise(notch=0.01),

@@ -20,6 +20,7 @@ from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.knowledge import Knowledge
 from veil.models import Model
 from veil.release import Release
+from veil.threads import one_blas_thread
 
 K = TypeVar("K", bound=Knowledge)
 
@@ -133,7 +134,9 @@ class Attack(ABC):
                 raise MissingKnowledgeError(
                     f"{type(self).__name__} needs {needed.__name__}; pass it to run() (command line: {needed.option()})"
                 )
-        return self._run(release, knowledge)
+        # Attacks work on small matrices, for which more threads cost more than they bring.
+        with one_blas_thread():
+            return self._run(release, knowledge)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(variant={self.variant!r})"

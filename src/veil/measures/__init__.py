@@ -7,7 +7,11 @@ attack guessed, or with what was released. Heavy libraries load on first use.
 from __future__ import annotations
 
 from veil.measures.baselines import best_constant_guess, constant_guess_baseline
+from veil.measures.bounds import lower_bound, upper_bound
 from veil.measures.breach import advantage, breach_rate, breached, column_breach_rates, standard_units
+from veil.measures.correlation import canonical_privacy, correlation_dissimilarity
+from veil.measures.entropy import conditional_privacy, entropy_privacy, privacy_loss, rotated_correlation
+from veil.measures.exposure import CorrelationRisk, correlation_risk, effective_dimension, eigen_ratio, invariance
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
 from veil.measures.intervals import ratio_interval, repetition_interval, wilson
@@ -19,6 +23,8 @@ from veil.measures.mining import (
     matched_error,
     neighbour_retention,
 )
+from veil.measures.noise import NoiseAdvice, noise_for_threshold
+from veil.measures.posterior import PosteriorGain, posterior_gain
 from veil.measures.reconstruction import (
     frobenius_error,
     mean_squared_error,
@@ -27,35 +33,54 @@ from veil.measures.reconstruction import (
     variance_privacy,
 )
 from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
+from veil.measures.widths import interval_privacy
 
 __all__ = [
+    "CorrelationRisk",
     "Direction",
     "Measure",
+    "NoiseAdvice",
+    "PosteriorGain",
     "advantage",
     "best_constant_guess",
     "breach_probability",
     "breach_rate",
     "breached",
+    "canonical_privacy",
     "classification_retention",
     "clustering_agreement",
     "clustering_error",
     "column_breach_rates",
+    "conditional_privacy",
     "constant_guess_baseline",
+    "correlation_dissimilarity",
+    "correlation_risk",
     "covariance_distortion",
     "distance_distortion",
+    "effective_dimension",
+    "eigen_ratio",
+    "entropy_privacy",
     "far_out_baseline",
     "far_out_rate",
     "frobenius_error",
     "inner_product_distortion",
+    "interval_privacy",
+    "invariance",
+    "lower_bound",
     "matched_error",
     "mean_squared_error",
     "neighbour_retention",
+    "noise_for_threshold",
     "nrmse",
+    "posterior_gain",
+    "privacy_loss",
     "ratio_interval",
     "relative_error",
     "repetition_interval",
+    "rotated_correlation",
     "sphere_breach_probability",
     "standard_units",
+    "upper_bound",
     "variance_privacy",
     "wilson",
 ]

@@ -1,7 +1,8 @@
-"""P1: independent additive noise.
+"""P1 and P2: additive noise, independent or correlated over attributes.
 
-*Model.* ``y = x + r`` with ``r`` of mean zero, independent of ``x``, over records and over
-attributes; normal, uniform or Laplace (Huang, Du and Chen 2005, §4; Liu 2007, §2.1.1).
+*Model.* ``y = x + r`` with ``r`` of mean zero, independent of ``x`` and over records; P1: independent over
+attributes, normal, uniform or Laplace (Huang, Du and Chen 2005, §4; Liu 2007, §2.1.1). P2: normal with a
+covariance Σr similar to the data's, or stated (Huang §8; :mod:`veil.perturbations.correlated`).
 
 The released value is ``g·(round(x/g) + round(r/g))`` on a public power-of-two grid ``g`` of at
 most a 2²⁰-th of the noise's standard deviation, so the last bits of ``y`` say nothing about ``x``.
@@ -15,16 +16,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.blocks import Matrix, tiles
 from veil.errors import InputError
+from veil.measures import correlation_dissimilarity
 from veil.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, require_bool, rounded
-from veil.quantiles import LAWS, add_noise, grid_for, subtract_noise
+from veil.parameters import number
+from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
+from veil.perturbations.correlated import explicit_factor, similar_factor
+from veil.quantiles import LAWS, add_noise, grid_for, standard_normal, subtract_noise
 from veil.schema import listed
 
 
 class AdditiveNoise(Perturbation):
-    """P1. Add independent noise to every value.
+    """P1, P2. Add noise to every value, independent or correlated over attributes.
 
     Parameters
     ----------
@@ -35,6 +39,11 @@ class AdditiveNoise(Perturbation):
         Whether ``scale`` is relative. Standard deviations are rounded to two digits first.
     distribution : {"normal", "uniform", "laplace"}, default "normal"
         The law of the noise. It is published, as is its scale.
+    similarity : float in [-1, 1] or None, default None
+        Correlate the noise (P2): 1 mimics the data's correlations, 0 is independent, −1 the opposite, at
+        the same total power. Normal noise only.
+    covariance : array of shape (d, d) or None
+        The noise covariance itself, in the attributes' own units, instead of scale and similarity (P2).
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
@@ -42,13 +51,18 @@ class AdditiveNoise(Perturbation):
     ----------
     scale_ : array of shape (d,)
         Standard deviation of the noise of each attribute.
+    factor_ : array of shape (d, d) or None
+        L with noise covariance L Lᵀ, for P2.
+    dissimilarity_ : dict or None
+        Correlation dissimilarity (M9) of data and noise, ``paper`` and ``rms`` form, for P2. Not published.
     grid_ : array of shape (d,)
         Spacing of the released values.
 
     Notes
     -----
-    *Threat.* Released: ``y``, the law and its scale. Secret: the noise. The noise hides little
-    where attributes correlate: the Bayes estimate (A6) filters it with nothing but the release.
+    *Threat.* Released: ``y``, the law and its scale or covariance. Secret: the noise. Independent noise
+    hides little where attributes correlate: the Bayes estimate (A6) filters it with nothing but the release.
+    Noise that mimics the data's correlations resists that, and tells these correlations to two digits.
     Known records help only through the population's distribution. Two releases of one table with
     unrelated noise can be averaged.
 
@@ -67,6 +81,8 @@ class AdditiveNoise(Perturbation):
     headline = ("scale",)
     scale_: npt.NDArray[np.float64]
     grid_: npt.NDArray[np.float64]
+    factor_: Matrix | None
+    dissimilarity_: dict[str, float] | None
 
     def __init__(
         self,
@@ -74,30 +90,75 @@ class AdditiveNoise(Perturbation):
         *,
         relative: bool = True,
         distribution: str = "normal",
+        similarity: float | None = None,
+        covariance: Any = None,
         random_state: Any = None,
     ) -> None:
         self.scale = scale
         self.relative = relative
         self.distribution = distribution
+        self.similarity = similarity
+        self.covariance = covariance
         self.random_state = random_state
 
+    @property
+    def wants_covariance(self) -> bool:
+        """Similar noise is made from the data's covariance."""
+        return self.similarity is not None
+
+    @property
+    def correlated(self) -> bool:
+        """Whether this is P2."""
+        return self.similarity is not None or self.covariance is not None
+
+    def catalogue_id(self) -> str:
+        """P1, or P2 for correlated noise."""
+        return "P2" if self.correlated else "P1"
+
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        self._check_settings()
+        self.factor_, self.dissimilarity_ = None, None
+        if self.covariance is not None:
+            self.factor_ = explicit_factor(self.covariance, len(columns))
+        else:
+            scale, unit = _per_column(self.scale, columns), self._units(moments, columns, kept)
+            if self.similarity is not None:
+                covariance = _with_variances(moments)
+                self.factor_ = similar_factor(covariance, unit, scale, float(self.similarity))
+            else:
+                scale = scale * unit
+                fixed = [kept[n]["scale"] if n in kept else s for n, s in zip(columns, scale, strict=True)]
+                self.scale_ = np.array(fixed)
+        if self.factor_ is not None:
+            self.scale_ = np.sqrt((self.factor_**2).sum(axis=1))
+            self.dissimilarity_ = _dissimilarity(moments, self.factor_)
+        self.grid_ = np.array([grid_for(s) for s in self.scale_])
+        self._digest = parameter_digest(self.disclose())
+        self._check_reach(np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)), columns)
+
+    def _check_settings(self) -> None:
         require_bool(self.relative, "relative")
         if not isinstance(self.distribution, str) or self.distribution not in LAWS:
             raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
-        scale = _per_column(self.scale, columns)
-        if self.relative:
-            fresh = [(name, s) for name, s in zip(columns, moments.std, strict=True) if name not in kept]
-            constant = [name for name, s in fresh if not s > 0]
-            if constant:
-                raise InputError(
-                    f"column {listed(constant)}: all {moments.n_rows} values are equal, so noise relative to their "
-                    "standard deviation would be zero; give the role public or drop, or use relative=False"
-                )
-            scale = scale * np.array([rounded(s) for s in moments.std])
-        self.scale_ = np.array([kept[n]["scale"] if n in kept else s for n, s in zip(columns, scale, strict=True)])
-        self.grid_ = np.array([grid_for(s) for s in self.scale_])
-        self._check_reach(np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)), columns)
+        if self.similarity is not None:
+            number(self.similarity, "similarity", low=-1, high=1, rule="a number from -1 to 1, or None")
+        if self.similarity is not None and self.covariance is not None:
+            raise InputError("similarity and covariance both say how the noise correlates; give one of them")
+        if self.correlated and self.distribution != "normal":
+            raise InputError("distribution must be normal when the noise is correlated (similarity or covariance)")
+
+    def _units(self, moments: Moments, columns: Sequence[str], kept: Kept) -> npt.NDArray[np.float64]:
+        """What ``scale`` is measured in: rounded standard deviations, or 1."""
+        if not self.relative:
+            return np.ones(len(columns))
+        fresh = [(name, s) for name, s in zip(columns, moments.std, strict=True) if name not in kept]
+        constant = [name for name, s in fresh if not s > 0]
+        if constant:
+            raise InputError(
+                f"column {listed(constant)}: all {moments.n_rows} values are equal, so noise relative to their "
+                "standard deviation would be zero; give the role public or drop, or use relative=False"
+            )
+        return np.array([rounded(s) for s in moments.std])
 
     def _check_reach(self, largest: npt.NDArray[np.float64], columns: Sequence[str]) -> None:
         """Refuse values beside which the noise would be lost: they would go out as they are."""
@@ -109,31 +170,38 @@ class AdditiveNoise(Perturbation):
                 )
 
     def column_parameters(self, j: int) -> dict[str, Any]:
-        """The law, scale and grid of one column's noise."""
+        """The law, scale and grid of one column's noise; the whole factor where columns share noise."""
+        if self.factor_ is not None:
+            return {"factor": self._digest}
         return {"distribution": self.distribution, "scale": float(self.scale_[j]), "grid": float(self.grid_[j])}
 
     def disclose(self) -> dict[str, Any]:
-        """The law, its scale and the grid."""
-        return {
-            "distribution": self.distribution,
-            "scale": self.scale_.tolist(),
-            "grid": self.grid_.tolist(),
-        }
+        """The law, its scale or factor, and the grid."""
+        said = {"distribution": self.distribution, "scale": self.scale_.tolist(), "grid": self.grid_.tolist()}
+        return said if self.factor_ is None else {**said, "factor": self.factor_.tolist()}
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         self.distribution = parameters["distribution"]
         self.scale_ = np.array(parameters["scale"], dtype=np.float64)
         self.grid_ = np.array(parameters["grid"], dtype=np.float64)
+        factor = parameters.get("factor")
+        self.factor_ = None if factor is None else np.array(factor, dtype=np.float64)
+        self.dissimilarity_ = None
+        self._digest = parameter_digest(parameters)
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Add the noise."""
         sizes = np.abs(block)
         largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=1, initial=0.0)
         self._check_reach(largest, self._column_names())
+        if self.factor_ is not None:
+            return self._shift_together(block, place, 1.0)
         return self._shift(block, place, add_noise)
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Take the same noise off again."""
+        if self.factor_ is not None:
+            return self._shift_together(block, place, -1.0)
         return self._shift(block, place, subtract_noise)
 
     def _shift(self, block: Matrix, place: Place, kernel: Any) -> Matrix:
@@ -143,12 +211,46 @@ class AdditiveNoise(Perturbation):
             out[j] = kernel(row, words, self.distribution, self.scale_[j], self.grid_[j])
         return out
 
+    def _shift_together(self, block: Matrix, place: Place, sign: float) -> Matrix:
+        """Add or take off correlated noise: independent draws mixed by the factor, on the grid."""
+        if place.ids is not None:
+            raise InputError("consistent_on keeps the noise of single cells; correlated noise belongs to whole records")
+        assert self.factor_ is not None  # noqa: S101 - for the type checker
+        draws = np.array([standard_normal(self._words(j, row, place)) for j, row in enumerate(block)])
+        grid = self.grid_[:, None]
+        out = np.empty_like(block)
+        for tile in tiles(block.shape[1]):
+            steps = np.rint(self.factor_ @ draws[:, tile] / grid)
+            out[:, tile] = grid * (np.rint(block[:, tile] / grid) + sign * steps)
+        return out
+
     def invertible(self, *, consistent: bool) -> bool:
         """With the key, unless the noise was addressed by the private values themselves."""
         return not consistent
 
     def _min_rows(self) -> int:
         return 2 if self.relative else 1
+
+
+def _with_variances(moments: Moments) -> Matrix:
+    """The covariance over complete records, scaled to the variances over all present values."""
+    covariance = moments.covariance
+    size = np.sqrt(np.diag(covariance))
+    ratio = np.divide(moments.std, size, out=np.ones_like(size), where=size > 0)
+    return np.asarray(covariance * np.outer(ratio, ratio))
+
+
+def _dissimilarity(moments: Moments, factor: Matrix) -> dict[str, float] | None:
+    """M9 of the data's and the noise's correlations, rounded."""
+    if moments.comoment is None or len(factor) < 2 or not (moments.std > 0).all():
+        return None
+    unit, noise = moments.std, factor @ factor.T
+    data = moments.covariance / np.outer(unit, unit)
+    shape = noise / np.sqrt(np.outer(np.diag(noise), np.diag(noise)))
+    return {
+        "paper": rounded(float(correlation_dissimilarity(data, shape, "paper"))),
+        "rms": rounded(float(correlation_dissimilarity(data, shape, "rms"))),
+    }
 
 
 def _per_column(scale: Any, columns: Sequence[str]) -> npt.NDArray[np.float64]:

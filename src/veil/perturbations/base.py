@@ -111,6 +111,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """What the noise of the ``j``-th column depends on, for methods with addressed noise."""
         raise NotImplementedError
 
+    def catalogue_id(self) -> str:
+        """The catalogue's id for these settings."""
+        return self.catalogue
+
     # -- names ------------------------------------------------------------------------------
 
     @classmethod
