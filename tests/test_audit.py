@@ -29,9 +29,9 @@ def found():
 
 def test_rows_are_perturbation_by_attack_by_knowledge(found):
     noise, rotation = found.candidates
-    assert {(r.attack, r.knowledge) for r in noise.rows} == {
-        ("noise-distribution-attack", "nothing"),
-        ("bayes-estimate-attack", "nothing"),
+    assert {r.knowledge for r in noise.rows} == {"nothing"}
+    assert {"noise-distribution-attack", "univariate-bayes-attack", "pca-attack", "bayes-estimate-attack"} <= {
+        r.attack for r in noise.rows
     }
     assert {(r.attack, r.knowledge) for r in rotation.rows} == {
         ("known-pairs-attack", "1 known record"),
@@ -53,7 +53,8 @@ def test_a_rotation_with_d_known_records_fails(found):
 def test_noise_on_correlated_columns_shows_the_gain_of_the_bayes_estimate(found):
     rates = {row.attack: row.value.rate for row in found.candidates[0].rows}
     assert rates["bayes-estimate-attack"] > 1.5 * rates["noise-distribution-attack"]
-    assert found.candidates[0].worst.attack == "bayes-estimate-attack"
+    strongest = found.candidates[0].worst
+    assert strongest.value.rate >= rates["bayes-estimate-attack"]
 
 
 def test_the_strongest_attack_of_a_level_may_need_less(found):
@@ -171,7 +172,10 @@ def test_missing_values_mixed_tables_and_a_target():
     [
         (lambda x: veil.audit(x, []), "perturbations must be"),
         (lambda x: veil.audit(x[:2], veil.AdditiveNoise()), "at least 4"),
-        (lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes-estimat"]), "did you mean bayes-estimate-attack"),
+        (
+            lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes-estimat"]),
+            "did you mean bayes-estimate-attack",
+        ),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="y"), "target names column 'y'"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="x0"), "role public"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), repetitions=0), "repetitions"),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from veil.blocks import Matrix
+from veil.measures import correlation_risk, effective_dimension
 from veil.moments import MomentTree
 from veil.progress import Progress, silent
 from veil.schema import Kind, Role, kind_of, parse_roles
 from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
+
+NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,26 @@ class ColumnFacts:
 
 
 @dataclass(frozen=True)
+class NoiseRisk:
+    """One column: the error that the Bayes estimate (A6) is predicted to leave at each of :data:`NOISE_LEVELS`.
+
+    Errors are root mean squares in units of the column's standard deviation; noise of scale s on a column
+    that nothing correlates with leaves s/√(1 + s²).
+    """
+
+    name: str
+    errors: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What :func:`inspect_table` found. It holds no cell of the table."""
 
     n_rows: int
     columns: tuple[ColumnFacts, ...]
     advice: tuple[str, ...]
+    noise_levels: tuple[float, ...] = ()
+    noise_risks: tuple[NoiseRisk, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -90,7 +107,8 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
             )
         )
     covariance = moments.covariance if moments is not None and moments.n_complete > 2 else None
-    return Inspection(n_rows, tuple(facts), tuple(_advice(facts, covariance)))
+    risks = _noise_risks(numeric, covariance) if covariance is not None else ()
+    return Inspection(n_rows, tuple(facts), tuple(_advice(facts, covariance)), NOISE_LEVELS if risks else (), risks)
 
 
 def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
@@ -108,15 +126,12 @@ def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
 
 
 def _correlation_advice(covariance: Matrix) -> str:
-    """How many dimensions the numeric columns really fill (participation ratio of the spectrum)."""
-    std = np.sqrt(np.diag(covariance))
-    keep = std > 0
-    if keep.sum() < 2:
-        return "Fewer than two numeric columns vary: correlation gives an attacker nothing."
-    correlation = covariance[np.ix_(keep, keep)] / np.outer(std[keep], std[keep])
-    spectrum = np.clip(np.linalg.eigvalsh(correlation), 0, None)
-    effective = float(spectrum.sum() ** 2 / (spectrum**2).sum())
+    """How many dimensions the numeric columns really fill."""
+    keep = np.diag(covariance) > 0
     d = int(keep.sum())
+    if d < 2:
+        return "Fewer than two numeric columns vary: correlation gives an attacker nothing."
+    effective = float(effective_dimension(covariance[np.ix_(keep, keep)], kind="covariance"))
     if effective < d / 2:
         return (
             f"The {d} numeric columns behave like {effective:.1f} independent ones: independent noise on them can be "
@@ -124,4 +139,17 @@ def _correlation_advice(covariance: Matrix) -> str:
         )
     return (
         f"The {d} numeric columns behave like {effective:.1f} independent ones: correlation helps an attacker little."
+    )
+
+
+def _noise_risks(names: Sequence[str], covariance: Matrix) -> tuple[NoiseRisk, ...]:
+    """What the Bayes estimate would leave of noise, per column and noise level, if noise were added."""
+    keep = np.diag(covariance) > 0
+    if not keep.any():
+        return ()
+    risk = correlation_risk(covariance[np.ix_(keep, keep)], NOISE_LEVELS, kind="covariance")
+    kept = [name for name, use in zip(names, keep, strict=True) if use]
+    return tuple(
+        NoiseRisk(name, tuple(round(float(share), 3) for share in np.sqrt(risk.of_variance[:, j])))
+        for j, name in enumerate(kept)
     )

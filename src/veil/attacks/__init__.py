@@ -6,13 +6,28 @@ import difflib
 
 from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
 from veil.attacks.base import Attack, Guess
+from veil.attacks.intervals import IntervalAttack
 from veil.attacks.known_pairs import KnownPairsAttack
 from veil.attacks.known_sample import KnownSampleAttack
+from veil.attacks.logarithmic import LogAttack
+from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
+from veil.attacks.univariate import UnivariateBayesAttack
 from veil.errors import InputError
 
 ATTACKS: dict[str, type[Attack]] = {
     cls.attack_name(): cls
-    for cls in (NoiseDistributionAttack, BayesEstimateAttack, KnownPairsAttack, KnownSampleAttack)
+    for cls in (
+        NoiseDistributionAttack,
+        UnivariateBayesAttack,
+        SpectralFilterAttack,
+        PCAAttack,
+        SVDAttack,
+        BayesEstimateAttack,
+        IntervalAttack,
+        LogAttack,
+        KnownPairsAttack,
+        KnownSampleAttack,
+    )
 }
 
 __all__ = [
@@ -20,9 +35,15 @@ __all__ = [
     "Attack",
     "BayesEstimateAttack",
     "Guess",
+    "IntervalAttack",
     "KnownPairsAttack",
     "KnownSampleAttack",
+    "LogAttack",
     "NoiseDistributionAttack",
+    "PCAAttack",
+    "SVDAttack",
+    "SpectralFilterAttack",
+    "UnivariateBayesAttack",
     "find_attack",
 ]
 

@@ -20,7 +20,7 @@ Liu 2007, §4.5, is step 1 with covariances alone: `spectral_start` with ``centr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal
@@ -30,15 +30,25 @@ from scipy.spatial import KDTree
 
 from veil.attacks.gray_code import Floats
 from veil.attacks.procrustes import Fit, energy_procrustes, nearest_distances, nearest_procrustes, twins
-from veil.attacks.signs import SignChoice, check_pair, choose_signs, greedy_signs, t_ratio, thin_pairs, thin_rows
+from veil.attacks.signs import (
+    SignChoice,
+    check_pair,
+    choose_signs,
+    greedy_signs,
+    sign_margins,
+    t_ratio,
+    thin_pairs,
+    thin_rows,
+)
 from veil.errors import InputError
 
 _FOLDS: Final = 5
 _TREE_VALUES: Final = 600_000  # a tree's queries slow down with columns as well as with records
+_SOME_RECORDS: Final = 1000  # of the sample, where refits are repeated
 _FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Alignment:
     """The estimated map from private records to released ones, and what speaks for it.
 
@@ -52,7 +62,10 @@ class Alignment:
     centre
         The sample's mean, towards which `recover` shrinks.
     signs
-        The sign search of the first start.
+        The sign search of the first start, before any refinement.
+    margin
+        Per eigenvector of the release, how well the final map's sign along it is identified: as
+        `SignChoice.margin`, about the centre if a translation was fitted.
     energy
         Mean distance between all released and all mapped sample records (over the pairs used).
     refinement
@@ -67,6 +80,7 @@ class Alignment:
     reliability: Floats
     centre: Floats
     signs: SignChoice
+    margin: Floats
     energy: float
     refinement: Literal["energy", "nearest"]
     twins: int
@@ -98,7 +112,7 @@ def spectral_start(
 
 
 def align_sample(
-    y: Floats, s: Floats, *, translation: bool = False, replicates: int = 16, seed: int = 0, max_pairs: int = 200_000
+    y: Floats, s: Floats, *, translation: bool = False, replicates: int = 32, seed: int = 0, max_pairs: int = 100_000
 ) -> Alignment:
     """Estimate the orthogonal map between a release and a sample of the same population.
 
@@ -119,42 +133,54 @@ def align_sample(
     if replicates < 0:
         raise InputError(f"replicates: must not be negative, is {replicates}")
     rng = np.random.default_rng(seed)
+    first, signs = spectral_start(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)
-    shift = (y.mean(axis=0), s.mean(axis=0)) if translation else (0.0, 0.0)
-
-    first, signs = spectral_start(y - shift[0], s - shift[1])
-    starts = [first]
-    if not translation:
-        starts.append(spectral_start(y, s, centred=True)[0])
-    rough = partial(greedy_signs, max_pairs=_FEW_PAIRS)
-    for _ in range(replicates):
-        drawn = few_s[rng.integers(0, len(few_s), len(few_s))]
-        starts.append(spectral_start(few_y - shift[0], drawn - shift[1], search=rough)[0])
-
-    quick = partial(energy_procrustes, few_y, translation=translation, max_iter=40, tol=1e-6)
+    starts = [first, *_further_starts(few_y, few_s, replicates, rng, translation=translation)]
+    quick = partial(energy_procrustes, few_y, translation=translation, max_iter=40, tol=1e-6, max_pairs=max_pairs)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
     fit = energy_procrustes(y, s, fits[0].matrix, offset=fits[0].offset, translation=translation)
     energy = fit.objective
 
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
-    nearest = partial(nearest_procrustes, tree, translation=translation)
+    some = thin_rows(s, _SOME_RECORDS)
+    near = partial(nearest_procrustes, tree, translation=translation, max_iter=20, tol=1e-4)
+    rival = min((fit, *fits), key=lambda f: near(some, f.matrix, offset=f.offset).objective)
+    gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in (fit, rival)}
+    best = max(gains, key=lambda f: gains[f])
     refit: Callable[..., Fit] = quick
-    rivals = [(nearest(s, f.matrix, offset=f.offset), f) for f in (fit, *fits)]
-    rival, origin = min(rivals, key=lambda pair: pair[0].objective)
-    if _nearest_wins(tree, s, fit, origin, quick, nearest):
-        fit, refit = rival, nearest
+    if gains[best] > 1.0:
+        refit = near
+        fit = nearest_procrustes(tree, s, best.matrix, offset=best.offset, translation=translation)
 
-    refits = [refit(s[rng.integers(0, len(s), len(s))], fit.matrix, offset=fit.offset) for _ in range(replicates)]
+    resampled = (some[rng.integers(0, len(some), len(some))] for _ in range(replicates))
+    refits = [refit(drawn, fit.matrix, offset=fit.offset) for drawn in resampled]
     return Alignment(
         matrix=fit.matrix,
         offset=fit.offset,
         reliability=_reliability([f.matrix for f in refits or [fit]]),
         centre=s.mean(axis=0),
         signs=signs,
+        margin=_margin(y, fit.forward(s), shift=translation),
         energy=energy,
-        refinement="nearest" if refit is nearest else "energy",
+        refinement="nearest" if refit is near else "energy",
         twins=twins(tree, fit, s),
     )
+
+
+def _further_starts(
+    y: Floats, s: Floats, replicates: int, rng: np.random.Generator, *, translation: bool
+) -> Iterator[Floats]:
+    """Covariance eigenvectors of the whole sample, then eigenvectors of resampled samples."""
+    rough = partial(greedy_signs, max_pairs=_FEW_PAIRS, pairs=False)
+    if not translation:
+        yield spectral_start(y, s, centred=True, search=rough)[0]
+    for _ in range(replicates):
+        drawn = s[rng.integers(0, len(s), len(s))]
+        yield spectral_start(*_centred(y, drawn) if translation else (y, drawn), search=rough)[0]
+
+
+def _centred(y: Floats, s: Floats) -> tuple[Floats, Floats]:
+    return y - y.mean(axis=0), s - s.mean(axis=0)
 
 
 def _objective(fit: Fit) -> float:
@@ -167,23 +193,34 @@ def _axes(table: Floats, centred: bool) -> Floats:
     return np.asarray(np.linalg.eigh(table.T @ table)[1][:, ::-1])
 
 
+def _margin(y: Floats, mapped: Floats, *, shift: bool) -> Floats:
+    """Sign margins of sample records that were already mapped onto the release."""
+    if shift:
+        y, mapped = _centred(y, mapped)
+    axes = _axes(y, centred=False)
+    return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]))
+
+
 def _reliability(matrices: list[Floats]) -> Floats:
     """The symmetric polar factor of the matrices' mean."""
     _, length, vt = np.linalg.svd(np.mean(matrices, axis=0))
     return np.asarray((vt.T * length) @ vt)
 
 
-def _nearest_wins(
-    tree: KDTree, s: Floats, fit: Fit, origin: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]
-) -> bool:
-    """Whether fitting to nearest records brings held-out records nearer to released ones too."""
+def _held_out_gain(
+    tree: KDTree, s: Floats, fit: Fit, start: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]
+) -> float:
+    """How much nearer to released records does fitting to nearest records bring held-out ones?
+
+    In standard errors, against the energy fit; minus infinity if the sample is too small to tell.
+    """
     if len(s) < 2 * _FOLDS:
-        return False
+        return -np.inf
     fold = np.arange(len(s)) % _FOLDS
     gain = np.empty(len(s))
     for k in range(_FOLDS):
         kept, held = s[fold != k], s[fold == k]
-        coarse, near = (energy(kept, f.matrix, offset=f.offset) for f in (fit, origin))
-        fine = nearest(kept, near.matrix, offset=near.offset)
-        gain[fold == k] = nearest_distances(tree, coarse, held) - nearest_distances(tree, fine, held)
-    return t_ratio(gain) > 1.0
+        plain, base = (energy(kept, f.matrix, offset=f.offset) for f in (fit, start))
+        fine = nearest(kept, base.matrix, offset=base.offset)
+        gain[fold == k] = nearest_distances(tree, plain, held) - nearest_distances(tree, fine, held)
+    return t_ratio(gain)

@@ -6,6 +6,7 @@ contract keeps keys and audits out of its reach.
 
 from __future__ import annotations
 
+import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -94,9 +95,10 @@ class Attack(ABC):
 
     @property
     def label(self) -> str:
-        """Name and variant, where that is not the default."""
-        name = self.attack_name()
-        return name if self.variant == self.variants[0] else f"{name} ({self.variant})"
+        """Name and the settings that are not the default's, so that two of one kind can be told apart."""
+        defaults = inspect.signature(type(self)).parameters
+        said = [f"{name} {getattr(self, name)}" for name, p in defaults.items() if getattr(self, name) != p.default]
+        return f"{self.attack_name()} ({', '.join(said)})" if said else self.attack_name()
 
     @classmethod
     @abstractmethod
@@ -139,7 +141,7 @@ class Attack(ABC):
             return self._run(release, knowledge)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(variant={self.variant!r})"
+        return f"<{self.label}>"
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:

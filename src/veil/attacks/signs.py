@@ -33,7 +33,7 @@ EXACT_LIMIT: Final = 13
 """Beyond this many columns `choose_signs` no longer visits every pattern."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SignChoice:
     """A sign pattern and how well the data identify it.
 
@@ -108,11 +108,14 @@ def exact_signs(a: Floats, b: Floats, *, max_pairs: int | None = None, engine: E
     return _judge(a, b, best, second, "exact")
 
 
-def greedy_signs(a: Floats, b: Floats, *, max_pairs: int | None = 100_000, max_steps: int = 200) -> SignChoice:
+def greedy_signs(
+    a: Floats, b: Floats, *, max_pairs: int | None = 100_000, pairs: bool = True, max_steps: int = 200
+) -> SignChoice:
     """A pattern that no single flip and no pair of flips improves.
 
     Starts from each column's own one-dimensional energy, takes the best single flip while one helps,
-    then the best pair of flips, and repeats. A step costs up to d²/2 roots per pair of records.
+    then (with ``pairs``) the best pair of flips, and repeats. A step costs d roots per pair of records,
+    d²/2 where pairs are tried.
     """
     a, b = thin_pairs(a, b, max_pairs)
     columns = a.shape[1]
@@ -120,7 +123,7 @@ def greedy_signs(a: Floats, b: Floats, *, max_pairs: int | None = 100_000, max_s
     for _ in range(max_steps):
         enough = _energy(a, b, signs) * (1 - 1e-12)
         after = _flip_energies(a, b, signs, pairs=False)
-        if after.min() >= enough:
+        if pairs and after.min() >= enough:
             after = _flip_energies(a, b, signs, pairs=True)
         r, q = divmod(int(np.argmin(after)), columns)
         neighbour = _flipped(signs, r, q)
@@ -128,6 +131,13 @@ def greedy_signs(a: Floats, b: Floats, *, max_pairs: int | None = 100_000, max_s
             break
         signs = neighbour
     return _judge(a, b, signs, neighbour, "greedy")
+
+
+def sign_margins(a: Floats, b: Floats, signs: Floats, *, max_pairs: int | None = 100_000) -> Floats:
+    """Per column, the rise in energy from flipping it alone, in standard errors over sample records."""
+    a, b = thin_pairs(a, b, max_pairs)
+    base = _record_energies(a, b * signs)
+    return np.array([t_ratio(_record_energies(a, b * _flipped(signs, r, r)) - base) for r in range(len(signs))])
 
 
 def check_pair(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -176,10 +186,8 @@ def _energy(a: Floats, b: Floats, signs: Floats) -> float:
 
 
 def _judge(a: Floats, b: Floats, signs: Floats, second: Floats, method: Literal["exact", "greedy"]) -> SignChoice:
-    base = _record_energies(a, b * signs)
-    other = _record_energies(a, b * second)
-    single = (_record_energies(a, b * _flipped(signs, r, r)) for r in range(len(signs)))
-    margin = np.array([t_ratio(flipped - base) for flipped in single])
+    base, other = _record_energies(a, b * signs), _record_energies(a, b * second)
+    margin = sign_margins(a, b, signs, max_pairs=None)
     return SignChoice(signs, float(base.mean()), float(other.mean()), t_ratio(other - base), margin, method)
 
 

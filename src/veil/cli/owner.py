@@ -66,6 +66,9 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     console.print()
     for line in found.advice:
         console.print(f"  {_plain(line)}", highlight=False)
+    if found.noise_risks:
+        console.print()
+        console.print(_risk_table(found))
 
 
 @click.command()
@@ -163,6 +166,32 @@ def restore(release: Path, key: Path, output: Path, partial: bool, ask_passphras
     n_rows = restore_file(release, key, output, passphrase=passphrase(ask_passphrase), partial=partial)
     said: dict[str, Any] = {"table": str(output), "rows": n_rows}
     click.echo(json.dumps(said) if as_json else f"{n_rows:,} records restored to {output}")
+
+
+def _risk_table(found: Any) -> Any:
+    """What an attacker would be left with if independent noise were added, worst columns first."""
+    from rich.table import Table
+
+    grid = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        title="If independent noise were added: error left after the Bayes estimate, in standard units",
+        title_justify="left",
+        title_style="",
+    )
+    grid.add_column("column")
+    for level in found.noise_levels:
+        grid.add_column(f"noise {level:g}", justify="right")
+    grid.add_row(
+        "[dim]without any correlation[/dim]", *(f"[dim]{s / (1 + s * s) ** 0.5:.2f}[/dim]" for s in found.noise_levels)
+    )
+    ranked = sorted(found.noise_risks, key=lambda risk: risk.errors)
+    for risk in ranked[:12]:
+        grid.add_row(_plain(risk.name), *(f"{error:.2f}" for error in risk.errors))
+    if len(ranked) > 12:
+        grid.add_row(f"[dim]and {len(ranked) - 12} more, less at risk[/dim]")
+    return grid
 
 
 def _plain(text: str) -> str:

@@ -10,6 +10,7 @@ from veil.measures.baselines import best_constant_guess, constant_guess_baseline
 from veil.measures.bounds import lower_bound, upper_bound
 from veil.measures.breach import advantage, breach_rate, breached, column_breach_rates, standard_units
 from veil.measures.correlation import canonical_privacy, correlation_dissimilarity
+from veil.measures.disclosure import complete_disclosure_share, completely_disclosed
 from veil.measures.entropy import conditional_privacy, entropy_privacy, privacy_loss, rotated_correlation
 from veil.measures.exposure import CorrelationRisk, correlation_risk, effective_dimension, eigen_ratio, invariance
 from veil.measures.far_out import far_out_baseline, far_out_rate
@@ -51,6 +52,8 @@ __all__ = [
     "clustering_agreement",
     "clustering_error",
     "column_breach_rates",
+    "complete_disclosure_share",
+    "completely_disclosed",
     "conditional_privacy",
     "constant_guess_baseline",
     "correlation_dissimilarity",
