@@ -284,8 +284,9 @@ def test_saved_loaded_restored(format, tmp_path):
     assert loaded.manifest == release.manifest
     back = veil.restore(loaded, veil.Key.load(tmp_path / "key", passphrase="correct horse"))
     np.testing.assert_array_equal(back["age"], table["age"])
-    assert (
-        restore_file(tmp_path / "release", tmp_path / "key", tmp_path / "back.csv", passphrase="correct horse") == 500
+    assert restore_file(tmp_path / "release", tmp_path / "key", tmp_path / "back.csv", passphrase="correct horse") == (
+        500,
+        (),
     )
 
 

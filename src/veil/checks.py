@@ -23,7 +23,7 @@ from veil.attacks.base import Attack
 from veil.blocks import BLOCK_ROWS, Matrix
 from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError
 from veil.key import Key, LedgerStep
-from veil.knowledge import Knowledge, KnownNoise, KnownPairs, KnownSample
+from veil.knowledge import Knowledge, KnownAttributes, KnownNoise, KnownPairs, KnownSample, TimeOrder
 from veil.perturbations import PERTURBATIONS, Perturbation
 from veil.publication import publish
 from veil.release import Release
@@ -199,6 +199,8 @@ def _check_attack_on(attack: Attack, release: Release, x: Matrix) -> None:
         KnownPairs: KnownPairs(x[:3], [0, 1, 2]),
         KnownSample: KnownSample(x[280:]),
         KnownNoise: KnownNoise(np.ones(x.shape[1])),
+        KnownAttributes: KnownAttributes("other", x[:280, 0] + 1.0),
+        TimeOrder: TimeOrder(),
     }
     for needed in attack.requires:
         rest = [known[kind] for kind in attack.requires if kind is not needed]
@@ -215,7 +217,7 @@ def _check_attack_on(attack: Attack, release: Release, x: Matrix) -> None:
     else:
         raise AssertionError("the attack took a bare table for knowledge")
     before = release.to_numpy()
-    granted = [known[kind] for kind in attack.requires]
+    granted = [known[kind] for kind in (*attack.requires, *attack.uses)]
     guess = attack.run(release, *granted)
     _expect(guess.values.shape == (len(guess.rows), x.shape[1]), "guess.values must be rows × private columns")
     _expect(guess.columns == release.step.names, "guess.columns must be the private columns in order")

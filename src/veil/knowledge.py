@@ -111,6 +111,56 @@ class KnownNoise(Knowledge):
         return f"the {self.distribution} law of the noise"
 
 
+class KnownAttributes(Knowledge):
+    """Attributes of every record that are known exactly.
+
+    Parameters
+    ----------
+    columns
+        Their names. A private column of the release by its name, anything else as a covariate.
+    values
+        N × k values, one row per row of the release and in its order.
+    """
+
+    def __init__(self, columns: Sequence[str] | str, values: Any) -> None:
+        self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
+        if isinstance(values, np.ndarray) and values.ndim == 1 and len(self.columns) == 1:
+            values = values[:, None]
+        self.values = as_records(values, "values")
+        if not self.columns or self.values.shape[1] != len(self.columns):
+            raise InputError(
+                f"values must have one column per known attribute ({len(self.columns)}); got {self.values.shape[1]}"
+            )
+        if len(set(self.columns)) != len(self.columns):
+            raise InputError("columns names an attribute more than once; each has one column of values")
+
+    def describe(self) -> str:
+        """How many attributes of how many records."""
+        return f"{len(self.columns)} attribute{'s' if len(self.columns) != 1 else ''} of {len(self.values)} records"
+
+
+class TimeOrder(Knowledge):
+    """The records' order in time.
+
+    Parameters
+    ----------
+    order
+        Rows of the release from the earliest to the latest; None when the release is in time order.
+    """
+
+    def __init__(self, order: Any = None) -> None:
+        self.order = None if order is None else np.asarray(order)
+        if self.order is not None:
+            if self.order.ndim != 1 or self.order.dtype.kind not in "iu":
+                raise InputError("order must be a list of whole numbers: rows of the release, earliest first")
+            if not np.array_equal(np.sort(self.order), np.arange(len(self.order))):
+                raise InputError("order must name every row of the release once, counted from 0")
+
+    def describe(self) -> str:
+        """That the order is known."""
+        return "the records' order in time"
+
+
 def as_records(data: Any, parameter: str) -> Matrix:
     """Numbers granted to an attacker as an n × d float64 array without missing values."""
     if isinstance(data, list | tuple):

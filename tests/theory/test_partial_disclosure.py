@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import veil
-from veil.attacks.partial import KnownAttributes, PartialDisclosureAttack, conditional_estimate
+from veil.attacks.partial import PartialDisclosureAttack, conditional_estimate
 from veil.errors import InputError, NotApplicableError
+from veil.knowledge import KnownAttributes
 
 
 def correlated(n, d, seed):

@@ -10,6 +10,8 @@ from veil.attacks.intervals import IntervalAttack
 from veil.attacks.known_pairs import KnownPairsAttack
 from veil.attacks.known_sample import KnownSampleAttack
 from veil.attacks.logarithmic import LogAttack
+from veil.attacks.partial import PartialDisclosureAttack
+from veil.attacks.serial import SerialAttack
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.attacks.univariate import UnivariateBayesAttack
 from veil.errors import InputError
@@ -25,6 +27,8 @@ ATTACKS: dict[str, type[Attack]] = {
         BayesEstimateAttack,
         IntervalAttack,
         LogAttack,
+        PartialDisclosureAttack,
+        SerialAttack,
         KnownPairsAttack,
         KnownSampleAttack,
     )
@@ -41,7 +45,9 @@ __all__ = [
     "LogAttack",
     "NoiseDistributionAttack",
     "PCAAttack",
+    "PartialDisclosureAttack",
     "SVDAttack",
+    "SerialAttack",
     "SpectralFilterAttack",
     "UnivariateBayesAttack",
     "find_attack",

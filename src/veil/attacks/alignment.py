@@ -10,10 +10,11 @@ independent sample ``s_i`` of the same population, records as rows. Nothing else
 2. *Energy.* Each start is refined by `energy_procrustes`; the lowest energy wins.
 3. *Records.* `nearest_procrustes` is several times more precise on a dense release and over-fits a
    sparse one. Records held out of the sample decide which of the two it is.
-4. *Shrinkage.* Refits on resampled samples agree in the directions that the sample determines and
-   cancel elsewhere. Their mean has the polar form ``(orthogonal) H``; recovering with ``M̂ H`` instead
-   of ``M̂`` guesses the undetermined part as the sample's mean rather than at random. It matters when
-   the sample is not many times larger than the number of columns.
+4. *Shrinkage.* Refits on resampled samples, each from the optimum its records prefer, agree in the
+   directions that the sample determines and cancel elsewhere. Their mean has the polar form
+   ``(orthogonal) H``; recovering with ``M̂ H`` instead of ``M̂`` guesses the undetermined part as the
+   sample's mean rather than at random. It matters when the sample is not many times larger than the
+   number of columns.
 
 Liu 2007, §4.5, is step 1 with covariances alone: `spectral_start` with ``centred=True``.
 """
@@ -35,6 +36,7 @@ from veil.attacks.signs import (
     check_pair,
     choose_signs,
     greedy_signs,
+    record_energies,
     sign_margins,
     t_ratio,
     thin_pairs,
@@ -71,8 +73,10 @@ class Alignment:
     refinement
         Which objective ``M̂`` minimises: distances between all pairs, or to the nearest record.
     twins
-        Sample records that fall on a released record. A continuous population has none; more than d
-        of them certify that ``M̂`` is exact.
+        Sample records that fall on a released record. A continuous population has none. More than d of
+        them show that ``M̂`` is exact up to a symmetry of the grid that the values lie on: columns
+        swapped or flipped, or with a translation an offset by grid steps. ``stability`` near 1 rules
+        the former out.
     """
 
     matrix: Floats
@@ -144,25 +148,28 @@ def align_sample(
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     some = thin_rows(s, _SOME_RECORDS)
     near = partial(nearest_procrustes, tree, translation=translation, max_iter=20, tol=1e-4)
-    rival = min((fit, *fits), key=lambda f: near(some, f.matrix, offset=f.offset).objective)
-    gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in (fit, rival)}
+    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (fit, *fits)}
+    starts_to_test = (fit, min(rivals, key=lambda f: rivals[f].objective))
+    gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in starts_to_test}
     best = max(gains, key=lambda f: gains[f])
-    refit: Callable[..., Fit] = quick
-    if gains[best] > 1.0:
-        refit = near
+    refinement: Literal["energy", "nearest"] = "nearest" if gains[best] > 1.0 else "energy"
+    if refinement == "nearest":
         fit = nearest_procrustes(tree, s, best.matrix, offset=best.offset, translation=translation)
-
-    resampled = (some[rng.integers(0, len(some), len(some))] for _ in range(replicates))
-    refits = [refit(drawn, fit.matrix, offset=fit.offset) for drawn in resampled]
+        modes = [fit, *rivals.values()]
+        distances = np.array([nearest_distances(tree, mode, some) for mode in modes])
+    else:
+        modes = [fit, *fits]
+        distances = np.array([record_energies(few_y, mode.forward(some)) for mode in modes])
+    refits = _refits(some, modes, distances, near if refinement == "nearest" else quick, replicates, rng)
     return Alignment(
         matrix=fit.matrix,
         offset=fit.offset,
-        reliability=_reliability([f.matrix for f in refits or [fit]]),
+        reliability=_reliability(refits or [fit]),
         centre=s.mean(axis=0),
         signs=signs,
         margin=_margin(y, fit.forward(s), shift=translation),
         energy=energy,
-        refinement="nearest" if refit is near else "energy",
+        refinement=refinement,
         twins=twins(tree, fit, s),
     )
 
@@ -201,9 +208,29 @@ def _margin(y: Floats, mapped: Floats, *, shift: bool) -> Floats:
     return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]))
 
 
-def _reliability(matrices: list[Floats]) -> Floats:
-    """The symmetric polar factor of the matrices' mean."""
-    _, length, vt = np.linalg.svd(np.mean(matrices, axis=0))
+def _refits(
+    s: Floats,
+    modes: list[Fit],
+    distances: Floats,
+    refit: Callable[..., Fit],
+    replicates: int,
+    rng: np.random.Generator,
+) -> list[Fit]:
+    """Fits to resampled samples, each from the mode that its records prefer.
+
+    ``distances[k, i]`` is what record i adds to the objective under mode k.
+    """
+    fits = []
+    for _ in range(replicates):
+        drawn = rng.integers(0, len(s), len(s))
+        mode = modes[int(np.argmin(distances[:, drawn].mean(axis=1)))]
+        fits.append(refit(s[drawn], mode.matrix, offset=mode.offset))
+    return fits
+
+
+def _reliability(fits: list[Fit]) -> Floats:
+    """The symmetric polar factor of the mean matrix."""
+    _, length, vt = np.linalg.svd(np.mean([fit.matrix for fit in fits], axis=0))
     return np.asarray((vt.T * length) @ vt)
 
 

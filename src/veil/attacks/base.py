@@ -64,6 +64,8 @@ class Attack(ABC):
         The attack's id.
     requires
         Kinds of knowledge without which it cannot run.
+    uses
+        Kinds of knowledge that it uses when they are granted.
     one_matrix
         Whether it estimates one matrix for the whole release, so that its guesses fail or succeed
         together and its interval must be taken over repetitions.
@@ -75,6 +77,7 @@ class Attack(ABC):
 
     catalogue: ClassVar[str]
     requires: ClassVar[tuple[type[Knowledge], ...]] = ()
+    uses: ClassVar[tuple[type[Knowledge], ...]] = ()
     one_matrix: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
@@ -130,7 +133,7 @@ class Attack(ABC):
         if self.variant not in self.variants:
             raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
         if not self.applies_to(release.step.model):
-            raise NotApplicableError(f"{type(self).__name__} has no theory for a {release.method} release")
+            raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.method}")
         for needed in self.requires:
             if granted(knowledge, needed) is None:
                 raise MissingKnowledgeError(

@@ -44,7 +44,8 @@ class KnownPairsAttack(Attack):
     is known on all), ``breach_probability``: for every record, the probability that a matrix drawn
     uniformly from the consistent ones errs by at most ``epsilon`` times the record's length, in the
     units that were rotated (exact cap formula, errata L-a), and ``target``, the row where it is highest
-    among the rows that were not known.
+    among the rows that were not known; ``misfit``, by how much the known records' inner products differ from
+    their rows' (0 unless records or rows are wrong).
     """
 
     catalogue = "A9"
@@ -79,6 +80,7 @@ class KnownPairsAttack(Attack):
         if model.translated:  # differences to one known record are free of the translation
             origin_z, origin_y = known_z[0], known_y[0]
             known_z, known_y = known_z[1:] - origin_z, known_y[1:] - origin_y
+        misfit = _misfit(known_z, known_y)
         u, v = known_bases(known_z, known_y)
         if model.proper and u.shape[1] == len(u) - 1:
             u, v = completed_rotation(u, v)
@@ -98,6 +100,7 @@ class KnownPairsAttack(Attack):
             rank=u.shape[1],
             breach_probability=probability,
             target=target,
+            misfit=misfit,
         )
 
     def _consistent_rest(self, rest: Matrix, u: Matrix, v: Matrix) -> Matrix:
@@ -116,6 +119,13 @@ class KnownPairsAttack(Attack):
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(rest > 1e-9 * norm, norm * self.epsilon / (2 * rest), np.inf)
         return np.array(breach_probability(ratio, dimension), dtype=np.float64)
+
+
+def _misfit(known_z: Matrix, known_y: Matrix) -> float:
+    """How far inner products of the known records differ from those of their rows, relative to their size."""
+    inner, released = known_z @ known_z.T, known_y @ known_y.T
+    size = float(np.abs(inner).max(initial=0.0))
+    return float(np.abs(inner - released).max(initial=0.0) / size) if size > 0 else 0.0
 
 
 def known_bases(known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9) -> tuple[Matrix, Matrix]:

@@ -33,7 +33,7 @@ _FLOOR: Final = 1e-10  # shortest distance, relative to the records' lengths, th
 _TILE_PAIRS: Final = 1 << 19
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """An orthogonal map from sample to release, ``y ≈ M s + t``.
 
@@ -175,8 +175,8 @@ def nearest_distances(tree: KDTree, fit: Fit, s: Floats) -> Floats:
 def twins(tree: KDTree, fit: Fit, s: Floats, *, tol: float = 1e-6) -> int:
     """How many sample records fall on a released record, to ``tol`` of the records' lengths.
 
-    Records drawn from a continuous law never do, so a count above the number of columns certifies
-    the map.
+    Records drawn from a continuous law never do. A count above the number of columns shows that the
+    map is exact, up to a symmetry of the grid that the values lie on.
     """
     scale = float(np.sqrt(np.mean(np.sum(s * s, axis=1))))
     return int(np.count_nonzero(nearest_distances(tree, fit, s) <= tol * scale))

@@ -136,8 +136,8 @@ def greedy_signs(
 def sign_margins(a: Floats, b: Floats, signs: Floats, *, max_pairs: int | None = 100_000) -> Floats:
     """Per column, the rise in energy from flipping it alone, in standard errors over sample records."""
     a, b = thin_pairs(a, b, max_pairs)
-    base = _record_energies(a, b * signs)
-    return np.array([t_ratio(_record_energies(a, b * _flipped(signs, r, r)) - base) for r in range(len(signs))])
+    base = record_energies(a, b * signs)
+    return np.array([t_ratio(record_energies(a, b * _flipped(signs, r, r)) - base) for r in range(len(signs))])
 
 
 def check_pair(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -175,18 +175,18 @@ def thin_rows(table: Floats, keep: int) -> Floats:
     return table if keep >= len(table) else table[(np.arange(keep) * len(table)) // keep]
 
 
-def _record_energies(a: Floats, b: Floats) -> Floats:
+def record_energies(a: Floats, b: Floats) -> Floats:
     """Per sample record, the mean distance to the release."""
     rows = max(1, 2_000_000 // len(a))
     return np.concatenate([cdist(b[k : k + rows], a).mean(axis=1) for k in range(0, len(b), rows)])
 
 
 def _energy(a: Floats, b: Floats, signs: Floats) -> float:
-    return float(_record_energies(a, b * signs).mean())
+    return float(record_energies(a, b * signs).mean())
 
 
 def _judge(a: Floats, b: Floats, signs: Floats, second: Floats, method: Literal["exact", "greedy"]) -> SignChoice:
-    base, other = _record_energies(a, b * signs), _record_energies(a, b * second)
+    base, other = record_energies(a, b * signs), record_energies(a, b * second)
     margin = sign_margins(a, b, signs, max_pairs=None)
     return SignChoice(signs, float(base.mean()), float(other.mean()), t_ratio(other - base), margin, method)
 

@@ -88,8 +88,8 @@ class Goals:
         broken = []
         for what, score in (("values", row.value), ("records", row.record)):
             if not score.advantage.high <= self.max_advantage:
-                shown = "" if score.advantage > self.max_advantage else f", not shown safe by {_runs(row)}"
                 limit = percent(score.advantage.high)
+                shown = "" if score.advantage > self.max_advantage else f"; {_runs(row)} cannot exclude it"
                 broken.append(f"{by}: advantage on {what} up to {limit}, over the goal of {most}{shown}")
         for what, part in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
             if part is not None and part.advantage.low > self.max_advantage:
@@ -121,4 +121,4 @@ def _listed(value: object) -> list[object]:
 
 
 def _runs(row: AuditRow) -> str:
-    return f"{row.repetitions} runs" if row.repetitions > 1 else "so few records"
+    return f"{row.repetitions} runs" if row.repetitions > 1 else f"{row.n_scored:,} records"

@@ -36,6 +36,7 @@ class AuditRow:
     nrmse: float
     ambiguity: str
     repetitions: int
+    n_scored: int
     seconds: float
     failures: tuple[str, ...] = ()
     picture: Picture | None = field(default=None, repr=False)
@@ -55,6 +56,11 @@ class AuditRow:
     def passed(self) -> bool:
         """Whether every goal holds against this attack."""
         return not self.failures
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The goals that the attack is shown to break; the other failures are goals not shown to hold."""
+        return tuple(failure for failure in self.failures if "cannot exclude it" not in failure)
 
 
 @dataclass(frozen=True)

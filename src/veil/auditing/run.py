@@ -41,7 +41,7 @@ def audit(
     roles: Mapping[str, str] | None = None,
     target: str | None = None,
     n_clusters: int = 3,
-    repetitions: int = 20,
+    repetitions: int = 10,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Audit:
@@ -124,6 +124,7 @@ class _Run:
     index: int
     progress: Progress
     total: int
+    done: int = 0
 
     def candidate(self, *, n_clusters: int, labels: Any) -> Candidate:
         label, levels = self.perturbation.describe(), self.stage.levels
@@ -132,12 +133,12 @@ class _Run:
         rows: list[AuditRow] = []
         skipped: list[Skipped] = []
         players: dict[int, Attack] = {}
-        done = self.index * len(levels) * len(self.attacks)
+        self.done = self.index * len(levels) * len(self.attacks)
         for level in levels:
             exposures: dict[int, Exposure] = {0: base} if level is levels[0] else {}
             for attack in self.attacks:
-                done += 1
-                self.progress(f"{label}: {level.label}", done, self.total)
+                self.progress(f"{label}: {level.label}", self.done, self.total)
+                self.done += 1
                 if not level.serves(attack.requires):
                     continue
                 if not attack.applies_to(step.model):
@@ -175,6 +176,8 @@ class _Run:
         trials: list[Trial] = []
         ambiguity, seconds = "none", 0.0
         while not self._enough(trials, one_matrix=attack.one_matrix):
+            if trials:
+                self.progress(f"{label}: {level.label}, run {len(trials) + 1}", self.done, self.total)
             exposure = self._expose(level, len(trials), exposures)
             began = time.perf_counter()
             guess = attack.run(exposure.release, *exposure.deal.knowledge)
@@ -191,6 +194,7 @@ class _Run:
             nrmse=float(np.mean([t.nrmse for t in trials])),
             ambiguity=ambiguity,
             repetitions=len(trials),
+            n_scored=trials[0].n_scored,
             seconds=seconds / len(trials),
             **scores,
         )

@@ -43,7 +43,7 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         guarantee=candidate.guarantee,
         threat=candidate.threat,
         passed=candidate.passed,
-        verdict=_verdict(candidate),
+        verdict=_verdict(candidate, goals),
         failures=candidate.failures,
         strongest=_row(worst) if worst else None,
         levels=tuple(_level(candidate, level, goals) for level in candidate.levels),
@@ -59,13 +59,14 @@ def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     rows = [r for r in candidate.rows if r.level.within(level)]
     limits = [s.advantage.high for r in rows for s in (r.value, r.record)]
     upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
-    counts = goals.names(level)
     if upper is None:
         state = "no attack"
-    elif any(r.failures for r in rows) or (counts and not upper <= goals.max_advantage):
+    elif not goals.names(level):
+        state = "not counted"
+    elif any(r.broken for r in rows):
         state = "breaks"
     else:
-        state = "holds" if counts else "not counted"
+        state = "holds" if upper <= goals.max_advantage else "unproven"
     return LevelView(
         label=level.label,
         kind=level.kind,
@@ -98,7 +99,7 @@ def _row(row: AuditRow) -> RowView:
     )
 
 
-def _verdict(candidate: Candidate) -> str:
+def _verdict(candidate: Candidate, goals: Goals) -> str:
     """One or two sentences: what happens, by which attack, with which knowledge."""
     row = candidate.worst
     if row is None:
@@ -112,10 +113,15 @@ def _verdict(candidate: Candidate) -> str:
         untested = "not tested" in candidate.other_failures[0]
         lead = "Not shown to be safe" if untested else "Private enough, but not useful enough"
         return f"{lead}: {candidate.other_failures[0]}."
+    broken = [r for r in failed if r.broken]
+    if not broken:
+        return f"Not shown to be safe: {failed[0].failures[0]}."
+    first = knowing(broken[0].knowledge)
+    if not row.advantage > goals.max_advantage:
+        return f"Breaks with {first}: {broken[0].broken[0]}."
     by_value = row.value.advantage >= row.record.advantage
     what, score = ("values", row.value) if by_value else ("records", row.record)
-    first = knowing(failed[0].knowledge)
-    at_worst = ": " if failed[0].knowledge == row.knowledge else f". With {knowing(row.knowledge)}, "
+    at_worst = ": " if broken[0].knowledge == row.knowledge else f". With {knowing(row.knowledge)}, "
     return (
         f"Breaks with {first}{at_worst}{row.attack} gets {percent(float(score.rate))} of the {what} right, "
         f"where guessing gets {percent(score.baseline)}."

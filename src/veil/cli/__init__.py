@@ -37,6 +37,9 @@ class _OneLineErrors(click.Group):
             code = exit_.exit_code
         except click.Abort:
             code = _fail("interrupted", 1)
+        except click.exceptions.NoArgsIsHelpError as error:
+            click.echo(error.format_message())
+            code = 0
         except click.UsageError as error:
             where = error.ctx.command_path if error.ctx else "veil"
             code = _fail(f"{error.format_message()} (see '{where} --help')", 2)

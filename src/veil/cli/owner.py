@@ -163,9 +163,10 @@ def restore(release: Path, key: Path, output: Path, partial: bool, ask_passphras
     """
     from veil.scale import restore_file
 
-    n_rows = restore_file(release, key, output, passphrase=passphrase(ask_passphrase), partial=partial)
-    said: dict[str, Any] = {"table": str(output), "rows": n_rows}
-    click.echo(json.dumps(said) if as_json else f"{n_rows:,} records restored to {output}")
+    n_rows, absent = restore_file(release, key, output, passphrase=passphrase(ask_passphrase), partial=partial)
+    said: dict[str, Any] = {"table": str(output), "rows": n_rows, "left_out": list(absent)}
+    left = f" without {', '.join(map(repr, absent))}, which cannot come back" if absent else ""
+    click.echo(json.dumps(said, ensure_ascii=False) if as_json else f"{n_rows:,} records restored to {output}{left}")
 
 
 def _risk_table(found: Any) -> Any:

@@ -90,6 +90,15 @@ def attack(
         f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to "
         f"{output}"
     )
+    for option, given in (("--known-pairs", known_pairs), ("--known-sample", known_sample)):
+        if given is not None and option not in [kind.option() for kind in tool.requires]:
+            click.echo(f"{tool.attack_name()} makes no use of {option}.", err=True)
+    if guess.details.get("misfit", 0.0) > 1e-3:
+        click.echo(
+            "Warning: the known records do not fit their rows (lengths differ by "
+            f"{guess.details['misfit']:.0%}); are rows counted from 0, and the columns right?",
+            err=True,
+        )
     if guess.ambiguity != "none":
         click.echo(f"Not settled by the attack: {guess.ambiguity}.")
     click.echo("How good the guess is, only the owner can tell: veil audit.")
@@ -115,7 +124,7 @@ def attack(
 @click.option("--against", multiple=True, help="Knowledge that counts: nothing, pairs, sample. Default: all.")
 @click.option("--target", metavar="COLUMN", help="A public column that analysts want to predict.")
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
-@click.option("--repetitions", default=20, show_default=True, help="Runs, at most, of attacks on one matrix.")
+@click.option("--repetitions", default=10, show_default=True, help="Runs, at most, of attacks on one matrix.")
 @click.option("--seed", type=click.IntRange(min=0), help="Make the audit reproducible.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Report to write: .html or .json.")
 @click.option("--internal", is_flag=True, help="Confidential edition with single records, mode 0600.")

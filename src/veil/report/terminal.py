@@ -17,7 +17,7 @@ from veil.report.words import MISSING, STATES, clean, counted, gain, goal, inter
 MOST_FAILURES = 4
 TEXT_WIDTH = 88
 _COLOURS = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
-_STATE_COLOURS = {"holds": "green", "breaks": "red", "no attack": "dim", "not counted": "dim"}
+_STATE_COLOURS = {"holds": "green", "breaks": "red", "unproven": "yellow", "no attack": "dim", "not counted": "dim"}
 
 
 def render(model: ReportModel, console: Console) -> None:

@@ -147,6 +147,7 @@ def _steers(character: str) -> bool:
 STATES = {
     "holds": ("✓", "holds"),
     "breaks": ("✕", "breaks"),
+    "unproven": ("?", "not shown safe"),
     "no attack": ("–", "no attack applies"),
     "not counted": ("○", "not counted"),
 }

@@ -118,15 +118,20 @@ def restore_file(
     *,
     passphrase: str | None = None,
     partial: bool = False,
-) -> int:
-    """Restore a release folder with its key file to a new private file (mode 0600); returns the rows."""
+) -> tuple[int, tuple[str, ...]]:
+    """Restore a release folder with its key file to a new private file (mode 0600).
+
+    Returns the number of rows, and the columns that could not come back.
+    """
     path = Path(target)
     kind = format_of(path)
     refuse_existing(path)
-    table = restore(Release.load(release), Key.load(key, passphrase), partial=partial)
+    loaded, opened = Release.load(release), Key.load(key, passphrase)
+    table = restore(loaded, opened, partial=partial)
     with draft_file(path, mode=0o600) as draft:
         write_table(table, draft, kind)
-    return int(table.num_rows)
+    columns = [column["name"] for column in opened.entry(loaded.manifest.release_id).columns]
+    return int(table.num_rows), tuple(name for name in columns if name not in table.column_names)
 
 
 def _format_of(table: Table) -> str:
