@@ -100,8 +100,6 @@ def test_audit_exit_codes_and_reports(folder):
     assert model["edition"] == "external"
     rotated = [*base, "--method", "orthogonal-transform"]
     untested = run(*rotated, "--against", "nothing", "-o", "r.json", cwd=folder, code=3)
-        *base, "--method", "orthogonal-transform", "--against", "nothing", "-o", "r.json", cwd=folder, code=3
-    )
     assert "was not tested" in " ".join(untested.stdout.split())
     assert json.loads((folder / "r.json").read_text())["passed"] is False
     run(*base, "--method", "orthogonal-transform", "--internal", "-o", "i.html", cwd=folder, code=3)
