@@ -9,7 +9,8 @@ independent sample ``s_i`` of the same population, records as rows. Nothing else
    enough once columns are many or collinear.
 2. *Energy.* Each start is refined by `energy_procrustes`; the lowest energy wins.
 3. *Records.* `nearest_procrustes` is several times more precise on a dense release and over-fits a
-   sparse one. Records held out of the sample decide which of the two it is.
+   sparse one. Records that fall on released ones, or records held out of the sample, decide which of
+   the two it is.
 4. *Shrinkage.* Refits on resampled samples, each from the optimum its records prefer, agree in the
    directions that the sample determines and cancel elsewhere. Their mean has the polar form
    ``(orthogonal) H``; recovering with ``M̂ H`` instead of ``M̂`` guesses the undetermined part as the
@@ -145,22 +146,25 @@ def align_sample(
     fit = energy_procrustes(y, s, fits[0].matrix, offset=fits[0].offset, translation=translation)
     energy = fit.objective
 
-    tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     some = thin_rows(s, _SOME_RECORDS)
+    modes = [fit, *fits]
+    refits = _refits(some, modes, _energies(few_y, modes, some), quick, replicates, rng)
+
+    tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     near = partial(nearest_procrustes, tree, translation=translation, max_iter=20, tol=1e-4)
-    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (fit, *fits)}
-    starts_to_test = (fit, min(rivals, key=lambda f: rivals[f].objective))
-    gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in starts_to_test}
-    best = max(gains, key=lambda f: gains[f])
-    refinement: Literal["energy", "nearest"] = "nearest" if gains[best] > 1.0 else "energy"
+    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (*modes, *refits)}
+    best = min(rivals, key=lambda f: rivals[f].objective)
+    exact = twins(tree, rivals[best], some) > y.shape[1]
+    if not exact:
+        gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in (fit, best)}
+        best = max(gains, key=lambda f: gains[f])
+    refinement: Literal["energy", "nearest"] = "nearest" if exact or gains[best] > 1.0 else "energy"
     if refinement == "nearest":
+        best = rivals[best]
         fit = nearest_procrustes(tree, s, best.matrix, offset=best.offset, translation=translation)
         modes = [fit, *rivals.values()]
-        distances = np.array([nearest_distances(tree, mode, some) for mode in modes])
-    else:
-        modes = [fit, *fits]
-        distances = np.array([record_energies(few_y, mode.forward(some)) for mode in modes])
-    refits = _refits(some, modes, distances, near if refinement == "nearest" else quick, replicates, rng)
+        refits = _refits(some, modes, _nearest(tree, modes, some), near, replicates, rng)
+
     return Alignment(
         matrix=fit.matrix,
         offset=fit.offset,
@@ -206,6 +210,14 @@ def _margin(y: Floats, mapped: Floats, *, shift: bool) -> Floats:
         y, mapped = _centred(y, mapped)
     axes = _axes(y, centred=False)
     return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]))
+
+
+def _energies(y: Floats, modes: list[Fit], s: Floats) -> Floats:
+    return np.array([record_energies(y, mode.forward(s)) for mode in modes])
+
+
+def _nearest(tree: KDTree, modes: list[Fit], s: Floats) -> Floats:
+    return np.array([nearest_distances(tree, mode, s) for mode in modes])
 
 
 def _refits(
