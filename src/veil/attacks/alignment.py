@@ -151,18 +151,20 @@ def align_sample(
     refits = _refits(some, modes, _energies(few_y, modes, some), quick, replicates, rng)
 
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
-    near = partial(nearest_procrustes, tree, translation=translation, max_iter=20, tol=1e-4)
+    close = partial(nearest_procrustes, tree, translation=translation)
+    near = partial(close, max_iter=20, tol=1e-4)
     rivals = {f: near(some, f.matrix, offset=f.offset) for f in (*modes, *refits)}
     best = min(rivals, key=lambda f: rivals[f].objective)
-    exact = twins(tree, rivals[best], some) > y.shape[1]
-    if not exact:
+    use_nearest = twins(tree, rivals[best], some) > y.shape[1]
+    if not use_nearest:
         gains = {start: _held_out_gain(tree, some, fit, start, quick, near) for start in (fit, best)}
         best = max(gains, key=lambda f: gains[f])
-    refinement: Literal["energy", "nearest"] = "nearest" if exact or gains[best] > 1.0 else "energy"
-    if refinement == "nearest":
-        best = rivals[best]
-        fit = nearest_procrustes(tree, s, best.matrix, offset=best.offset, translation=translation)
+        use_nearest = gains[best] > 1.0
+    if use_nearest:
+        fit = close(s, rivals[best].matrix, offset=rivals[best].offset)
         modes = [fit, *rivals.values()]
+        if twins(tree, fit, s) > y.shape[1]:
+            modes = _exact_modes(tree, some, modes, close)
         refits = _refits(some, modes, _nearest(tree, modes, some), near, replicates, rng)
 
     return Alignment(
@@ -173,7 +175,7 @@ def align_sample(
         signs=signs,
         margin=_margin(y, fit.forward(s), shift=translation),
         energy=energy,
-        refinement=refinement,
+        refinement="nearest" if use_nearest else "energy",
         twins=twins(tree, fit, s),
     )
 
@@ -218,6 +220,17 @@ def _energies(y: Floats, modes: list[Fit], s: Floats) -> Floats:
 
 def _nearest(tree: KDTree, modes: list[Fit], s: Floats) -> Floats:
     return np.array([nearest_distances(tree, mode, s) for mode in modes])
+
+
+def _exact_modes(tree: KDTree, s: Floats, modes: list[Fit], close: Callable[..., Fit]) -> list[Fit]:
+    """The first mode and those away from it that put records on released ones as well."""
+    exact, seen = modes[:1], modes[:1]
+    for mode in modes[1:]:
+        if all(np.abs(mode.matrix - other.matrix).max() > 0.1 for other in seen):
+            polished = close(s, mode.matrix, offset=mode.offset, max_iter=50)
+            seen = [*seen, mode, polished]
+            exact = [*exact, polished] if twins(tree, polished, s) > s.shape[1] else exact
+    return exact
 
 
 def _refits(

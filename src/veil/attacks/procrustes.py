@@ -145,8 +145,8 @@ def nearest_procrustes(
     *,
     offset: Floats | None = None,
     translation: bool = False,
-    max_iter: int = 100,
-    tol: float = 1e-8,
+    max_iter: int = 500,
+    tol: float = 1e-9,
 ) -> Fit:
     """Lower the mean distance from each mapped sample record to the nearest released one.
 

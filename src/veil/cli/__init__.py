@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from veil._version import __version__
+from veil.cli.analyst import recover
 from veil.cli.owner import inspect, perturb, restore
 from veil.cli.redteam import attack, audit, demo
 from veil.errors import VeilError
@@ -85,5 +86,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, perturb, attack, audit, restore):
+for command in (demo, inspect, perturb, attack, audit, recover, restore):
     main.add_command(command)

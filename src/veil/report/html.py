@@ -18,7 +18,7 @@ EDITIONS = {
     "external": "External edition: rates, intervals and binned pictures; nothing about single records.",
     "internal": "CONFIDENTIAL – internal edition",
 }
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CONFIDENTIAL_PAGES = Markup('@page{@top-center{content:"CONFIDENTIAL – internal edition"}}')
 _SECTIONS = (
     ("verdict", "Verdict"),
@@ -37,7 +37,7 @@ def page(model: ReportModel) -> str:
     head = el(
         "head",
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="robots", content="noindex"),
         el("meta", name="color-scheme", content="light dark"),

@@ -1,0 +1,80 @@
+"""The analyst's verb: recover."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veil.cli.options import json_option
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Page to write, with densities: .html or .json.")
+@click.option("--bins", default=100, show_default=True, type=click.IntRange(2, 10_000), help="Bins of each density.")
+@json_option
+def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> None:
+    """Estimate means, covariances and distributions of the private table from its release.
+
+    \b
+    Example:
+      veil recover release -o recovered.html
+    """
+    from veil.analyst import recover_folder
+    from veil.atomic import write_public
+    from veil.report.recovered import recovered_page
+
+    if output is not None and output.suffix not in (".html", ".json"):
+        raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
+    view = recover_folder(release, n_bins=bins)
+    plain = json.dumps(view.to_dict(), indent=2, ensure_ascii=False)
+    if output is not None:
+        content = recovered_page(view) if output.suffix == ".html" else plain
+        write_public(output, content.encode("utf-8", errors="backslashreplace"), replace=True)
+    if as_json:
+        click.echo(plain)
+        return
+    from rich.console import Console
+
+    console = Console()
+    console.print(f"\nRelease {view.release}, {view.method}, {view.n_rows:,} records\n", highlight=False)
+    console.print(_moment_table(view))
+    console.print(_covariance_table(view))
+    if output is not None:
+        click.echo(f"Page written to {output}")
+
+
+def _moment_table(view: Any) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("column")
+    quantiles = [f"{q:.0%}" for q, _ in view.columns[0].quantiles]
+    for name in ("mean", "± table", "± population", "std", "±", *quantiles):
+        grid.add_column(name, justify="right")
+    for c in view.columns:
+        numbers = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half, *(x for _, x in c.quantiles))
+        grid.add_row(escape(c.name), *(f"{number:.4g}" for number in numbers))
+    return grid
+
+
+def _covariance_table(view: Any) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    shown = min(len(view.columns), 6)
+    title = "Covariances ± two standard errors" + (f" (first {shown} columns)" if shown < len(view.columns) else "")
+    grid = Table(
+        box=None, pad_edge=False, header_style="bold", title=f"\n{title}", title_justify="left", title_style=""
+    )
+    grid.add_column("")
+    for column in view.columns[:shown]:
+        grid.add_column(escape(column.name), justify="right")
+    for i, column in enumerate(view.columns[:shown]):
+        pairs = zip(view.covariance[i][:shown], view.covariance_half[i][:shown], strict=True)
+        grid.add_row(escape(column.name), *(f"{value:.3g} ± {half:.1g}" for value, half in pairs))
+    return grid

@@ -1,0 +1,131 @@
+"""What an analyst recovered from a release, as one HTML page: moments with intervals and densities."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from veil.report.drawing import Area, drawing
+from veil.report.html import POLICY, scrolling, stylesheet
+from veil.report.markup import Markup, el
+
+
+@dataclass(frozen=True)
+class RecoveredColumn:
+    """One private column: estimates with two standard errors' half-widths, quantiles and density."""
+
+    name: str
+    mean: float
+    mean_half: float
+    mean_half_total: float
+    std: float
+    std_half: float
+    quantiles: tuple[tuple[float, float], ...]
+    density: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class RecoveredView:
+    """Everything a renderer may know about a recovery."""
+
+    method: str
+    release: int
+    n_rows: int
+    columns: tuple[RecoveredColumn, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    covariance_half: tuple[tuple[float, ...], ...]
+    note: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+
+def recovered_page(view: RecoveredView) -> str:
+    """The whole page."""
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("title", "Veil recovery"),
+        el("style", stylesheet()),
+    )
+    densities = [_density(i, column) for i, column in enumerate(view.columns) if column.density]
+    body = el(
+        "body",
+        el(
+            "header",
+            el("p", "Veil", class_="brand"),
+            el("h1", "Recovery"),
+            el("p", "What the private table was like, as far as its release tells.", class_="lead"),
+            el("p", f"Release {view.release}, {view.method}, {view.n_rows:,} records."),
+            class_="masthead",
+        ),
+        el(
+            "main",
+            el("section", el("h2", "Means and spreads"), scrolling(_moments(view), "Means and spreads")),
+            el("section", el("h2", "Densities"), *densities) if densities else None,
+            el("section", el("h2", "Covariances"), scrolling(_covariances(view), "Covariances")),
+            el("section", el("h2", "How to read this"), el("p", view.note)),
+        ),
+    )
+    return f"<!DOCTYPE html>\n{el('html', head, body, lang='en')}\n"
+
+
+def _moments(view: RecoveredView) -> Markup:
+    names = [f"{q:.0%}" for q, _ in view.columns[0].quantiles] if view.columns else []
+    head = el(
+        "tr",
+        *(el("th", text, scope="col", class_="num" if text != "Column" else None) for text in (
+            "Column", "Mean", "± for the table", "± for the population", "Standard deviation", "±", *names,
+        )),
+    )  # fmt: skip
+    rows = [
+        el(
+            "tr",
+            el("th", column.name, scope="row"),
+            *(
+                el("td", f"{value:.4g}", class_="num")
+                for value in (
+                    column.mean, column.mean_half, column.mean_half_total, column.std, column.std_half,
+                    *(x for _, x in column.quantiles),
+                )
+            ),
+        )
+        for column in view.columns
+    ]  # fmt: skip
+    return el("table", el("caption", "Estimates with two standard errors"), el("thead", head), el("tbody", *rows))
+
+
+def _covariances(view: RecoveredView) -> Markup:
+    head = el("tr", el("td"), *(el("th", column.name, scope="col", class_="num") for column in view.columns))
+    rows = []
+    for column, values, halves in zip(view.columns, view.covariance, view.covariance_half, strict=True):
+        cells = [el("td", f"{v:.4g}\u00a0±\u00a0{h:.2g}", class_="num") for v, h in zip(values, halves, strict=True)]
+        rows.append(el("tr", el("th", column.name, scope="row"), *cells))
+    caption = el("caption", "Covariances of the private table, with two standard errors")
+    return el("table", caption, el("thead", head), el("tbody", *rows))
+
+
+def _density(index: int, column: RecoveredColumn) -> Markup:
+    """The recovered density as a filled step curve, from the first to the last bin with any weight."""
+    low, high = column.density[0][0], column.density[-1][0]
+    top = max(height for _, height in column.density) or 1.0
+    area = Area(left=56, top=14, width=560, height=150, x_max=max(high - low, 1e-300), y_max=top * 1.08)
+    points = [f"{area.x(x - low):.1f},{area.y(height):.1f}" for x, height in column.density]
+    outline = " ".join([f"{area.left:.1f},{area.bottom:.1f}", *points, f"{area.right:.1f},{area.bottom:.1f}"])
+    ticks = [low + (high - low) * share for share in (0, 0.25, 0.5, 0.75, 1)]
+    axis = [el("text", f"{t:.4g}", x=area.x(t - low), y=area.bottom + 18, text_anchor="middle") for t in ticks]
+    described = f"Recovered density of {column.name}, highest near {max(column.density, key=lambda p: p[1])[0]:.4g}."
+    chart = drawing(
+        640,
+        200,
+        f"Density of {column.name}",
+        described,
+        el("polygon", points=outline, class_="bar c0"),
+        el("line", x1=area.left, x2=area.right, y1=area.bottom, y2=area.bottom, class_="axis"),
+        *axis,
+        name=f"density-{index}",
+    )
+    return el("figure", chart, el("figcaption", described))

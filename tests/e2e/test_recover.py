@@ -1,0 +1,74 @@
+"""`veil recover`: what an analyst reads off a release folder."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import veil
+from veil.analyst import recover
+from veil.cli import main
+from veil.report.recovered import recovered_page
+
+
+def people(n=4_000):
+    rng = np.random.default_rng(0)
+    shared = rng.gamma(2.0, size=n)
+    return pd.DataFrame({"income": 1000 * shared, "<b>age</b>": 40 + 5 * shared + rng.normal(0, 5, n)})
+
+
+def invoke(*args):
+    result = CliRunner().invoke(main, [str(a) for a in args])
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("method", [veil.AdditiveNoise(0.5), veil.MultiplicativeNoise(), veil.LogNormalNoise(0.2)])
+def test_estimates_come_with_intervals_that_hold(method, tmp_path):
+    table = people()
+    release, _ = veil.publish(table, method)
+    release.save(tmp_path / "release")
+    code, said, _ = invoke("recover", tmp_path / "release", "--json")
+    assert code == 0
+    found = json.loads(said)
+    for j, column in enumerate(found["columns"]):
+        values = table[column["name"]]
+        # Three standard errors where the page prints two.
+        assert abs(column["mean"] - values.mean()) < 1.5 * column["mean_half"]
+        assert abs(column["std"] - values.std(ddof=0)) < 1.5 * column["std_half"]
+        assert column["mean_half_total"] > column["mean_half"]
+        assert found["covariance"][j][j] == pytest.approx(column["std"] ** 2)
+        if isinstance(method, veil.AdditiveNoise):
+            for q, x in column["quantiles"]:
+                assert abs((values < x).mean() - q) < 0.04
+        else:
+            assert column["density"] == []
+
+
+def test_the_page_shows_densities_and_escapes_names():
+    release, _ = veil.publish(people(), veil.AdditiveNoise(0.5))
+    page = recovered_page(recover(release))
+    assert page.count("<svg") == 2
+    assert "<b>age" not in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert not re.search(r"<script", page)
+
+
+def test_the_terminal_output_and_the_files(tmp_path):
+    release, _ = veil.publish(people(), veil.AdditiveNoise(0.5))
+    release.save(tmp_path / "release")
+    code, said, _ = invoke("recover", tmp_path / "release", "-o", tmp_path / "page.html")
+    assert code == 0
+    assert "Covariances" in said
+    assert (tmp_path / "page.html").stat().st_size > 5_000
+    code, _, error = invoke("recover", tmp_path / "release", "-o", tmp_path / "page.pdf")
+    assert code == 2
+    assert ".html or .json" in error
+    rotated, _ = veil.publish(people(), veil.OrthogonalTransform())
+    rotated.save(tmp_path / "rotated")
+    code, _, error = invoke("recover", tmp_path / "rotated")
+    assert code == 2
+    assert "do not come back" in error
