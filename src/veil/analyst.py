@@ -8,14 +8,18 @@ import numpy as np
 
 from veil.models import AdditiveModel
 from veil.recovery import DistributionRecovery, MomentRecovery
+from veil.recovery.bands import quantile_interval
 from veil.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredView
 
+Quantile = tuple[float, float, float | None, float | None]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 NOTE = (
     "Estimates correct for the published noise. '± for the table' is two standard errors for the private table's own "
-    "mean or spread; '± for the population' also counts that the table is a sample. Densities are reconstructed by the "
-    "iterative Bayes method on bins and have no interval. None of this says anything about single records."
+    "mean or spread; '± for the population' also counts that the table is a sample. Densities and quantiles are "
+    "reconstructed by the iterative Bayes method on bins; a quantile's interval follows from the release's own "
+    "distribution and the noise law alone, assumes nothing about the private one, and is wide for it. None of this "
+    "says anything about single records."
 )
 
 
@@ -37,10 +41,10 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
         shapes = DistributionRecovery(n_bins=n_bins).fit(release)
     columns = []
     for j, name in enumerate(moments.columns_):
-        quantiles: tuple[tuple[float, float], ...] = ()
+        quantiles: tuple[Quantile, ...] = ()
         density: tuple[tuple[float, float], ...] = ()
         if shapes is not None:
-            quantiles = tuple((q, float(shapes.quantile(q, column=name))) for q in QUANTILES)
+            quantiles = _quantiles(release, shapes, j, name)
             density = _curve(shapes, name)
         columns.append(
             RecoveredColumn(
@@ -63,6 +67,21 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
         covariance_half=tuple(tuple(float(2 * v) for v in row) for row in moments.covariance_se_),
         note=NOTE,
     )
+
+
+def _quantiles(release: Release, shapes: DistributionRecovery, j: int, name: str) -> tuple[Quantile, ...]:
+    """Estimates from the recovered density, each with an interval that assumes nothing about it."""
+    model = release.step.model
+    if not isinstance(model, AdditiveModel):
+        return ()
+    noise = (model.distribution, float(np.sqrt(model.covariance[j, j])))
+    values = release.to_numpy()[:, j]
+    found = []
+    for q in QUANTILES:
+        low, high = quantile_interval(values, q, noise)
+        ends = [end if np.isfinite(end) else None for end in (low, high)]
+        found.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
+    return tuple(found)
 
 
 def _curve(shapes: DistributionRecovery, name: str) -> tuple[tuple[float, float], ...]:

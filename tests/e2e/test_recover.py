@@ -41,8 +41,10 @@ def test_estimates_come_with_intervals_that_hold(method, tmp_path):
         assert column["mean_half_total"] > column["mean_half"]
         assert found["covariance"][j][j] == pytest.approx(column["std"] ** 2)
         if isinstance(method, veil.AdditiveNoise):
-            for q, x in column["quantiles"]:
+            for q, x, low, high in column["quantiles"]:
                 assert abs((values < x).mean() - q) < 0.04
+                assert low is None or low <= values.quantile(q)
+                assert high is None or values.quantile(q) <= high
         else:
             assert column["density"] == []
 

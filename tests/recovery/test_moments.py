@@ -8,6 +8,7 @@ from veil.recovery.moments import MomentRecovery
 
 METHODS = {
     "P1 normal": lambda s: veil.AdditiveNoise(0.8, random_state=s),
+    "P2": lambda s: veil.AdditiveNoise(0.8, similarity=0.9, random_state=s),
     "P1 laplace": lambda s: veil.AdditiveNoise(0.8, distribution="laplace", random_state=s),
     "P1 uniform": lambda s: veil.AdditiveNoise(0.8, distribution="uniform", random_state=s),
     "P3 lopsided": lambda s: veil.MultiplicativeNoise(0.5, bounds=(0.7, 2.5), random_state=s),

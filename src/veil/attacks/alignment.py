@@ -44,6 +44,7 @@ from veil.attacks.signs import (
     thin_rows,
 )
 from veil.errors import InputError
+from veil.threads import one_blas_thread
 
 _FOLDS: Final = 5
 _TREE_VALUES: Final = 600_000  # a tree's queries slow down with columns as well as with records
@@ -70,7 +71,7 @@ class Alignment:
         Per eigenvector of the release, how well the final map's sign along it is identified: as
         `SignChoice.margin`, about the centre if a translation was fitted.
     energy
-        Mean distance between all released and all mapped sample records (over the pairs used).
+        Mean distance between released and mapped sample records after step 2 (over the pairs used).
     refinement
         Which objective ``M̂`` minimises: distances between all pairs, or to the nearest record.
     twins
@@ -137,7 +138,13 @@ def align_sample(
     y, s = check_pair(y, s)
     if replicates < 0:
         raise InputError(f"replicates: must not be negative, is {replicates}")
-    rng = np.random.default_rng(seed)
+    with one_blas_thread():  # thousands of small products, where more threads only wait for each other
+        return _align(y, s, translation, replicates, np.random.default_rng(seed), max_pairs)
+
+
+def _align(
+    y: Floats, s: Floats, translation: bool, replicates: int, rng: np.random.Generator, max_pairs: int
+) -> Alignment:
     first, signs = spectral_start(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)
     starts = [first, *_further_starts(few_y, few_s, replicates, rng, translation=translation)]

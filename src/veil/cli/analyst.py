@@ -42,6 +42,8 @@ def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> Non
     console = Console()
     console.print(f"\nRelease {view.release}, {view.method}, {view.n_rows:,} records\n", highlight=False)
     console.print(_moment_table(view))
+    if view.columns[0].quantiles:
+        console.print(_quantile_table(view))
     console.print(_covariance_table(view))
     if output is not None:
         click.echo(f"Page written to {output}")
@@ -53,12 +55,27 @@ def _moment_table(view: Any) -> Any:
 
     grid = Table(box=None, pad_edge=False, header_style="bold")
     grid.add_column("column")
-    quantiles = [f"{q:.0%}" for q, _ in view.columns[0].quantiles]
-    for name in ("mean", "± table", "± population", "std", "±", *quantiles):
+    for name in ("mean", "± table", "± population", "std", "±"):
         grid.add_column(name, justify="right")
     for c in view.columns:
-        numbers = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half, *(x for _, x in c.quantiles))
+        numbers = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half)
         grid.add_row(escape(c.name), *(f"{number:.4g}" for number in numbers))
+    return grid
+
+
+def _quantile_table(view: Any) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from veil.report.recovered import span
+
+    grid = Table(title="\nQuantiles, with an interval that holds for all of them at once", title_justify="left")
+    grid.box, grid.pad_edge, grid.header_style, grid.title_style = None, False, "bold", ""
+    grid.add_column("column")
+    for q, *_ in view.columns[0].quantiles:
+        grid.add_column(f"{q:.0%}", justify="right")
+    for c in view.columns:
+        grid.add_row(escape(c.name), *(f"{x:.4g}\n[dim]{span(low, high)}[/dim]" for _, x, low, high in c.quantiles))
     return grid
 
 

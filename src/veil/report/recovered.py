@@ -12,7 +12,10 @@ from veil.report.markup import Markup, el
 
 @dataclass(frozen=True)
 class RecoveredColumn:
-    """One private column: estimates with two standard errors' half-widths, quantiles and density."""
+    """One private column: estimates with two standard errors' half-widths, quantiles and density.
+
+    A quantile is (share, estimate, low, high); None stands for an end that the release cannot bound.
+    """
 
     name: str
     mean: float
@@ -20,7 +23,7 @@ class RecoveredColumn:
     mean_half_total: float
     std: float
     std_half: float
-    quantiles: tuple[tuple[float, float], ...]
+    quantiles: tuple[tuple[float, float, float | None, float | None], ...]
     density: tuple[tuple[float, float], ...]
 
 
@@ -65,7 +68,14 @@ def recovered_page(view: RecoveredView) -> str:
         el(
             "main",
             el("section", el("h2", "Means and spreads"), scrolling(_moments(view), "Means and spreads")),
-            el("section", el("h2", "Densities"), *densities) if densities else None,
+            el(
+                "section",
+                el("h2", "Distributions"),
+                scrolling(_quantiles(view), "Quantiles"),
+                *densities,
+            )
+            if densities
+            else None,
             el("section", el("h2", "Covariances"), scrolling(_covariances(view), "Covariances")),
             el("section", el("h2", "How to read this"), el("p", view.note)),
         ),
@@ -74,28 +84,37 @@ def recovered_page(view: RecoveredView) -> str:
 
 
 def _moments(view: RecoveredView) -> Markup:
-    names = [f"{q:.0%}" for q, _ in view.columns[0].quantiles] if view.columns else []
-    head = el(
-        "tr",
-        *(el("th", text, scope="col", class_="num" if text != "Column" else None) for text in (
-            "Column", "Mean", "± for the table", "± for the population", "Standard deviation", "±", *names,
-        )),
-    )  # fmt: skip
-    rows = [
-        el(
-            "tr",
-            el("th", column.name, scope="row"),
-            *(
-                el("td", f"{value:.4g}", class_="num")
-                for value in (
-                    column.mean, column.mean_half, column.mean_half_total, column.std, column.std_half,
-                    *(x for _, x in column.quantiles),
-                )
-            ),
-        )
-        for column in view.columns
-    ]  # fmt: skip
+    titles = ("Column", "Mean", "± for the table", "± for the population", "Standard deviation", "±")
+    head = el("tr", *(el("th", text, scope="col", class_="num" if text != "Column" else None) for text in titles))
+    rows = []
+    for c in view.columns:
+        values = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half)
+        rows.append(el("tr", el("th", c.name, scope="row"), *(el("td", f"{v:.4g}", class_="num") for v in values)))
     return el("table", el("caption", "Estimates with two standard errors"), el("thead", head), el("tbody", *rows))
+
+
+def _quantiles(view: RecoveredView) -> Markup:
+    shares = [f"{quantile[0]:.0%}" for quantile in view.columns[0].quantiles]
+    head = el("tr", el("th", "Column", scope="col"), *(el("th", s, scope="col", class_="num") for s in shares))
+    rows = []
+    for c in view.columns:
+        cells = [
+            el("td", el("strong", f"{x:.4g}"), el("br"), span(low, high), class_="num")
+            for _, x, low, high in c.quantiles
+        ]
+        rows.append(el("tr", el("th", c.name, scope="row"), *cells))
+    caption = el("caption", "Quantiles, each with an interval that holds for all of them at once in 95 % of releases")
+    return el("table", caption, el("thead", head), el("tbody", *rows))
+
+
+def span(low: float | None, high: float | None) -> str:
+    """An interval in text; an end that is not known is a dash.
+
+    >>> span(1.0, None)
+    '1 to –'
+    """
+    ends = ("–" if end is None else f"{end:.4g}" for end in (low, high))
+    return "\u00a0to\u00a0".join(ends).replace("\u00a0", " ")
 
 
 def _covariances(view: RecoveredView) -> Markup:
