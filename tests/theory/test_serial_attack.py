@@ -155,12 +155,13 @@ def test_missing_values_are_skipped():
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_rows_take_seconds():
+def test_a_hundred_thousand_rows_of_ten_series():
     rng = np.random.default_rng(8)
     x = np.column_stack([autoregression(0.9, 100_000, 4.0, rng) for _ in range(10)])
     release = noisy(x, 2.0)
-    SerialAttack().run(noisy(x[:1_000], 2.0), TimeOrder())  # compile
-    SerialAttack().run(release, TimeOrder())
+    guess = SerialAttack().run(release, TimeOrder())
+    alone = BayesEstimateAttack().run(release)
+    assert np.mean((guess.values - x) ** 2) < 0.6 * np.mean((alone.values - x) ** 2)
 
 
 def test_what_does_not_fit_is_refused():
