@@ -160,7 +160,7 @@ def test_a_hundred_thousand_rows_of_ten_series():
     x = np.column_stack([autoregression(0.9, 100_000, 4.0, rng) for _ in range(10)])
     release = noisy(x, 2.0)
     guess = SerialAttack().run(release, TimeOrder())
-    alone = BayesEstimateAttack().run(release)
+    alone = veil.BayesEstimateAttack().run(release)
     assert np.mean((guess.values - x) ** 2) < 0.6 * np.mean((alone.values - x) ** 2)
 
 
