@@ -30,9 +30,9 @@ def found():
 def test_rows_are_perturbation_by_attack_by_knowledge(found):
     noise, rotation = found.candidates
     assert {r.knowledge for r in noise.rows} == {"nothing"}
-    assert {"noise-distribution-attack", "univariate-bayes-attack", "pca-attack", "bayes-estimate-attack"} <= {
-        r.attack for r in noise.rows
-    }
+    played = {r.attack for r in noise.rows}
+    assert {"noise-distribution-attack", "univariate-bayes-attack", "pca-attack", "bayes-estimate-attack"} <= played
+    assert "bayes-estimate-attack (prior mixture)" in played
     assert {(r.attack, r.knowledge) for r in rotation.rows} == {
         ("known-pairs-attack", "1 known record"),
         ("known-pairs-attack", "6 known records"),

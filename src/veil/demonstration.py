@@ -33,7 +33,7 @@ def run_demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
         roles={"diagnosis": "public"},
         target="diagnosis",
         n_clusters=2,
-        repetitions=8,
+        repetitions=5,
         seed=seed,
         progress=progress,
     )

@@ -50,8 +50,14 @@ __all__ = [
     "SerialAttack",
     "SpectralFilterAttack",
     "UnivariateBayesAttack",
+    "every_attack",
     "find_attack",
 ]
+
+
+def every_attack() -> list[Attack]:
+    """Every attack in its strongest settings: one of each, and the Bayes estimate with both priors."""
+    return [*(cls() for cls in ATTACKS.values()), BayesEstimateAttack(prior="mixture")]
 
 
 def find_attack(name: str) -> type[Attack]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
-from veil.attacks import ATTACKS, Attack, find_attack
+from veil.attacks import Attack, every_attack, find_attack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level, as_grants
 from veil.auditing.judge import Judge, Trial
@@ -242,7 +242,7 @@ def _as_candidates(perturbations: Any) -> list[Perturbation]:
 
 def _as_attacks(attacks: Literal["all"] | Sequence[str | Attack]) -> list[Attack]:
     if isinstance(attacks, str):
-        attacks = list(ATTACKS) if attacks == "all" else [attacks]
+        attacks = every_attack() if attacks == "all" else [attacks]
     right = isinstance(attacks, Sequence) and bool(attacks) and all(isinstance(a, str | Attack) for a in attacks)
     if not right:
         raise InputError("attacks must be 'all', or a list of attacks or their names, for example ['bayes-estimate']")
