@@ -47,8 +47,8 @@ from veil.errors import InputError
 from veil.threads import one_blas_thread
 
 _FOLDS: Final = 5
-_TREE_VALUES: Final = 600_000  # a tree's queries slow down with columns as well as with records
-_SOME_RECORDS: Final = 1000  # of the sample, where refits are repeated
+_TREE_VALUES: Final = 400_000  # a tree's queries slow down with columns as well as with records
+_SOME_RECORDS: Final = 400  # of the sample, where refits are repeated
 _FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
 
 
@@ -129,7 +129,8 @@ def align_sample(
     translation
         Whether the release was shifted as well. Means then say nothing, and signs rest on skewness.
     replicates
-        Resampled samples, used as further starts and for the shrinkage; 0 leaves out both.
+        Resampled samples, used as further starts and for the shrinkage; 0 leaves out both. The
+        shrinkage looks at no more than 400 of the sample's records, where little is left to shrink.
     seed
         Of the resampling.
     max_pairs
@@ -160,7 +161,7 @@ def _align(
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     close = partial(nearest_procrustes, tree, translation=translation)
     near = partial(close, max_iter=20, tol=1e-4)
-    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (*modes, *refits)}
+    rivals = {f: near(some, f.matrix, offset=f.offset) for f in _distinct([*modes, *refits])}
     best = min(rivals, key=lambda f: rivals[f].objective)
     use_nearest = twins(tree, rivals[best], some) > y.shape[1]
     if not use_nearest:
@@ -229,15 +230,20 @@ def _nearest(tree: KDTree, modes: list[Fit], s: Floats) -> Floats:
     return np.array([nearest_distances(tree, mode, s) for mode in modes])
 
 
+def _distinct(fits: list[Fit], apart: float = 0.005) -> list[Fit]:
+    """The fits in order, less those that nearly repeat an earlier one."""
+    kept: list[Fit] = []
+    for fit in fits:
+        if all(np.abs(fit.matrix - other.matrix).max() > apart for other in kept):
+            kept.append(fit)
+    return kept
+
+
 def _exact_modes(tree: KDTree, s: Floats, modes: list[Fit], close: Callable[..., Fit]) -> list[Fit]:
-    """The first mode and those away from it that put records on released ones as well."""
-    exact, seen = modes[:1], modes[:1]
-    for mode in modes[1:]:
-        if all(np.abs(mode.matrix - other.matrix).max() > 0.1 for other in seen):
-            polished = close(s, mode.matrix, offset=mode.offset, max_iter=50)
-            seen = [*seen, mode, polished]
-            exact = [*exact, polished] if twins(tree, polished, s) > s.shape[1] else exact
-    return exact
+    """The first mode, and others well away from it that put records on released ones as well."""
+    first, *others = _distinct(modes, apart=0.1)
+    polished = [close(s, mode.matrix, offset=mode.offset, max_iter=50) for mode in others]
+    return _distinct([first, *(mode for mode in polished if twins(tree, mode, s) > s.shape[1])])
 
 
 def _refits(
