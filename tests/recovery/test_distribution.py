@@ -106,7 +106,8 @@ def test_missing_values_are_left_out_and_counted():
 
 
 @given(
-    values=st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.nan)), min_size=1, max_size=80),
+    # Released values lie on a grid, so none is as small as a subnormal number.
+    values=st.lists(st.one_of(st.floats(-1e6, 1e6, allow_subnormal=False), st.just(np.nan)), min_size=1, max_size=80),
     cut=st.integers(0, 80),
     scale=st.sampled_from([1e-3, 1.0, 1e4]),
 )
