@@ -11,7 +11,7 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, full_guess, granted
 from veil.attacks.mixture import mixture_estimate
-from veil.attacks.shrinkage import pooled_prior
+from veil.attacks.shrinkage import pooled_prior, whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
@@ -112,14 +112,7 @@ class BayesEstimateAttack(Attack):
 
 def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
     """The part of Σy − Σr that is positive in the noise-whitened eigenbasis."""
-    unit = np.sqrt(np.diag(noise))
-    if not (unit > 0).all():
-        raise NotApplicableError("some column of the release has no noise; its values are the private ones")
-    power, basis = np.linalg.eigh(noise / np.outer(unit, unit))
-    if power[0] <= 1e-12:
-        raise NotApplicableError("the noise covariance is singular: some direction of the release has no noise")
-    root = unit[:, None] * basis * np.sqrt(power)
-    inverse = (basis / np.sqrt(power)).T / unit
+    root, inverse = whitening(noise)
     eigenvalues, q = np.linalg.eigh(inverse @ covariance @ inverse.T)
     half = (root @ q) * np.sqrt(np.clip(eigenvalues - 1.0, 0.0, None))
     return np.asarray(half @ half.T)

@@ -26,6 +26,7 @@ from veil.parameters import whole_number
 from veil.release import Release
 
 IDENTIFIED = 2.0
+CERTAIN = 0.99
 
 
 class KnownSampleAttack(Attack):
@@ -45,7 +46,7 @@ class KnownSampleAttack(Attack):
     ``guess.ambiguity`` is "sign" when some axis could as well point the other way: its flip changes the
     energy by less than two standard errors. ``guess.details``: ``margins`` per axis in standard errors,
     and for ``best`` ``stability`` (1: the resampled samples agree on the matrix) and ``twins`` (sample records
-    that fall on a released one; more than d of them certify the matrix).
+    that fall on a released one; more than d of them, with a stability near 1 and no translation, certify the matrix).
     """
 
     catalogue = "A11"
@@ -79,14 +80,15 @@ class KnownSampleAttack(Attack):
             )
         if self.variant == "paper":
             z, signs = _paper(y, sample, translated=model.translated)
-            return full_guess(release, model.private(z), ambiguity=_ambiguity(signs), margins=signs.margin)
+            return full_guess(release, model.private(z), ambiguity=_ambiguity(signs.margin), margins=signs.margin)
         found = align_sample(y, sample, translation=model.translated, replicates=self.replicates, seed=self.seed)
-        certain = found.twins > y.shape[1]
+        # Twins alone leave a symmetry of the value grid, or an offset by its steps, open.
+        certain = found.twins > y.shape[1] and found.stability > CERTAIN and not model.translated
         return full_guess(
             release,
             model.private(found.recover(y)),
-            ambiguity="none" if certain else _ambiguity(found.signs),
-            margins=found.signs.margin,
+            ambiguity="none" if certain else _ambiguity(found.margin),
+            margins=found.margin,
             stability=found.stability,
             twins=found.twins,
         )
@@ -98,5 +100,5 @@ def _paper(y: Matrix, sample: Matrix, *, translated: bool) -> tuple[Matrix, Sign
     return np.asarray((y - here) @ matrix + there), signs
 
 
-def _ambiguity(signs: SignChoice) -> str:
-    return "sign" if np.min(signs.margin) < IDENTIFIED else "none"
+def _ambiguity(margin: Matrix) -> str:
+    return "sign" if np.min(margin) < IDENTIFIED else "none"
