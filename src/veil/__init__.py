@@ -25,6 +25,7 @@ _HOME = {
     "Goals": "veil.auditing",
     "Grants": "veil.auditing",
     "Guess": "veil.attacks",
+    "IndependentSignals": "veil.knowledge",
     "InputError": "veil.errors",
     "IntervalAttack": "veil.attacks",
     "JointRecovery": "veil.recovery",
@@ -32,9 +33,12 @@ _HOME = {
     "KeyRefusedError": "veil.errors",
     "Knowledge": "veil.knowledge",
     "KnownAttributes": "veil.knowledge",
+    "KnownMatrix": "veil.knowledge",
     "KnownNoise": "veil.knowledge",
     "KnownPairs": "veil.knowledge",
     "KnownPairsAttack": "veil.attacks",
+    "KnownRanges": "veil.knowledge",
+    "KnownRecords": "veil.knowledge",
     "KnownSample": "veil.knowledge",
     "KnownSampleAttack": "veil.attacks",
     "LogAttack": "veil.attacks",
@@ -81,6 +85,7 @@ __all__ = [
     "Goals",
     "Grants",
     "Guess",
+    "IndependentSignals",
     "InputError",
     "IntervalAttack",
     "JointRecovery",
@@ -88,9 +93,12 @@ __all__ = [
     "KeyRefusedError",
     "Knowledge",
     "KnownAttributes",
+    "KnownMatrix",
     "KnownNoise",
     "KnownPairs",
     "KnownPairsAttack",
+    "KnownRanges",
+    "KnownRecords",
     "KnownSample",
     "KnownSampleAttack",
     "LogAttack",
@@ -159,7 +167,12 @@ if TYPE_CHECKING:
         SVDAttack,
         UnivariateBayesAttack,
     )
-    from veil.auditing import Audit, Goals, Grants, audit
+    from veil.auditing import (
+        Audit,
+        Goals,
+        Grants,
+        audit,
+    )
     from veil.errors import (
         FileFormatError,
         InputError,
@@ -172,8 +185,21 @@ if TYPE_CHECKING:
         TamperedError,
         VeilError,
     )
-    from veil.key import Key
-    from veil.knowledge import Knowledge, KnownAttributes, KnownNoise, KnownPairs, KnownSample, TimeOrder
+    from veil.key import (
+        Key,
+    )
+    from veil.knowledge import (
+        IndependentSignals,
+        Knowledge,
+        KnownAttributes,
+        KnownMatrix,
+        KnownNoise,
+        KnownPairs,
+        KnownRanges,
+        KnownRecords,
+        KnownSample,
+        TimeOrder,
+    )
     from veil.perturbations import (
         AdditiveNoise,
         CombinedNoise,
@@ -182,8 +208,22 @@ if TYPE_CHECKING:
         OrthogonalTransform,
         Perturbation,
     )
-    from veil.publication import publish
-    from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, NoisyTreeClassifier
-    from veil.release import Manifest, Release
-    from veil.restoration import restore
-    from veil.secret import allow_key_pickling
+    from veil.publication import (
+        publish,
+    )
+    from veil.recovery import (
+        DistributionRecovery,
+        JointRecovery,
+        MomentRecovery,
+        NoisyTreeClassifier,
+    )
+    from veil.release import (
+        Manifest,
+        Release,
+    )
+    from veil.restoration import (
+        restore,
+    )
+    from veil.secret import (
+        allow_key_pickling,
+    )

@@ -71,6 +71,23 @@ class KnownPairs(Knowledge):
         return f"{len(self.rows)} known record{'s' if len(self.rows) != 1 else ''} with their rows"
 
 
+class KnownRecords(Knowledge):
+    """Private values of some records of the release, without knowing which rows are theirs.
+
+    Parameters
+    ----------
+    records
+        k × d private values.
+    """
+
+    def __init__(self, records: Any) -> None:
+        self.records = as_records(records, "records")
+
+    def describe(self) -> str:
+        """The number of known records."""
+        return f"{len(self.records)} known record{'s' if len(self.records) != 1 else ''} without their rows"
+
+
 class KnownSample(Knowledge):
     """An independent sample of the population that the private table was drawn from."""
 
@@ -137,6 +154,66 @@ class KnownAttributes(Knowledge):
     def describe(self) -> str:
         """How many attributes of how many records."""
         return f"{len(self.columns)} attribute{'s' if len(self.columns) != 1 else ''} of {len(self.values)} records"
+
+
+class KnownMatrix(Knowledge):
+    """The secret matrix of a linear method, disclosed.
+
+    Parameters
+    ----------
+    matrix
+        k × d, as applied: a released record is ``matrix @ (x / unit)`` (with records projected, k × N).
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        found = _numbers(matrix, "matrix").astype(np.float64)
+        if found.ndim != 2 or not found.size or not np.isfinite(found).all():
+            raise InputError(f"matrix must be a finite k × d array; got shape {found.shape}")
+        self.matrix = found
+
+    def describe(self) -> str:
+        """The matrix's shape."""
+        return f"the secret matrix ({self.matrix.shape[0]} × {self.matrix.shape[1]})"
+
+
+class KnownRanges(Knowledge):
+    """The least and the greatest value that each private column can have.
+
+    Parameters
+    ----------
+    lower, upper
+        d numbers each, or one for all columns.
+    """
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        low, high = (np.atleast_1d(_numbers(v, n)).astype(np.float64) for v, n in ((lower, "lower"), (upper, "upper")))
+        try:
+            self.lower, self.upper = (np.array(part) for part in np.broadcast_arrays(low, high))
+        except ValueError:
+            self.lower = np.empty((0, 0))
+        if self.lower.ndim != 1 or not (np.isfinite(self.lower).all() and np.isfinite(self.upper).all()):
+            raise InputError("lower and upper must be one finite number per private column, or one for all")
+        wrong = int((self.lower > self.upper).sum())
+        if wrong:
+            raise InputError(f"lower must not be above upper; it is in {wrong} column(s)")
+
+    def describe(self) -> str:
+        """That ranges are known."""
+        return "the range of each column"
+
+    def for_columns(self, d: int) -> tuple[Matrix, Matrix]:
+        """Lower and upper limits of ``d`` columns."""
+        if len(self.lower) not in (1, d):
+            raise InputError(f"KnownRanges has {len(self.lower)} ranges; the private table has {d} perturbed columns")
+        return np.broadcast_to(self.lower, d).copy(), np.broadcast_to(self.upper, d).copy()
+
+
+class IndependentSignals(Knowledge):
+    """The private columns are statistically independent of each other, and at most one is normal."""
+
+    def describe(self) -> str:
+        """That columns are independent."""
+        return "that the columns are independent signals"
 
 
 class TimeOrder(Knowledge):

@@ -23,6 +23,21 @@ Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Scaled:
+    """Columns were divided by public units first: ``z = x / unit``."""
+
+    unit: Vector
+
+    def scaled(self, x: Matrix) -> Matrix:
+        """Private values in the units that were transformed."""
+        return np.asarray(x / self.unit)
+
+    def private(self, z: Matrix) -> Matrix:
+        """Transformed units back to the private table's."""
+        return np.asarray(z * self.unit)
+
+
+@dataclass(frozen=True)
 class AdditiveModel:
     """``y = x + r``: r of mean 0, independent of x, with a public covariance and law."""
 
@@ -31,23 +46,14 @@ class AdditiveModel:
 
 
 @dataclass(frozen=True)
-class OrthogonalModel:
+class OrthogonalModel(Scaled):
     """``y = M z + t`` with ``z = x / unit``: M and t are secret, all else is public.
 
     ``proper`` says that M is a rotation; ``translated`` that there is a t.
     """
 
-    unit: Vector
     translated: bool
     proper: bool
-
-    def scaled(self, x: Matrix) -> Matrix:
-        """Private values in the units that were rotated."""
-        return np.asarray(x / self.unit)
-
-    def private(self, z: Matrix) -> Matrix:
-        """Rotated units back to the private table's."""
-        return np.asarray(z * self.unit)
 
 
 @dataclass(frozen=True)
@@ -67,11 +73,77 @@ class LogNormalModel:
 
 
 @dataclass(frozen=True)
+class NormalizedRotationModel:
+    """``y = R z`` with z normalized: ``z = (x − a) / b``. R, a and b are secret.
+
+    ``normalize`` says what a and b are: "zscore" the mean and the population standard deviation of the
+    private column, "minmax" its minimum and its range.
+    """
+
+    normalize: str
+
+
+@dataclass(frozen=True)
+class ProjectionModel(Scaled):
+    """``y = R z + e`` with ``z = x / unit``: R is a secret k × d matrix, e normal with public deviations.
+
+    The entries of R are independent with mean 0 and variance 1/k, of the law ``kind``: "gaussian",
+    "achlioptas1", "achlioptas3", "sparse", or "given" for a matrix that the owner chose.
+    """
+
+    n_components: int
+    kind: str
+    noise: Vector
+
+
+@dataclass(frozen=True)
+class RecordProjectionModel(Scaled):
+    """``Y = R Z`` with Z the N × d private table in units of ``unit``: R is a secret k × N matrix.
+
+    Rows of the release are no records; its columns are the private ones, and ``YᵀY`` estimates ``ZᵀZ``.
+    """
+
+    n_components: int
+    n_records: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class PermutedTransformModel(Scaled):
+    """``y = P F z`` with ``z = x / unit``: F a public orthonormal transform, P picks k of its rows in a secret order.
+
+    ``transform`` is d × d, one coefficient per row.
+    """
+
+    n_components: int
+    transform: Matrix
+
+
+@dataclass(frozen=True)
+class BinaryProjectionModel:
+    """``u = R x mod 2`` on 0/1 records: R is a secret k × d matrix of ones with probability ``p``."""
+
+    n_components: int
+    p: float
+
+
+@dataclass(frozen=True)
 class UnknownModel:
     """Nothing is said about how the release was made."""
 
 
-Model = AdditiveModel | OrthogonalModel | MultiplicativeModel | LogNormalModel | UnknownModel
+Model = (
+    AdditiveModel
+    | OrthogonalModel
+    | NormalizedRotationModel
+    | ProjectionModel
+    | RecordProjectionModel
+    | PermutedTransformModel
+    | BinaryProjectionModel
+    | MultiplicativeModel
+    | LogNormalModel
+    | UnknownModel
+)
 
 
 def _additive(parameters: dict[str, Any]) -> AdditiveModel:
