@@ -307,6 +307,11 @@ def resolve_schema(
             raise InputError(
                 f"consistent_on keeps noise with an id, and {type(perturbation).__name__} adds none; leave it out"
             )
+        if not perturbation.keeps_cells:
+            raise InputError(
+                f"consistent_on keeps the noise of single cells; that of {perturbation.describe()} belongs to whole "
+                "records, so use independent noise"
+            )
     open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in perturbation.covers]
     return assign_roles(
         table.schema,

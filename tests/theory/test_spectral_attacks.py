@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack, whitening
+from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.checks import check_attack
 from veil.errors import InputError, NotApplicableError
 
@@ -206,17 +206,6 @@ def test_missing_values_are_refused_with_their_count():
     for attack in (SpectralFilterAttack(), PCAAttack(), SVDAttack()):
         with pytest.raises(NotApplicableError, match="8 values are missing in 2 of 3 columns"):
             attack.run(published(x, 1.0, 11))
-
-
-def test_whitening_undoes_itself_and_refuses_singular_noise():
-    noise = np.array([[4.0, 1.0], [1.0, 1.0]])
-    into, back = whitening(noise)
-    np.testing.assert_allclose(into.T @ noise @ into, np.eye(2), atol=1e-12)
-    np.testing.assert_allclose(into @ back, np.eye(2), atol=1e-12)
-    with pytest.raises(NotApplicableError, match="singular"):
-        whitening(np.ones((2, 2)))
-    with pytest.raises(NotApplicableError, match="no noise"):
-        whitening(np.diag([1.0, 0.0]))
 
 
 @pytest.mark.parametrize("select", ["largest", 0, -1, 9, True, 2.5, ("energy", 2.0), ("gap", 0.5), None])

@@ -11,16 +11,39 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, full_guess, granted
 from veil.attacks.mixture import mixture_estimate
-from veil.attacks.shrinkage import pooled_prior, whitening
+from veil.attacks.shrinkage import pooled_filter, whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
-from veil.models import AdditiveModel, Model
+from veil.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
 from veil.moments import Vector
 from veil.release import Release
 
+GRAIN = 1e-5
+"""Noise, in noise or column deviations, that stands in for none: where there is none, the release is the truth."""
+
 
 def noise_covariance(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
+    """Σr as granted or published, with a grain of noise in the directions that have none, so that it has an inverse."""
+    return with_grain(published_noise(release, knowledge), release.moments().variance)
+
+
+def with_grain(noise: Matrix, spread: Vector) -> Matrix:
+    """Noise that is nowhere zero: a singular Σr leaves some direction of the release bare, and that is to be used.
+
+    ``spread`` are the columns' variances, the measure for columns that have no noise at all.
+    """
+    own = np.diag(noise).copy()
+    bare = ~(own > 0)
+    own[bare] = np.where(spread[bare] > 0, GRAIN**2 * spread[bare], 1.0)
+    unit = np.sqrt(own)
+    power, basis = np.linalg.eigh(noise / np.outer(unit, unit) + np.diag(bare.astype(np.float64)))
+    if power[0] >= GRAIN**2:
+        return np.where(np.diag(bare), np.diag(own), noise)
+    return np.asarray((basis * np.clip(power, GRAIN**2, None)) @ basis.T * np.outer(unit, unit))
+
+
+def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
     """Σr as granted, or as the manifest publishes it."""
     known = granted(knowledge, KnownNoise)
     d = len(release.step.names)
@@ -35,18 +58,23 @@ def noise_covariance(release: Release, knowledge: Sequence[Knowledge]) -> Matrix
 
 
 class NoiseDistributionAttack(Attack):
-    """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1)."""
+    """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1).
+
+    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``.
+    """
 
     catalogue = "A1"
     words = "takes the released values at face value"
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Any release whose columns are the private ones plus noise."""
-        return isinstance(model, AdditiveModel)
+        """Any release whose columns are the private ones with noise on them."""
+        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        return full_guess(release, release.to_numpy())
+        model = release.step.model
+        factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
+        return full_guess(release, release.to_numpy() / factor)
 
 
 class BayesEstimateAttack(Attack):
@@ -68,7 +96,10 @@ class BayesEstimateAttack(Attack):
     A record with missing values is estimated from its present ones; the covariance then comes from
     all pairs of present values.
 
-    ``guess.details``: ``expected_mse`` per column, by the estimated prior.
+    Where the noise has no power in some direction the release shows that direction bare, and so does the guess.
+
+    ``guess.details``: ``expected_mse`` per column, by the estimated prior; for ``best`` it counts the noise that
+    few records' eigenvectors have fitted.
     """
 
     catalogue = "A6"
@@ -100,14 +131,16 @@ class BayesEstimateAttack(Attack):
         covariance = moments.covariance if complete else available_covariance(y, moments.mean)
         if self.variant == "paper":
             prior = clipped_prior(covariance, noise)
+            expected = np.diag(noise @ np.linalg.solve(prior + noise, prior)).copy()
         else:
-            prior = pooled_prior(covariance, noise, moments.n_rows)
+            prior, errors = pooled_filter(covariance, noise, moments.n_rows)
+            expected = np.diag(errors).copy()
         gain = np.linalg.solve(prior + noise, prior).T
         if complete:
             values = moments.mean + (y - moments.mean) @ gain.T
         else:
             values = filter_incomplete(y, moments.mean, prior, noise)
-        return full_guess(release, values, expected_mse=np.diag(gain @ noise).copy())
+        return full_guess(release, values, expected_mse=expected)
 
 
 def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:

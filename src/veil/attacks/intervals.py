@@ -12,8 +12,9 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from veil.attacks.additive import available_covariance, clipped_prior, filter_incomplete, noise_covariance
+from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance, published_noise
 from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.shrinkage import pooled_filter
 from veil.attacks.univariate import column_prior, noise_law
 from veil.blocks import Matrix
 from veil.deconvolution import Prior
@@ -75,20 +76,24 @@ class IntervalAttack(Attack):
         columns = noise.shape[0]
         radius = ellipsoid_radius(share, columns) if self.joint else NormalDist().inv_cdf((1 + share) / 2)
         if self.joint or self.variant == "best":
-            mean, prior = _normal_distribution(release, y, noise)
+            mean, prior, errors = _normal_distribution(release, y, noise)
         if self.joint and self.variant == "paper":
             half = radius * np.sqrt(np.diag(prior))
             lower, upper = (np.broadcast_to(ends, y.shape).copy() for ends in (mean - half, mean + half))
             source = ["distribution"] * columns
         elif self.variant == "paper":
-            lower, upper = self._reconstructed(y, noise_law(release, knowledge), noise, share)
+            own = published_noise(release, knowledge)
+            lower, upper = self._reconstructed(y, noise_law(release, knowledge), own, share)
             source = ["distribution"] * columns
         else:
             centre, variance = posterior(y, mean, prior, noise)
+            # Few records' eigenvectors have fitted some of the noise: the posterior alone would be too sure.
+            variance = variance * np.maximum(np.diag(errors) / _left(prior, noise), 1.0)
             lower, upper = centre - radius * np.sqrt(variance), centre + radius * np.sqrt(variance)
             source = ["record"] * columns
             if not self.joint:
-                for j, ends in self._sharper(y, noise_law(release, knowledge), noise, variance, share):
+                own = published_noise(release, knowledge)
+                for j, ends in self._sharper(y, noise_law(release, knowledge), own, variance, share):
                     lower[:, j], upper[:, j] = ends
                     source[j] = "column"
         lower[np.isnan(y)] = upper[np.isnan(y)] = np.nan
@@ -141,11 +146,17 @@ def posterior(y: Matrix, mean: Vector, prior: Matrix, noise: Matrix) -> tuple[Ma
     return filter_incomplete(y, mean, prior, noise), variance
 
 
-def _normal_distribution(release: Release, y: Matrix, noise: Matrix) -> tuple[Vector, Matrix]:
-    """Mean and covariance of x as A6 estimates them."""
+def _normal_distribution(release: Release, y: Matrix, noise: Matrix) -> tuple[Vector, Matrix, Matrix]:
+    """Mean and covariance of x as A6 estimates them, and the covariance of A6's errors."""
     moments = release.moments()
     covariance = available_covariance(y, moments.mean) if moments.missing.any() else moments.covariance
-    return moments.mean, clipped_prior(covariance, noise)
+    return moments.mean, *pooled_filter(covariance, noise, moments.n_rows)
+
+
+def _left(prior: Matrix, noise: Matrix) -> Vector:
+    """What the Bayes filter leaves of each column, if the prior were the truth."""
+    left = np.diag(noise @ np.linalg.solve(prior + noise, prior))
+    return np.asarray(np.maximum(left, 1e-12 * np.diag(noise)))
 
 
 def _column_priors(y: Matrix, law: str, noise: Matrix) -> Iterator[tuple[int, npt.NDArray[np.bool_], Prior]]:

@@ -6,7 +6,10 @@ On P4 the noise has the logarithms' own covariance up to the factor c, so the Ba
 1/(1 + c) and the error in logarithms is c/(1+c) of each variance: correlation helps nobody. On P3 zeros and
 signs are released exactly, and the guess returns them.
 
-The filter gives the mean û and variance v of ln x given y; the mean of x itself is ``exp(û + v/2)``.
+The filter gives the mean û and variance v of ln x given y; the mean of x itself is ``exp(û + v/2)``. A base that
+does not state v gets it from the law of total variance, Var u − Var û, which holds for a posterior mean.
+
+P22, ``y = x·r + e``, has no logarithm. There the same filters run on ``y/E r``, whose error is uncorrelated with x.
 """
 
 from __future__ import annotations
@@ -21,9 +24,11 @@ import pyarrow as pa
 
 from veil.attacks.additive import BayesEstimateAttack
 from veil.attacks.base import Attack, Guess, full_guess
+from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge
-from veil.models import LogNormalModel, Model, MultiplicativeModel
+from veil.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
+from veil.moments import Vector
 from veil.release import Release
 from veil.tables import MemoryTable
 
@@ -46,19 +51,20 @@ class LogAttack(Attack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Positive factors without added noise."""
-        if isinstance(model, MultiplicativeModel):
-            return not model.noise.any()
-        return isinstance(model, LogNormalModel)
+        """Multiplicative noise of any kind."""
+        return isinstance(model, MultiplicativeModel | LogNormalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         base = BayesEstimateAttack() if self.base is None else self.base
         if not isinstance(base, Attack):
             raise InputError(f"base must be an attack on additive noise; got a {type(base).__name__}")
-        y = release.to_numpy()
+        model, y = release.step.model, release.to_numpy()
+        if isinstance(model, MultiplicativeModel) and model.noise.any():
+            linear = base.run(linear_release(release), *knowledge)
+            return full_guess(release, linear.values, ambiguity=linear.ambiguity)
         logs, shift = log_release(release)
         found = base.run(logs, *knowledge)
-        spread = np.asarray(found.details.get("expected_mse", 0.0))
+        spread = np.asarray(found.details.get("expected_mse", _left(logs, found.values)))
         values = np.sign(y) * np.exp(found.values - shift + np.where(np.isfinite(spread), spread, 0.0) / 2)
         values[y == 0] = 0.0
         return full_guess(release, values, ambiguity=found.ambiguity, log_values=found.values - shift)
@@ -78,9 +84,37 @@ def log_release(release: Release) -> tuple[Release, float]:
     else:
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
     logs = np.log(np.abs(y), out=np.full_like(y, np.nan), where=y != 0)
-    step = replace(release.step, method="additive-noise", parameters={"distribution": "normal", **parameters})
-    table = pa.table({name: _column(logs[:, j]) for j, name in enumerate(step.released)})
-    return Release(MemoryTable(table), replace(release.manifest, steps=(step,))), shift
+    return _as_additive(release, logs, {"distribution": "normal", **parameters}), shift
+
+
+def linear_release(release: Release) -> Release:
+    """A P22 release as one with additive noise: y/E r = x + n, n uncorrelated with x.
+
+    ``n = (x(r − E r) + e)/E r`` has variance ``(Var r·E x² + Var e)/(E r)²`` per column, and E x² follows from E y²
+    (R3), so the best linear filter is that of additive noise.
+    """
+    model, y = release.step.model, release.to_numpy()
+    if not isinstance(model, MultiplicativeModel):
+        raise NotApplicableError(f"a {release.method} release is not multiplicative")
+    m1, m2 = model.law.raw_moments()[:2]
+    square = np.clip(np.nanmean(y**2, axis=0) - model.noise**2, 0.0, None) / m2
+    scale = np.sqrt((m2 - m1**2) * square + model.noise**2) / m1
+    parameters = {"distribution": "normal", "scale": scale.tolist()}
+    return _as_additive(release, y / m1, parameters)
+
+
+def _as_additive(release: Release, values: Matrix, parameters: dict[str, Any]) -> Release:
+    step = replace(release.step, method="additive-noise", parameters=parameters)
+    table = pa.table({name: _column(values[:, j]) for j, name in enumerate(step.released)})
+    return Release(MemoryTable(table), replace(release.manifest, steps=(step,)))
+
+
+def _left(logs: Release, filtered: Matrix) -> Vector:
+    """Var(u|y) on average: what a filter that does not say it has left, by the law of total variance."""
+    model = logs.step.model
+    noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else np.zeros(filtered.shape[1])
+    found = np.nanvar(filtered, axis=0)
+    return np.asarray(np.clip(logs.moments().variance - noise - found, 0.0, noise))
 
 
 def _column(values: npt.NDArray[np.float64]) -> pa.Array:

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance
+from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance, with_grain
 from veil.attacks.base import Attack, Guess, full_guess, granted
-from veil.attacks.shrinkage import pooled_prior
+from veil.attacks.shrinkage import pooled_filter
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownAttributes
@@ -91,10 +91,10 @@ def conditional_estimate(y: Matrix, attributes: Matrix, noise: Matrix) -> tuple[
     n_rows = max(int(present.sum(axis=0).min()) - attributes.shape[1], 1)
     # The regression has taken its share of each residual; divide by the degrees of freedom that are left.
     covariance = available_covariance(residual, zero) * (n_rows + attributes.shape[1]) / n_rows
-    prior = pooled_prior(covariance, noise, n_rows)
+    prior, errors = pooled_filter(covariance, noise, n_rows)
     gain = np.linalg.solve(prior + noise, prior)
     filtered = residual @ gain if present.all() else filter_incomplete(residual, zero, prior, noise)
-    return fitted + filtered, np.diag(noise @ gain).copy()
+    return fitted + filtered, np.diag(errors).copy()
 
 
 def known_attributes(release: Release, known: KnownAttributes | None, n_rows: int) -> tuple[tuple[str, ...], Matrix]:
@@ -122,4 +122,5 @@ def _without_known_noise(y: Matrix, noise: Matrix, given: Any, values: Matrix) -
         return y[:, ~given], own
     share = across @ np.linalg.pinv(noise[np.ix_(given, given)], hermitian=True)
     told = np.nan_to_num(y[:, given] - values[:, given])
-    return y[:, ~given] - told @ share.T, own - share @ across.T
+    left = own - share @ across.T
+    return y[:, ~given] - told @ share.T, with_grain(left, np.diag(own))

@@ -115,7 +115,12 @@ def direction_errors(eigenvalues: Vector, pooled: Vector, n_rows: int) -> Vector
 
 
 def pooled_prior(covariance: Matrix, noise: Matrix, n_rows: int, *, alone: bool = True) -> Matrix:
-    """Prior covariance Σx of the Bayes filter, from N records of the release.
+    """Prior covariance Σx of the Bayes filter: the first of what :func:`pooled_filter` returns."""
+    return pooled_filter(covariance, noise, n_rows, alone=alone)[0]
+
+
+def pooled_filter(covariance: Matrix, noise: Matrix, n_rows: int, *, alone: bool = True) -> tuple[Matrix, Matrix]:
+    """Prior covariance Σx of the Bayes filter, from N records of the release, and the covariance of its errors.
 
     Shrinks in the noise-whitened eigenbasis. Where the noise is independent over columns and the columns'
     own filters have the smaller estimated risk, the prior is diagonal: few records of uncorrelated columns
@@ -126,14 +131,17 @@ def pooled_prior(covariance: Matrix, noise: Matrix, n_rows: int, *, alone: bool 
     eigenvalues, q = np.linalg.eigh(inverse @ covariance @ inverse.T)
     eigenvalues = np.clip(eigenvalues, 0.0, None)
     pooled = pooled_eigenvalues(eigenvalues, n_rows)
+    errors = direction_errors(eigenvalues, pooled, n_rows)
     if alone and not np.any(noise - np.diag(np.diag(noise))):
         ratio = np.diag(covariance) / np.diag(noise)
         own = np.clip(ratio, 1.0, None)
         risk = ratio / own**2 + 2.0 * (1.0 - 1.0 / own) * max(1.0 - 1.0 / n_rows, 0.0) - 1.0
-        if risk.sum() < direction_errors(eigenvalues, pooled, n_rows).sum():
-            return np.diag((own - 1.0) * np.diag(noise))
-    half = (root @ q) * np.sqrt(pooled - 1.0)
-    return np.asarray(half @ half.T)
+        if risk.sum() < errors.sum():
+            return np.diag((own - 1.0) * np.diag(noise)), np.diag(np.maximum(risk, 1.0 - 1.0 / own) * np.diag(noise))
+    turn = root @ q
+    # An estimate of a risk can be small by chance; a filter that knew the spectrum would still leave 1 − 1/τ.
+    left = np.maximum(errors, 1.0 - 1.0 / pooled)
+    return np.asarray((turn * (pooled - 1.0)) @ turn.T), np.asarray((turn * left) @ turn.T)
 
 
 def whitening(noise: Matrix) -> tuple[Matrix, Matrix]:

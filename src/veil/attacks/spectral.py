@@ -25,6 +25,7 @@ import numpy as np
 
 from veil.attacks.additive import noise_covariance
 from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.shrinkage import whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge
@@ -65,7 +66,8 @@ class _ProjectionAttack(Attack):
 
     def _units(self, noise: Matrix) -> tuple[Matrix, Matrix]:
         """Matrices to the working units and back."""
-        return whitening(noise)
+        root, inverse = whitening(noise)
+        return inverse.T, root.T
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         noise = noise_covariance(release, knowledge)
@@ -106,7 +108,6 @@ class SpectralFilterAttack(_ProjectionAttack):
 
     def _units(self, noise: Matrix) -> tuple[Matrix, Matrix]:
         unit = np.sqrt(np.diag(noise))
-        _require_power(unit)
         return np.diag(1.0 / unit), np.diag(unit)
 
     def _choose(self, records: Matrix, covariance: Matrix, noise: Matrix) -> _Filter:
@@ -219,16 +220,6 @@ def widest_gap(eigenvalues: Vector, total: Vector, level: float, n: int) -> int 
     return int(np.argmax(np.where(clear, lifted[:-1] / lifted[1:], 0.0))) + 1
 
 
-def whitening(noise: Matrix) -> tuple[Matrix, Matrix]:
-    """W and its inverse such that the rows of ``r @ W`` have covariance I, W symmetric up to the columns' units."""
-    unit = np.sqrt(np.diag(noise))
-    _require_power(unit)
-    power, q = np.linalg.eigh(noise / np.outer(unit, unit))
-    if power[0] <= 1e-12:
-        raise NotApplicableError("the noise covariance is singular: some direction of the release has no noise")
-    return (q / np.sqrt(power)) @ q.T / unit[:, None], (q * np.sqrt(power)) @ q.T * unit
-
-
 def sorted_eigenpairs(matrix: Matrix) -> tuple[Vector, Matrix]:
     """Eigenvalues of a symmetric matrix, largest first, and their vectors as columns."""
     eigenvalues, vectors = np.linalg.eigh(matrix)
@@ -238,11 +229,6 @@ def sorted_eigenpairs(matrix: Matrix) -> tuple[Vector, Matrix]:
 def noise_level(noise: Matrix) -> float:
     """The noise's mean variance per direction, tr Σr/d."""
     return float(np.trace(noise) / len(noise))
-
-
-def _require_power(unit: Vector) -> None:
-    if not (unit > 0).all():
-        raise NotApplicableError("some column of the release has no noise; its values are the private ones")
 
 
 def _rule(select: Any) -> tuple[str, float]:

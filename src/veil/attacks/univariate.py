@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.attacks.additive import noise_covariance
+from veil.attacks.additive import published_noise
 from veil.attacks.base import Attack, Guess, full_guess, granted
 from veil.deconvolution import NormalPrior, Prior, deconvolve
 from veil.errors import NotApplicableError
@@ -68,7 +68,7 @@ class UnivariateBayesAttack(Attack):
         return isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        sigmas = np.sqrt(np.diag(noise_covariance(release, knowledge)))
+        sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
         if self.variant == "paper":
             return self._filter(release, sigmas)
         law = noise_law(release, knowledge)

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix, tiles
+from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.measures import correlation_dissimilarity
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
-from veil.perturbations.correlated import explicit_factor, similar_factor
+from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
 from veil.quantiles import LAWS, add_noise, grid_for, standard_normal, subtract_noise
 from veil.schema import listed
 
@@ -107,6 +107,11 @@ class AdditiveNoise(Perturbation):
         return self.similarity is not None
 
     @property
+    def keeps_cells(self) -> bool:
+        """Correlated noise belongs to whole records."""
+        return not self.correlated
+
+    @property
     def correlated(self) -> bool:
         """Whether this is P2."""
         return self.similarity is not None or self.covariance is not None
@@ -123,8 +128,14 @@ class AdditiveNoise(Perturbation):
         else:
             scale, unit = _per_column(self.scale, columns), self._units(moments, columns, kept)
             if self.similarity is not None:
-                covariance = _with_variances(moments)
+                covariance = present_covariance(moments)
                 self.factor_ = similar_factor(covariance, unit, scale, float(self.similarity))
+                bare = [name for name, row in zip(columns, self.factor_, strict=True) if not row.any()]
+                if bare:
+                    raise InputError(
+                        f"column {listed(bare)}: noise similar to the data has no power there and would release it "
+                        "unchanged (is it constant?); give the role public or drop, or a similarity nearer to 0"
+                    )
             else:
                 scale = scale * unit
                 fixed = [kept[n]["scale"] if n in kept else s for n, s in zip(columns, scale, strict=True)]
@@ -213,16 +224,9 @@ class AdditiveNoise(Perturbation):
 
     def _shift_together(self, block: Matrix, place: Place, sign: float) -> Matrix:
         """Add or take off correlated noise: independent draws mixed by the factor, on the grid."""
-        if place.ids is not None:
-            raise InputError("consistent_on keeps the noise of single cells; correlated noise belongs to whole records")
         assert self.factor_ is not None  # noqa: S101 - for the type checker
         draws = np.array([standard_normal(self._words(j, row, place)) for j, row in enumerate(block)])
-        grid = self.grid_[:, None]
-        out = np.empty_like(block)
-        for tile in tiles(block.shape[1]):
-            steps = np.rint(self.factor_ @ draws[:, tile] / grid)
-            out[:, tile] = grid * (np.rint(block[:, tile] / grid) + sign * steps)
-        return out
+        return shift_on_grid(block, draws, self.factor_, self.grid_, sign)
 
     def invertible(self, *, consistent: bool) -> bool:
         """With the key, unless the noise was addressed by the private values themselves."""
@@ -232,19 +236,13 @@ class AdditiveNoise(Perturbation):
         return 2 if self.relative else 1
 
 
-def _with_variances(moments: Moments) -> Matrix:
-    """The covariance over complete records, scaled to the variances over all present values."""
-    covariance = moments.covariance
-    size = np.sqrt(np.diag(covariance))
-    ratio = np.divide(moments.std, size, out=np.ones_like(size), where=size > 0)
-    return np.asarray(covariance * np.outer(ratio, ratio))
-
-
 def _dissimilarity(moments: Moments, factor: Matrix) -> dict[str, float] | None:
     """M9 of the data's and the noise's correlations, rounded."""
     if moments.comoment is None or len(factor) < 2 or not (moments.std > 0).all():
         return None
-    unit, noise = moments.std, factor @ factor.T
+    unit, noise = np.sqrt(np.diag(moments.covariance)), factor @ factor.T
+    if not (unit > 0).all():
+        return None
     data = moments.covariance / np.outer(unit, unit)
     shape = noise / np.sqrt(np.outer(np.diag(noise), np.diag(noise)))
     return {

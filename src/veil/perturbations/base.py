@@ -103,6 +103,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         return False
 
     @property
+    def keeps_cells(self) -> bool:
+        """Whether the noise of a single cell can be kept with an id (``consistent_on``)."""
+        return self.addressed
+
+    @property
     def wants_covariance(self) -> bool:
         """Whether ``fit`` needs the covariance, not only variances."""
         return False

@@ -12,6 +12,10 @@ power is that of independent noise of the same scale.
 
 What is applied and published is a factor L with Σr = L Lᵀ, rounded to two digits before use; a rounded Σr
 could be indefinite, a rounded factor cannot.
+
+Rounding tilts the factor by a few hundredths. Where columns are collinear, noise that fills only the data's own
+directions would so miss them a little, and leave bare directions in which the data still show. Eigenvalues are
+therefore lifted to :data:`LEAST_POWER` of their mean first, which covers the tilt.
 """
 
 from __future__ import annotations
@@ -19,11 +23,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.blocks import Matrix, tiles
 from veil.errors import InputError
+from veil.moments import Moments
 from veil.perturbations.base import rounded
 
 Vector = npt.NDArray[np.float64]
+
+LEAST_POWER = 0.01
 
 
 def similar_spectrum(eigenvalues: Vector, similarity: float) -> Vector:
@@ -44,13 +51,39 @@ def similar_spectrum(eigenvalues: Vector, similarity: float) -> Vector:
 
 def similar_factor(covariance: Matrix, unit: Vector, scale: Vector, similarity: float) -> Matrix:
     """The rounded factor L of noise with the given similarity; ``unit`` is the diagonal of D."""
+    if similarity == 0:
+        return np.diag(scale * unit)
     correlation = covariance / np.outer(unit, unit)
-    eigenvalues, q = np.linalg.eigh(correlation)
-    eigenvalues = np.clip(eigenvalues, 0.0, None)
-    # Eigenvectors have no sign of their own: the largest entry is made positive.
-    q = q * np.where(q[np.abs(q).argmax(axis=0), np.arange(len(q))] < 0, -1.0, 1.0)
+    if not np.trace(correlation) > 0:
+        return np.zeros_like(covariance)
+    eigenvalues, q = lifted_eigenpairs(correlation)
     factor = q * np.sqrt(similar_spectrum(eigenvalues, similarity))
     return np.asarray((scale * unit)[:, None] * np.vectorize(rounded)(factor))
+
+
+def lifted_eigenpairs(correlation: Matrix) -> tuple[Vector, Matrix]:
+    """Eigenvalues, none under :data:`LEAST_POWER` of their mean, and eigenvectors with a fixed sign."""
+    eigenvalues, q = np.linalg.eigh(correlation)
+    # Eigenvectors have no sign of their own: the largest entry is made positive.
+    q = q * np.where(q[np.abs(q).argmax(axis=0), np.arange(len(q))] < 0, -1.0, 1.0)
+    return np.clip(eigenvalues, LEAST_POWER * eigenvalues.mean(), None), q
+
+
+def present_covariance(moments: Moments) -> Matrix:
+    """The covariance over complete records, scaled to the variances over all present values."""
+    covariance = moments.covariance
+    size = np.sqrt(np.diag(covariance))
+    ratio = np.divide(moments.std, size, out=np.ones_like(size), where=size > 0)
+    return np.asarray(covariance * np.outer(ratio, ratio))
+
+
+def shift_on_grid(values: Matrix, draws: Matrix, factor: Matrix, grid: Vector, sign: float) -> Matrix:
+    """Add (or, with ``sign`` −1, take off) ``factor @ draws``, values and noise both rounded to the grid."""
+    step = grid[:, None]
+    out = np.empty_like(values)
+    for tile in tiles(values.shape[1]):
+        out[:, tile] = step * (np.rint(values[:, tile] / step) + sign * np.rint(factor @ draws[:, tile] / step))
+    return out
 
 
 def explicit_factor(covariance: object, n_columns: int) -> Matrix:

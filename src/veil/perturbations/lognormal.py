@@ -2,7 +2,8 @@
 
 *Model.* ``u = ln x``, ``e ~ N(0, c·Cov(u))`` with 0 < c < 1, ``y = exp(u + e)`` (Liu 2007, §3.2; Pandya). Positive
 data only. Cov(u) may be singular, so the noise is drawn through its eigenvectors (a Cholesky factor would
-fail); the factor is rounded to two digits before use, and published.
+fail), lifted a little where it is (:mod:`veil.perturbations.correlated` says why); the factor is rounded to two
+digits before use, and published.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix, tiles
+from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
+from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
 from veil.quantiles import grid_for, standard_normal
 from veil.scan import Scan, ScanResult
 from veil.schema import listed
@@ -93,6 +95,11 @@ class LogNormalNoise(Perturbation):
         self.random_state = random_state
 
     @property
+    def keeps_cells(self) -> bool:
+        """Its noise belongs to whole records."""
+        return False
+
+    @property
     def wants_covariance(self) -> bool:
         """The noise has the covariance of the logarithms."""
         return True
@@ -110,11 +117,8 @@ class LogNormalNoise(Perturbation):
                 "make noise of; give the role public or drop"
             )
         unit = np.array([rounded(s) for s in moments.std])
-        size = np.sqrt(np.diag(moments.covariance))
-        size[size == 0] = 1.0
-        eigenvalues, q = np.linalg.eigh(moments.covariance / np.outer(size, size))
-        q = q * np.where(q[np.abs(q).argmax(axis=0), np.arange(len(q))] < 0, -1.0, 1.0)
-        shape = np.vectorize(rounded)(q * np.sqrt(np.clip(eigenvalues, 0.0, None)))
+        eigenvalues, q = lifted_eigenpairs(present_covariance(moments) / np.outer(unit, unit))
+        shape = np.vectorize(rounded)(q * np.sqrt(eigenvalues))
         self.factor_ = np.sqrt(float(self.c)) * unit[:, None] * shape
         # In logarithms the noise's scale is the same for small and large values; the grid suits the smallest.
         self.grid_ = np.array([grid_for(s) for s in np.sqrt((self.factor_**2).sum(axis=1))])
@@ -144,15 +148,8 @@ class LogNormalNoise(Perturbation):
         return np.exp(self._shifted(np.log(block), place, -1.0))
 
     def _shifted(self, logs: Matrix, place: Place, sign: float) -> Matrix:
-        if place.ids is not None:
-            raise InputError("consistent_on keeps the noise of single cells; this noise belongs to whole records")
         draws = np.array([standard_normal(self._words(j, row, place)) for j, row in enumerate(logs)])
-        grid = self.grid_[:, None]
-        out = np.empty_like(logs)
-        for tile in tiles(logs.shape[1]):
-            steps = np.rint(self.factor_ @ draws[:, tile] / grid)
-            out[:, tile] = grid * (np.rint(logs[:, tile] / grid) + sign * steps)
-        return out
+        return shift_on_grid(logs, draws, self.factor_, self.grid_, sign)
 
     def invertible(self, *, consistent: bool) -> bool:
         """With the key."""

@@ -57,7 +57,7 @@ def release_products(release: Release) -> Products:
     power, cross = np.zeros((5, d)), np.zeros((3, d, d))
     # With additive noise nothing depends on the origin, and products about the mean lose no digits.
     additive = isinstance(release.step.model, AdditiveModel)
-    origin = release.moments().mean if additive else np.zeros(d)
+    origin = release.moments().complete_mean if additive else np.zeros(d)
     for block in release.table.blocks(names):
         y = block.matrix(names)
         y = y[:, ~np.isnan(y).any(axis=0)] - origin[:, None]
@@ -109,7 +109,7 @@ class MomentRecovery:
             raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
         model = release.step.model
         if isinstance(model, AdditiveModel):
-            self._additive(release_products(release), model, release.moments().mean)
+            self._additive(release_products(release), model, release.moments().complete_mean)
         elif isinstance(model, MultiplicativeModel):
             self._multiplicative(release_products(release), model.law, model.noise**2)
         elif isinstance(model, LogNormalModel):
@@ -137,7 +137,7 @@ class MomentRecovery:
 
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
-        self.mean_, self.covariance_ = p.mean + origin, spread - noise
+        self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
         own = np.diag(noise)
         table = np.diag(self.covariance_)
         # Var of S_xr + S_rx + S_rr given x, for normal noise; the fourth moment of other laws enters on the diagonal.
