@@ -44,6 +44,12 @@ def _table(n: int = 300, d: int = 4, seed: int = 0) -> Matrix:
     return np.asarray(rng.gamma(2.0, size=(n, d)) @ mixing + np.arange(1, d + 1))
 
 
+def _table_for(perturbation: Perturbation, n: int = 300, d: int = 4) -> Matrix:
+    """A table that the method takes: zeros and ones where it releases such."""
+    x = _table(n, d)
+    return np.asarray(x > np.median(x, axis=0), dtype=np.float64) if perturbation.boolean else x
+
+
 def _seeded(perturbation: Perturbation, seed: int = _SEED) -> Perturbation:
     twin = type(perturbation)(**perturbation.get_params(deep=False))
     twin.set_params(random_state=seed)
@@ -80,17 +86,20 @@ def check_names(perturbation: Perturbation) -> None:
 
 def check_disclosure(perturbation: Perturbation) -> None:
     """``disclose`` is plain JSON and holds neither the seed nor an extreme or mean of the table."""
-    x = _table()
+    x = _table_for(perturbation)
     said = json.dumps(perturbation.fit(x).disclose(), allow_nan=False)
     _expect(str(_SEED) not in said, "disclose() shows the seed")
-    for what, values in (("mean", x.mean(axis=0)), ("minimum", x.min(axis=0)), ("maximum", x.max(axis=0))):
+    facts = [("mean", x.mean(axis=0))]
+    if not perturbation.boolean:  # of zeros and ones, the extremes are no secret
+        facts += [("minimum", x.min(axis=0)), ("maximum", x.max(axis=0))]
+    for what, values in facts:
         for value in values:
             _expect(repr(float(value)) not in said, f"disclose() shows a column's {what}")
 
 
 def check_rebuilding(perturbation: Perturbation) -> None:
     """Settings, disclosed parameters and key are enough to make the same release again."""
-    x = _table()
+    x = _table_for(perturbation)
     fitted = perturbation.fit(x)
     settings, parameters = json.loads(json.dumps([fitted.settings(), fitted.disclose()]))
     step = LedgerStep(fitted.method_name(), settings, parameters, ["x0", "x1", "x2", "x3"], fitted._fitted_on)
@@ -103,7 +112,7 @@ def check_secret_is_masked(perturbation: Perturbation) -> None:
     """The seed shows in no rendering, alone or in a pipeline; the secret has one address."""
     from sklearn.pipeline import make_pipeline
 
-    fitted = perturbation.fit(_table())
+    fitted = perturbation.fit(_table_for(perturbation))
     pipeline = make_pipeline(fitted)
     for shown in (
         repr(fitted),
@@ -119,7 +128,7 @@ def check_secret_is_masked(perturbation: Perturbation) -> None:
 
 def check_pickling_drops_the_key(perturbation: Perturbation) -> None:
     """A pickled fitted perturbation has no key and says so."""
-    x = _table()
+    x = _table_for(perturbation)
     thawed = pickle.loads(pickle.dumps(perturbation.fit(x)))  # noqa: S301 - our own bytes
     try:
         thawed.transform(x)
@@ -130,7 +139,7 @@ def check_pickling_drops_the_key(perturbation: Perturbation) -> None:
 
 def check_blocks(perturbation: Perturbation) -> None:
     """``publish`` and ``transform`` give the same bits over more than one block."""
-    x = _table(BLOCK_ROWS + 11, 2)
+    x = _table_for(perturbation, BLOCK_ROWS + 11, 2)
     release, _ = publish(x, perturbation)
     direct = perturbation.fit(x).transform(x)
     _expect(np.array_equal(release.to_numpy(), direct), "publish and transform differ across blocks")
@@ -140,10 +149,11 @@ def check_same_noise_and_unrelated_noise(perturbation: Perturbation) -> None:
     """The same table gets the same release; with addressed noise, one changed cell gets unrelated noise."""
     # Two values only, so that among equal cells the release differs by its randomness alone.
     x = np.random.default_rng(0).integers(1, 3, size=(4_000, 3)).astype(np.float64)
+    x = x - 1 if perturbation.boolean else x
     fitted = perturbation.fit(x)
     first = fitted.transform(x)
     _expect(np.array_equal(first, fitted.transform(x)), "the same table was perturbed differently")
-    if not perturbation.addressed:
+    if not (perturbation.addressed and perturbation.element_wise):
         return
     other = x.copy()
     other[0, 0] = 3 - other[0, 0]
@@ -156,7 +166,7 @@ def check_same_noise_and_unrelated_noise(perturbation: Perturbation) -> None:
 
 def check_missing_values(perturbation: Perturbation) -> None:
     """Element-wise methods pass missing values through; methods that mix columns refuse them with a count."""
-    x = _table()
+    x = _table_for(perturbation)
     x[3, 1] = np.nan
     if perturbation.element_wise:
         released = publish(x, perturbation)[0].to_numpy()
@@ -172,9 +182,9 @@ def check_missing_values(perturbation: Perturbation) -> None:
 
 def check_restoring(perturbation: Perturbation) -> None:
     """An invertible method gives the table back; another is refused by ``restore``."""
-    x = _table()
+    x = _table_for(perturbation)
     release, key = publish(x, perturbation)
-    if not perturbation.invertible(consistent=False):
+    if not perturbation.fit(x).invertible(consistent=False):
         return
     size = np.abs(x).max()
     _expect(np.allclose(restore(release, key), x, rtol=0, atol=1e-5 * size), "restore differs from the original")
@@ -187,7 +197,7 @@ def check_attack(attack: Attack) -> None:
     x = _table()
     met = 0
     for cls in PERTURBATIONS.values():
-        release, _ = publish(x[:280], _seeded(cls()))
+        release, _ = publish(_table_for(cls())[:280], _seeded(cls()))
         if attack.applies_to(release.step.model):
             met += 1
             _check_attack_on(attack, release, x)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from veil.blocks import Matrix
 from veil.factors import FactorLaw
+from veil.transforms import orthonormal_transform
 
 if TYPE_CHECKING:
     from veil.release import Step
@@ -171,12 +172,44 @@ def _lognormal(parameters: dict[str, Any]) -> LogNormalModel:
     return LogNormalModel(factor @ factor.T, float(parameters["c"]))
 
 
+def _rotation(parameters: dict[str, Any]) -> NormalizedRotationModel:
+    return NormalizedRotationModel(parameters["normalize"])
+
+
+def _linear(parameters: dict[str, Any]) -> ProjectionModel:
+    unit, noise = (np.asarray(parameters[name], dtype=np.float64) for name in ("unit", "noise"))
+    kind = "gaussian" if parameters["given"] is None else "given"
+    return ProjectionModel(unit, n_components=len(noise), kind=kind, noise=noise)
+
+
+def _projection(parameters: dict[str, Any]) -> ProjectionModel | RecordProjectionModel:
+    unit, k = np.asarray(parameters["unit"], dtype=np.float64), parameters["n_components"]
+    if parameters["axis"] == "records":
+        return RecordProjectionModel(unit, n_components=k, n_records=parameters["n_records"], kind=parameters["kind"])
+    return ProjectionModel(unit, n_components=k, kind=parameters["kind"], noise=np.zeros(k))
+
+
+def _transform_domain(parameters: dict[str, Any]) -> PermutedTransformModel:
+    unit = np.asarray(parameters["unit"], dtype=np.float64)
+    transform = orthonormal_transform(parameters["basis"], len(unit))
+    return PermutedTransformModel(unit, n_components=parameters["n_components"], transform=transform)
+
+
+def _binary(parameters: dict[str, Any]) -> BinaryProjectionModel:
+    return BinaryProjectionModel(parameters["n_components"], parameters["p"])
+
+
 _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "additive-noise": _additive,
+    "binary-projection": _binary,
     "combined-noise": _multiplicative,
+    "linear-transform": _linear,
     "log-normal-noise": _lognormal,
     "multiplicative-noise": _multiplicative,
     "orthogonal-transform": _orthogonal,
+    "pairwise-rotation": _rotation,
+    "random-projection": _projection,
+    "transform-domain": _transform_domain,
 }
 
 
@@ -197,10 +230,28 @@ def check_model(model: Model, n_private: int, n_released: int) -> None:
     elif isinstance(model, LogNormalModel):
         good = model.covariance.shape == (n_private, n_private) and 0 < model.c < 1 and n_released == n_private
         good = good and bool(np.isfinite(model.covariance).all())
+    elif isinstance(model, NormalizedRotationModel):
+        good = model.normalize in ("zscore", "minmax") and n_released == n_private
+    elif isinstance(model, ProjectionModel | PermutedTransformModel | RecordProjectionModel):
+        good = _fits(model, n_private, n_released)
+    elif isinstance(model, BinaryProjectionModel):
+        good = model.n_components == n_released and 0 < model.p <= 0.25
     else:
         good = True
     if not good:
         raise ValueError("the parameters do not fit the columns")
+
+
+def _fits(
+    model: ProjectionModel | PermutedTransformModel | RecordProjectionModel, n_private: int, n_released: int
+) -> bool:
+    good = model.unit.shape == (n_private,) and bool(np.isfinite(model.unit).all() and (model.unit > 0).all())
+    good = good and isinstance(model.n_components, int) and model.n_components >= 1
+    if isinstance(model, RecordProjectionModel):
+        return good and n_released == n_private and model.n_records > model.n_components
+    if isinstance(model, ProjectionModel):
+        good = good and bool(np.isfinite(model.noise).all() and (model.noise >= 0).all())
+    return good and n_released == model.n_components
 
 
 def model_of(step: Step) -> Model:

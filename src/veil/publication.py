@@ -62,6 +62,8 @@ class Publication:
     ) -> None:
         if not isinstance(perturbation, Perturbation):
             raise InputError("perturbation must be an object such as AdditiveNoise(), not a class or a name")
+        if shuffle and perturbation.reduces:
+            raise InputError("shuffle has nothing to shuffle: the release has no rows that are records; leave it out")
         if key is not None and not isinstance(key, Key):
             raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
         self._private = resolve_schema(table, perturbation, roles, consistent_on)
@@ -144,6 +146,7 @@ class Publication:
         p = self._perturbation
         self._released = p.released_names(list(self._private.perturbed))
         pending = list(self._released)
+        kind = pa.bool_() if p.boolean else pa.float64()
         fields: list[pa.Field] = []
         n_left = len(self._private.perturbed)
         for column in self._private.columns:
@@ -153,7 +156,7 @@ class Publication:
             elif column.name in self._private.perturbed:
                 n_left -= 1
                 n_take = 1 if n_left else len(pending)
-                fields += [pa.field(name, pa.float64()) for name in pending[:n_take]]
+                fields += [pa.field(name, kind) for name in pending[:n_take]]
                 pending = pending[n_take:]
         names = [f.name for f in fields]
         clash = sorted({n for n in names if names.count(n) > 1})
@@ -199,12 +202,29 @@ class Publication:
         wanted = [c.name for c in self._private.columns if c.name in self._needed()]
         done = 0
         corrections: Corrections = {}
+        if self._perturbation.reduces:
+            yield self._reduced_batch()
+            return
         with one_blas_thread():
             for block in self._table.blocks(wanted):
                 yield self._released_batch(block, corrections)
                 done += block.n_rows
                 self._progress("perturbing", done, self.n_rows)
         self._entry.corrections.update(corrections)
+
+    def _reduced_batch(self) -> pa.RecordBatch:
+        """The few rows into which all records are summed."""
+        total: Matrix | None = None
+        names = self._private.perturbed
+        done = 0
+        with one_blas_thread():
+            for block in self._table.blocks(names):
+                part = self._perturbation.perturb_block(block.matrix(names), Place(self._fingerprint, block.start))
+                total = part if total is None else total + part
+                done += block.n_rows
+                self._progress("perturbing", done, self.n_rows)
+        assert total is not None  # noqa: S101 - the scan refuses empty tables
+        return pa.RecordBatch.from_arrays([from_float(row) for row in total], schema=self.schema)
 
     def _needed(self) -> set[str]:
         extra = {self._consistent_on} if self._consistent_on is not None else set()
@@ -219,7 +239,8 @@ class Publication:
         out = self._perturbation.perturb_block(matrix, place)
         if self._large_integers:
             self._note_corrections(matrix, out, place, corrections)
-        perturbed = {name: from_float(row) for name, row in zip(self._released, out, strict=True)}
+        kind = pa.bool_() if self._perturbation.boolean else None
+        perturbed = {name: from_float(row, kind) for name, row in zip(self._released, out, strict=True)}
         arrays = [
             perturbed[f.name] if f.name in perturbed else _clean(block.column(f.name).cast(f.type)) for f in self.schema
         ]
@@ -311,6 +332,13 @@ def resolve_schema(
             raise InputError(
                 f"consistent_on keeps the noise of single cells; that of {perturbation.describe()} belongs to whole "
                 "records, so use independent noise"
+            )
+    if perturbation.reduces and consistent_on is None:
+        public = [name for name, role in given.items() if role is Role.PUBLIC]
+        if public:
+            raise InputError(
+                f"column {public[0]!r} cannot be public: {type(perturbation).__name__} releases sums over records, no "
+                "row of which is a record; give it the role drop"
             )
     open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in perturbation.covers]
     return assign_roles(

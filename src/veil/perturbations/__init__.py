@@ -7,24 +7,45 @@ import difflib
 from veil.errors import InputError
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
+from veil.perturbations.binary import BinaryProjection
+from veil.perturbations.linear import LinearTransform
 from veil.perturbations.lognormal import LogNormalNoise
 from veil.perturbations.multiplicative import CombinedNoise, MultiplicativeNoise
 from veil.perturbations.orthogonal import OrthogonalTransform
+from veil.perturbations.projection import RandomProjection
+from veil.perturbations.rotation import PairwiseRotation
+from veil.perturbations.transform_domain import TransformDomain
 
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     cls.method_name(): cls
-    for cls in (AdditiveNoise, CombinedNoise, LogNormalNoise, MultiplicativeNoise, OrthogonalTransform)
+    for cls in (
+        AdditiveNoise,
+        BinaryProjection,
+        CombinedNoise,
+        LinearTransform,
+        LogNormalNoise,
+        MultiplicativeNoise,
+        OrthogonalTransform,
+        PairwiseRotation,
+        RandomProjection,
+        TransformDomain,
+    )
 }
 
 __all__ = [
     "PERTURBATIONS",
     "AdditiveNoise",
+    "BinaryProjection",
     "CombinedNoise",
+    "LinearTransform",
     "LogNormalNoise",
     "MultiplicativeNoise",
     "OrthogonalTransform",
+    "PairwiseRotation",
     "Perturbation",
     "Place",
+    "RandomProjection",
+    "TransformDomain",
     "find_perturbation",
 ]
 

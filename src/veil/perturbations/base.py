@@ -60,6 +60,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Its noise is addressed by the table's fingerprint.
     headline
         Settings that are always named in reports, even at their default.
+    boolean
+        Releases true and false instead of numbers.
     """
 
     catalogue: ClassVar[str]
@@ -67,6 +69,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     element_wise: ClassVar[bool] = False
     addressed: ClassVar[bool] = False
     headline: ClassVar[tuple[str, ...]] = ()
+    boolean: ClassVar[bool] = False
     guarantee: ClassVar[str] = "none"
 
     random_state = SecretParameter()
@@ -106,6 +109,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     def keeps_cells(self) -> bool:
         """Whether the noise of a single cell can be kept with an id (``consistent_on``)."""
         return self.addressed
+
+    @property
+    def reduces(self) -> bool:
+        """Whether records are summed up into fewer rows, which are none: blocks add up to one d × k release."""
+        return False
 
     @property
     def wants_covariance(self) -> bool:
@@ -197,8 +205,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
             for _, block in array_blocks(array):
                 tree.update(block)
             fingerprint = tree.digest()
-        out = np.empty((len(array), self._n_released()))
         with one_blas_thread():
+            if self.reduces:
+                parts = (self.perturb_block(block, Place(fingerprint, start)) for start, block in array_blocks(array))
+                return sum(parts, np.zeros(())).T
+            out = np.empty((len(array), self._n_released()))
             for start, block in array_blocks(array):
                 out[start : start + block.shape[1]] = self.perturb_block(block, Place(fingerprint, start)).T
         return out
@@ -252,8 +263,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
                 "the spread of each column, or absolute units"
             )
         self.n_features_in_ = len(columns)
-        self._learn(scan.moments, columns, kept or {})
         self.key_, self._fitted_on = key, scan.fingerprint
+        self._learn(scan.moments, columns, kept or {})
         return self
 
     @classmethod
@@ -266,10 +277,18 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         self.key_, self._fitted_on = key, step.fingerprint
         return self
 
-    def _secret_matrix(self, part: str, make: Callable[[Generator], Matrix]) -> Matrix:
-        """A secret matrix of this method, for the columns and the table it was fitted on."""
-        address = [self.method_name(), self.disclose(), self._column_names(), self._fitted_on, part]
+    def _secret_matrix(self, part: str, make: Callable[[Generator], Matrix], said: Any = None) -> Matrix:
+        """A secret matrix of this method, for the columns and the table it was fitted on.
+
+        ``said`` are the public parameters that it depends on, all that are disclosed by default.
+        """
+        said = self.disclose() if said is None else said
+        address = [self.method_name(), said, self._column_names(), self._fitted_on, part]
         return self._key().matrix(address, make)
+
+    def _name_of(self, secret: Any) -> str:
+        """A keyed name of a secret parameter: tells two of them apart and says nothing about either."""
+        return self._key().derive("name of parameter", secret).hex()[:16]
 
     def _words(self, j: int, block_row: Matrix, place: Place, stream: str = "noise") -> Words:
         """The random words of the ``j``-th column of a block, one set per stream."""

@@ -16,12 +16,12 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from veil.blocks import Matrix, tiles
+from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, require_bool, rounded
+from veil.perturbations.base import Kept, Place, require_bool, rounded
+from veil.perturbations.linear import LinearPerturbation
 from veil.randomness import Generator
 
 
@@ -34,7 +34,7 @@ def haar_orthogonal(generator: Generator, d: int, *, proper: bool = False) -> Ma
     return np.ascontiguousarray(q)
 
 
-class OrthogonalTransform(Perturbation):
+class OrthogonalTransform(LinearPerturbation):
     """P6. Rotate (or reflect) all records by one secret matrix.
 
     Parameters
@@ -72,7 +72,6 @@ class OrthogonalTransform(Perturbation):
     """
 
     catalogue = "P6"
-    unit_: npt.NDArray[np.float64]
     spread_: float
 
     def __init__(
@@ -90,19 +89,10 @@ class OrthogonalTransform(Perturbation):
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         require_bool(self.proper, "proper")
-        if self.scaling is not None and not (isinstance(self.scaling, str) and self.scaling == "std"):
-            raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")
-        if len(columns) < 2:
-            raise InputError(
-                "OrthogonalTransform hides columns among each other and needs at least 2; with n_features=1 it would "
-                "release the column itself, or its negative"
-            )
+        self._learn_units(moments, columns)
         translation = self.translation
         if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
-        self.unit_ = np.ones(len(columns))
-        if self.scaling == "std":
-            self.unit_ = np.array([rounded(s) if s > 0 else 1.0 for s in moments.std])
         spread = float(np.sqrt(np.mean((moments.std / self.unit_) ** 2)))
         self.spread_ = rounded(spread) if self.translation else 0.0
 
@@ -119,28 +109,26 @@ class OrthogonalTransform(Perturbation):
         self.proper = parameters["proper"]
         self.spread_ = parameters["translation"] / self.translation if self.translation else 0.0
 
-    def _secrets(self) -> tuple[Matrix, Matrix]:
-        """The matrix and the translation, as a column."""
+    def _matrix(self) -> Matrix:
         d = len(self.unit_)
-        matrix = self._secret_matrix("matrix", lambda source: haar_orthogonal(source, d, proper=self.proper))
-        if not self.spread_:
-            return matrix, np.zeros((d, 1))
-        spread = self.translation * self.spread_
-        return matrix, self._secret_matrix("translation", lambda source: spread * source.normal(d, 1))
+        return self._secret_matrix("matrix", lambda source: haar_orthogonal(source, d, proper=self.proper))
+
+    def _shift(self) -> Matrix:
+        """The translation, as a column."""
+        spread, d = self.translation * self.spread_, len(self.unit_)
+        return self._secret_matrix("translation", lambda source: spread * source.normal(d, 1))
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Scale, rotate, translate."""
-        matrix, shift = self._secrets()
-        out = np.empty_like(block)
-        unit = self.unit_[:, None]
-        for tile in tiles(block.shape[1]):
-            out[:, tile] = matrix @ (block[:, tile] / unit) + shift
+        out = super().perturb_block(block, place)
+        if self.spread_:
+            out += self._shift()
         return out
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Translate, rotate and scale back."""
-        matrix, shift = self._secrets()
-        return np.asarray((matrix.T @ (block - shift)) * self.unit_[:, None])
+        turned = block - self._shift() if self.spread_ else block
+        return np.asarray((self._matrix().T @ turned) * self.unit_[:, None])
 
     def invertible(self, *, consistent: bool) -> bool:
         """Always, with the key."""

@@ -1,0 +1,172 @@
+"""P9: binary projection.
+
+*Model.* ``u = R x mod 2`` on records of 0 and 1, R k × d with independent ones of probability ``p = ε²/l``
+(Vempala 2004, Lemma 7.2; Liu 2007, §5.1.3). Two records at Hamming distance h differ in a released bit with probability
+``(1 − (1 − 2p)^h)/2``, so ``E|u − v|_H = k (1 − (1 − 2p)^h)/2``: distances around l are kept, small and large ones
+pushed apart, and h is estimated by inverting (:func:`veil.recovery.hamming_estimate`).
+
+Bits are packed into 64-bit words: one released bit costs d/64 operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix
+from veil.errors import InputError
+from veil.key import Key
+from veil.moments import Moments
+from veil.parameters import number, whole_number
+from veil.perturbations.base import Kept, Perturbation, Place
+from veil.randomness import Generator
+from veil.scan import Scan, ScanResult
+from veil.schema import Kind
+
+Bits = npt.NDArray[np.uint64]
+
+
+class BinaryScan(Scan):
+    """The first pass over zeros and ones; counts what is neither."""
+
+    def __init__(self, columns: Sequence[str], *, key: Key, method: str) -> None:
+        super().__init__(columns, key=key, covariance=False, allow_missing=False, method=method)
+        self._refused = np.zeros(len(columns), dtype=np.int64)
+
+    def update(self, block: Matrix) -> None:
+        """Read the next block."""
+        self._refused += ((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1)
+        super().update(block)
+
+    def result(self) -> ScanResult:
+        """What was learned, once every value is 0 or 1."""
+        if self._refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, self._refused, strict=True) if c]
+            raise InputError(
+                f"{self._method} takes 0 and 1 (or false and true) only; other values in {', '.join(counts[:8])}; "
+                "recode the columns, or give them another role"
+            )
+        return super().result()
+
+
+class BinaryProjection(Perturbation):
+    """P9. Release parities of secret subsets of a record's bits.
+
+    Parameters
+    ----------
+    n_components : int
+        k, the number of released bits.
+    epsilon : float in (0, 0.5], default 0.25
+        How sharply distances are told apart around ``scale``.
+    scale : float, optional
+        l, the Hamming distance around which distances are kept; a quarter of the columns by default, at least 1.
+    random_state : None or int
+        None draws 256 secret bits. A seed is for tests and papers: the release says so.
+
+    Attributes
+    ----------
+    p_ : float
+        The probability of a one in R: ε²/l.
+
+    Notes
+    -----
+    *Threat.* Released: ``u``, k and p. Secret: ``R``. Each released bit is one linear equation modulo 2 with the same
+    coefficients for all records, so d known records with their rows give R and every record whose bits it determines;
+    rows of R with a single one release an attribute as it is. There is no formal guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).integers(0, 2, size=(100, 40))
+    >>> u = veil.BinaryProjection(200, random_state=0).fit_transform(x)
+    >>> sorted(set(u.ravel().tolist()))
+    [0.0, 1.0]
+    """
+
+    catalogue = "P9"
+    covers = frozenset({Kind.NUMERIC, Kind.BOOLEAN})
+    headline = ("n_components",)
+    boolean = True
+    p_: float
+
+    def __init__(
+        self,
+        n_components: int = 64,
+        *,
+        epsilon: float = 0.25,
+        scale: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.scale = scale
+        self.random_state = random_state
+
+    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+        """A pass that refuses everything but 0 and 1."""
+        return BinaryScan(columns, key=key, method=type(self).__name__)
+
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        whole_number(self.n_components, "n_components", least=1)
+        epsilon = number(self.epsilon, "epsilon", low=1e-6, high=0.5, rule="above 0 and at most 0.5, for example 0.25")
+        d = len(columns)
+        scale = max(1.0, d / 4) if self.scale is None else self.scale
+        scale = number(scale, "scale", low=1.0, high=float(d), rule=f"from 1 to the number of columns ({d})")
+        self.p_ = epsilon**2 / scale
+
+    def _n_released(self) -> int:
+        return int(self.n_components)
+
+    def disclose(self) -> dict[str, Any]:
+        """The number of bits and the probability of a one in R."""
+        return {"n_components": int(self.n_components), "p": self.p_}
+
+    def _adopt(self, parameters: Mapping[str, Any]) -> None:
+        self.p_ = parameters["p"]
+
+    def _matrix(self) -> Matrix:
+        k, d = int(self.n_components), int(self.n_features_in_)
+
+        def drawn(source: Generator) -> Matrix:
+            uniform = source.words(k * d).astype(np.float64) * 2.0**-64
+            return np.asarray(uniform < self.p_, dtype=np.float64).reshape(k, d)
+
+        return self._secret_matrix("matrix", drawn)
+
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Parities of the block's bits."""
+        other = int(((block != 0) & (block != 1)).sum())
+        if other:
+            raise InputError(f"BinaryProjection takes 0 and 1 only; {other} values are neither")
+        out = np.empty((int(self.n_components), block.shape[1]))
+        _parities(packed_bits(self._matrix()), packed_bits(block.T), out)
+        return out
+
+
+def packed_bits(rows: Matrix) -> Bits:
+    """Rows of zeros and ones as 64-bit words.
+
+    >>> packed_bits(np.array([[1.0, 0.0, 1.0]]))
+    array([[5]], dtype=uint64)
+    """
+    n, d = rows.shape
+    padded = np.zeros((n, -(-d // 64) * 64), dtype=np.uint8)
+    padded[:, :d] = rows
+    return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
+@numba.njit(cache=True, nogil=True)
+def _parities(matrix: Any, records: Any, out: Any) -> None:
+    words = matrix.shape[1]
+    for i in range(matrix.shape[0]):
+        for j in range(records.shape[0]):
+            both = np.uint64(0)
+            for w in range(words):
+                both ^= matrix[i, w] & records[j, w]
+            for shift in (32, 16, 8, 4, 2, 1):
+                both ^= both >> np.uint64(shift)
+            out[i, j] = float(both & np.uint64(1))

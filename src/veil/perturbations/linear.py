@@ -1,0 +1,219 @@
+"""P7: general linear transformation, and what all linear methods share.
+
+*Model.* ``y = R z + e`` with ``z = x / unit``: R is one secret matrix for all records, e optional noise (PKDD 2006
+tutorial). P6 (R orthogonal, no noise) and P8 (R with fewer rows than columns) are special cases.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.blocks import Matrix, tiles
+from veil.errors import InputError
+from veil.moments import Moments
+from veil.parameters import number
+from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.quantiles import add_noise, grid_for, subtract_noise
+from veil.randomness import row_words
+from veil.secret import SecretParameter, revealed
+
+BEST_CONDITION = 1e8
+"""A matrix worse conditioned than this does not bring records back."""
+
+
+class LinearPerturbation(Perturbation):
+    """Base of methods that multiply every record by one secret matrix, in public units.
+
+    A subclass has the parameter ``scaling`` and writes :meth:`_matrix`.
+    """
+
+    scaling: str | None
+    unit_: npt.NDArray[np.float64]
+
+    @abstractmethod
+    def _matrix(self) -> Matrix:
+        """The secret k × d matrix that acts on scaled records."""
+
+    def _learn_units(self, moments: Moments, columns: Sequence[str]) -> None:
+        if self.scaling is not None and not (isinstance(self.scaling, str) and self.scaling == "std"):
+            raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")
+        if len(columns) < 2:
+            raise InputError(
+                f"{type(self).__name__} hides columns among each other and needs at least 2; with n_features=1 it "
+                "would release a multiple of the column itself"
+            )
+        self.unit_ = np.ones(len(columns))
+        if self.scaling == "std":
+            self.unit_ = np.array([rounded(s) if s > 0 else 1.0 for s in moments.std])
+
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Multiply the scaled records by the matrix."""
+        matrix = self._matrix()
+        out = np.empty((len(matrix), block.shape[1]))
+        unit = self.unit_[:, None]
+        for tile in tiles(block.shape[1]):
+            np.matmul(matrix, block[:, tile] / unit, out=out[:, tile])
+        return out
+
+    def _min_rows(self) -> int:
+        return 2 if self.scaling == "std" else 1
+
+
+class LinearTransform(LinearPerturbation):
+    """P7. Multiply every record by one secret matrix, and add noise if wanted.
+
+    Parameters
+    ----------
+    matrix : k × d array, optional
+        The secret matrix, applied to scaled records. By default d × d with independent normal entries of
+        variance 1/d, so that lengths are kept on average.
+    scaling : {"std", None}, default "std"
+        Divide each attribute by its standard deviation, rounded to two digits, first; None keeps raw units.
+    noise_scale : float, default 0
+        Standard deviation of independent normal noise on each released column, in units of that column's own.
+    random_state : None or int
+        None draws 256 secret bits. A seed is for tests and papers: the release says so.
+
+    Attributes
+    ----------
+    unit_ : array of shape (d,)
+        What each attribute was divided by.
+    noise_ : array of shape (k,)
+        Standard deviation of the noise on each released column.
+
+    Notes
+    -----
+    *Threat.* Released: ``y``, the units and the noise's deviations. Secret: ``R`` and ``e``. Without noise, d known
+    records with their rows give R and every other record exactly, and fewer narrow it down (A14); a sample of
+    the population gives R where columns are independent or far from normal (A13, A21). Distances are not kept.
+    There is no formal guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(100, 3))
+    >>> release, key = veil.publish(x, veil.LinearTransform(noise_scale=0.1))
+    >>> bool(np.allclose(veil.restore(release, key), x, atol=1e-4))
+    True
+    """
+
+    catalogue = "P7"
+    addressed = True
+    matrix = SecretParameter()
+    noise_: npt.NDArray[np.float64]
+    _given: str | None
+
+    def __init__(
+        self,
+        matrix: Any = None,
+        *,
+        scaling: str | None = "std",
+        noise_scale: float = 0.0,
+        random_state: Any = None,
+    ) -> None:
+        self.matrix = matrix
+        self.scaling = scaling
+        self.noise_scale = noise_scale
+        self.random_state = random_state
+
+    @property
+    def keeps_cells(self) -> bool:
+        """Its noise belongs to mixtures of cells."""
+        return False
+
+    @property
+    def wants_covariance(self) -> bool:
+        """The noise is measured in units of the released columns."""
+        return True
+
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        self._learn_units(moments, columns)
+        share = number(
+            self.noise_scale, "noise_scale", low=0.0, high=1e6, rule="a number of at least 0, for example 0.1"
+        )
+        given = revealed(self.matrix)
+        self._given = None if given is None else self._name_of(_checked(given, len(columns)).tolist())
+        spread = moments.covariance / np.outer(self.unit_, self.unit_)
+        matrix = self._matrix()
+        own = np.sqrt(np.clip(np.einsum("ij,jk,ik->i", matrix, spread, matrix), 0.0, None))
+        if share and not (own > 0).all():
+            raise InputError(
+                f"noise_scale: {int((own == 0).sum())} released column(s) do not vary, so noise relative to them would "
+                "be zero; leave out constant columns"
+            )
+        self.noise_ = np.array([rounded(share * s) for s in own])
+
+    def _matrix(self) -> Matrix:
+        d = len(self.unit_)
+        given = revealed(self.matrix)
+        said = [self.unit_.tolist(), self._given]
+        return self._secret_matrix(
+            "matrix",
+            lambda source: source.normal(d, d) / math.sqrt(d) if given is None else _checked(given, d),
+            said,
+        )
+
+    def _n_released(self) -> int:
+        return len(self._matrix())
+
+    def disclose(self) -> dict[str, Any]:
+        """Units, the noise's deviations, and whether the owner chose the matrix (under a keyed name)."""
+        return {"unit": self.unit_.tolist(), "noise": self.noise_.tolist(), "given": self._given}
+
+    def _adopt(self, parameters: Mapping[str, Any]) -> None:
+        self.unit_ = np.array(parameters["unit"], dtype=np.float64)
+        self.noise_ = np.array(parameters["noise"], dtype=np.float64)
+        self._given = parameters["given"]
+
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Multiply, and add the noise on its grid."""
+        return self._noisy(super().perturb_block(block, place), place, add_noise)
+
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Take the noise off and solve."""
+        values = self._noisy(block, place, subtract_noise)
+        return np.asarray(np.linalg.lstsq(self._matrix(), values, rcond=None)[0] * self.unit_[:, None])
+
+    def _noisy(self, values: Matrix, place: Place, kernel: Callable[..., Matrix]) -> Matrix:
+        if not self.noise_.any():
+            return values
+        out = np.empty_like(values)
+        for j, (row, scale) in enumerate(zip(values, self.noise_, strict=True)):
+            address = [self.method_name(), j, self._column_names(), self.disclose(), place.fingerprint]
+            words = row_words(self._key().derive("rows", address), place.start, len(row))
+            out[j] = kernel(row, words, "normal", scale, grid_for(scale))
+        return out
+
+    def invertible(self, *, consistent: bool) -> bool:
+        """With the key, where the matrix has an inverse."""
+        matrix = self._matrix()
+        return len(matrix) >= matrix.shape[1] and float(np.linalg.cond(matrix)) < BEST_CONDITION
+
+    def _min_rows(self) -> int:
+        return 2 if self.scaling == "std" or self.noise_scale else 1
+
+    def describe(self) -> str:
+        """The method and its settings; the matrix is secret."""
+        said = super().describe()
+        return said if revealed(self.matrix) is None else f"{said}, given matrix"
+
+
+def _checked(matrix: Any, d: int) -> Matrix:
+    try:
+        found = np.array(matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 2 or found.shape[1] != d or not len(found) or not np.isfinite(found).all():
+        raise InputError(f"matrix must be finite with one column per attribute ({d}); got shape {found.shape}")
+    identity = found.shape == (d, d) and np.array_equal(np.abs(found) > 0, np.eye(d, dtype=bool))
+    if not found.any(axis=1).all() or identity:
+        raise InputError(
+            "matrix must mix columns: it has an empty row, or releases each column as a multiple of itself"
+        )
+    return found

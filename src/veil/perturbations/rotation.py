@@ -1,0 +1,242 @@
+"""P5: rotation-based transformation (RBT).
+
+*Model.* Normalize each attribute (z-score with the population standard deviation, or min-max), then rotate attribute
+pairs one after the other, clockwise by θ: ``a' = a cosθ + b sinθ``, ``b' = −a sinθ + b cosθ`` (Ketel and Homaifar;
+thresholds after Oliveira and Zaïane 2004). Altogether ``y = R (x − centre)/width`` with R a rotation.
+
+Angles come from the pair's *security range*, where ``Var(a − a') ≥ ρ1`` and ``Var(b − b') ≥ ρ2``, computed exactly from
+the pair's variances and covariance as they are when its turn comes. That range bounds how far the release is from the
+normalized table; it does not bound any attack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from veil.blocks import Matrix, tiles
+from veil.errors import InputError
+from veil.measures.pair_rotation import point_in, security_range
+from veil.moments import Moments
+from veil.perturbations.base import Kept, Perturbation, Place
+from veil.randomness import Generator
+from veil.schema import listed
+from veil.secret import SecretParameter, revealed
+
+NORMALIZATIONS = ("zscore", "minmax")
+Pairs = list[tuple[int, int]]
+
+
+class PairwiseRotation(Perturbation):
+    """P5. Normalize the columns and rotate them in pairs by secret angles.
+
+    Parameters
+    ----------
+    pairs : list of pairs of columns, optional
+        Which columns are rotated together, in this order, by name or number. By default a secret pairing of all
+        columns; an odd one goes with a column that was already rotated.
+    angles : list of float, optional
+        One angle per pair, in radians. By default drawn from each pair's security range.
+    thresholds : float, pair of floats, or one pair per pair, default 0.3
+        ρ1 and ρ2: the least variance of the change of the pair's first and second column, in normalized units.
+    normalize : {"zscore", "minmax"}, default "zscore"
+        Mean 0 and population variance 1, or minimum 0 and maximum 1.
+    random_state : None or int
+        None draws 256 secret bits. A seed is for tests and papers: the release says so.
+
+    Notes
+    -----
+    *Threat.* Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and
+    width, which stay in the key unrounded. Distances between normalized records are kept exactly. A few known records
+    with their rows give the widths and then their span, d + 1 give everything (A9); a sample of the population gives
+    the rotation (A11). The thresholds promise a distance from the release to the table, not safety. There is no
+    formal guarantee.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal([40, 5], [9, 1], size=(100, 2))
+    >>> y = veil.PairwiseRotation(pairs=[(0, 1)], angles=[np.pi / 2], random_state=0).fit_transform(x)
+    >>> bool(np.allclose(y[:, 1], -(x[:, 0] - x[:, 0].mean()) / x[:, 0].std()))
+    True
+    """
+
+    catalogue = "P5"
+    pairs = SecretParameter()
+    angles = SecretParameter()
+    _given: str | None
+
+    def __init__(
+        self,
+        *,
+        pairs: Any = None,
+        angles: Any = None,
+        thresholds: Any = 0.3,
+        normalize: str = "zscore",
+        random_state: Any = None,
+    ) -> None:
+        self.pairs = pairs
+        self.angles = angles
+        self.thresholds = thresholds
+        self.normalize = normalize
+        self.random_state = random_state
+
+    @property
+    def wants_covariance(self) -> bool:
+        """Security ranges depend on the covariance of each pair."""
+        return True
+
+    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+        if not (isinstance(self.normalize, str) and self.normalize in NORMALIZATIONS):
+            raise InputError(f"normalize must be one of {', '.join(NORMALIZATIONS)}; got {self.normalize!r}")
+        if len(columns) < 2:
+            raise InputError("PairwiseRotation rotates pairs of columns and needs at least 2; there is n_features=1")
+        constant = [n for n, low, high in zip(columns, moments.minimum, moments.maximum, strict=True) if low == high]
+        if constant:
+            raise InputError(
+                f"column {listed(constant)}: all {moments.n_rows} values are equal and cannot be normalized; give the "
+                "role public or drop"
+            )
+        given = [_plain(revealed(self.pairs)), _plain(revealed(self.angles)), _plain(self.thresholds)]
+        self._given = self._name_of(given)
+        self._normalization(moments)
+        self._rotation(moments)
+
+    def disclose(self) -> dict[str, Any]:
+        """How columns were normalized, and a keyed name of pairs, angles and thresholds."""
+        return {"normalize": self.normalize, "rotation": self._given}
+
+    def _adopt(self, parameters: Mapping[str, Any]) -> None:
+        self._given = parameters["rotation"]
+
+    def _normalization(self, moments: Moments | None = None) -> Matrix:
+        """Centre and width of every column (2 × d); taken from the moments once, then kept in the key."""
+
+        def measured(_: Generator) -> Matrix:
+            assert moments is not None  # noqa: S101 - a key that made a release has the matrix
+            if self.normalize == "zscore":
+                return np.array([moments.mean, moments.std])
+            return np.array([moments.minimum, moments.maximum - moments.minimum])
+
+        return self._secret_matrix("normalization", measured)
+
+    def _rotation(self, moments: Moments | None = None) -> Matrix:
+        """The rotation of all columns, as the product of the pairs' rotations."""
+
+        def turned(source: Generator) -> Matrix:
+            assert moments is not None  # noqa: S101 - a key that made a release has the matrix
+            width = self._normalization(moments)[1]
+            return self._turned(moments.covariance / np.outer(width, width), source)
+
+        return self._secret_matrix("rotation", turned)
+
+    def _turned(self, covariance: Matrix, source: Generator) -> Matrix:
+        columns = self._column_names()
+        pairs = self._chosen_pairs(columns, source)
+        thresholds = _thresholds(self.thresholds, len(pairs))
+        angles = _angles(revealed(self.angles), len(pairs))
+        rotation = np.eye(len(columns))
+        for (i, j), (rho1, rho2), angle in zip(pairs, thresholds, angles, strict=True):
+            now = rotation @ covariance @ rotation.T
+            if angle is None:
+                secure = security_range(now[i, i], now[j, j], now[i, j], rho1, rho2)
+                if not secure:
+                    raise InputError(
+                        f"thresholds ({rho1:g}, {rho2:g}) leave no angle for {columns[i]!r} and {columns[j]!r}; lower "
+                        "them (no rotation changes a column by more than 4 times the larger variance), or pair others"
+                    )
+                angle = point_in(secure, float(source.words(1)[0] >> np.uint64(11)) * 2.0**-53)
+            rotation = _givens(len(columns), i, j, angle) @ rotation
+        return rotation
+
+    def _chosen_pairs(self, columns: Sequence[str], source: Generator) -> Pairs:
+        given = revealed(self.pairs)
+        if given is None:
+            order = [int(c) for c in source.permutation(len(columns))]
+            pairs = list(zip(order[::2], order[1::2], strict=False))
+            return pairs if len(order) % 2 == 0 else [*pairs, (order[-1], order[0])]
+        return _checked_pairs(given, list(columns))
+
+    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+        """Normalize and rotate."""
+        (centre, width), rotation = self._normalization(), self._rotation()
+        out = np.empty_like(block)
+        for tile in tiles(block.shape[1]):
+            np.matmul(rotation, (block[:, tile] - centre[:, None]) / width[:, None], out=out[:, tile])
+        return out
+
+    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+        """Rotate back and undo the normalization."""
+        (centre, width), rotation = self._normalization(), self._rotation()
+        return np.asarray((rotation.T @ block) * width[:, None] + centre[:, None])
+
+    def invertible(self, *, consistent: bool) -> bool:
+        """Always, with the key."""
+        return True
+
+    def _min_rows(self) -> int:
+        return 2
+
+
+def _givens(d: int, i: int, j: int, angle: float) -> Matrix:
+    """The clockwise rotation of columns i and j."""
+    turn = np.eye(d)
+    turn[i, i] = turn[j, j] = math.cos(angle)
+    turn[i, j], turn[j, i] = math.sin(angle), -math.sin(angle)
+    return turn
+
+
+def _checked_pairs(given: Any, columns: list[str]) -> Pairs:
+    rule = "pairs must be a list of pairs of columns, by name or number, for example [('age', 'salary')]"
+    if not isinstance(given, Sequence | np.ndarray) or not len(given):
+        raise InputError(rule)
+    pairs: Pairs = []
+    for pair in given:
+        if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str) or len(pair) != 2:
+            raise InputError(rule)
+        places = []
+        for column in pair:
+            if isinstance(column, str) and column in columns:
+                places.append(columns.index(column))
+            elif isinstance(column, int | np.integer) and 0 <= column < len(columns):
+                places.append(int(column))
+            else:
+                raise InputError(f"{rule}; a column of some pair is not in the table")
+        if places[0] == places[1]:
+            raise InputError("pairs must have two different columns each")
+        pairs.append((places[0], places[1]))
+    left = sorted(set(range(len(columns))) - {place for pair in pairs for place in pair})
+    if left:
+        raise InputError(f"pairs leave {listed(columns[i] for i in left)} unrotated, released as normalized; add them")
+    return pairs
+
+
+def _angles(given: Any, n_pairs: int) -> list[float | None]:
+    if given is None:
+        return [None] * n_pairs
+    try:
+        found = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != (n_pairs,) or not np.isfinite(found).all():
+        raise InputError(f"angles must be one finite number per pair ({n_pairs}), in radians")
+    return [float(a) for a in found]
+
+
+def _thresholds(given: Any, n_pairs: int) -> list[tuple[float, float]]:
+    try:
+        found = np.array(given, dtype=np.float64)
+        found = np.broadcast_to(found, (n_pairs, 2))
+    except (TypeError, ValueError):
+        found = np.full((1, 2), np.nan)
+    if not (np.isfinite(found).all() and (found >= 0).all()):
+        raise InputError(f"thresholds must be one number of at least 0, two, or two for each of the {n_pairs} pairs")
+    return [(float(a), float(b)) for a, b in found]
+
+
+def _plain(value: Any) -> Any:
+    """A secret parameter as JSON values, for its keyed name."""
+    return None if value is None else np.array(value, dtype=object).tolist()
