@@ -1,0 +1,162 @@
+"""A10: known records without rows undo an orthogonal transformation (tutorial, a-priori knowledge)."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import veil
+from veil.attacks.known_records import KnownRecordsAttack
+from veil.release import Manifest, Step, memory_release
+
+# The slide's five records (balance, income, interest), those of which its released columns were computed.
+SLIDES = np.array([[10, 85, 2], [15, 70, 18], [20, 120, 35], [45, 23, 134], [80, 40, 15]], dtype=float)
+SLIDE_R = np.array([[1, 2, 2], [-2, 2, -1], [-2, -1, 2]]) / 3
+
+
+def released(x, seed=0, **options):
+    return veil.publish(x, veil.OrthogonalTransform(random_state=seed, **options))[0]
+
+
+def by_hand(y, *, translated=False, unit=None):
+    """A release with these rows and an orthogonal manifest."""
+    d = y.shape[1]
+    names = [f"c{j}" for j in range(d)]
+    parameters = {
+        "unit": [1.0] * d if unit is None else list(unit),
+        "proper": False,
+        "translation": float(translated),
+    }
+    columns = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": "float64"} for n in names)
+    step = Step("orthogonal-transform", "P6", parameters, columns, tuple(names))
+    schema = tuple({"name": n, "type": "double"} for n in names)
+    manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, "k", "", "", "", "0")
+    return memory_release(pa.table(dict(zip(names, y.T, strict=True))), manifest, "numpy", {})
+
+
+def test_the_tutorials_example():
+    """Three known records, found by length; regression gives the other two exactly."""
+    y = SLIDES @ SLIDE_R.T
+    np.testing.assert_allclose(y[0], [61.333, 49.333, -33.667], atol=1e-3)
+    guess = KnownRecordsAttack().run(by_hand(y), veil.knowledge.KnownRecords(SLIDES[[1, 3, 4]]))
+    np.testing.assert_allclose(guess.values, SLIDES, atol=1e-10)
+    assert guess.details["matched"].tolist() == [1, 3, 4]
+    assert (guess.details["unique"], guess.details["unmatched"], guess.details["rank"]) == (3, 0, 3)
+    assert guess.ambiguity == "none"
+
+
+def test_the_printed_example_with_two_decimals():
+    y = np.round(SLIDES @ SLIDE_R.T, 2)
+    guess = KnownRecordsAttack().run(by_hand(y), veil.knowledge.KnownRecords(SLIDES[[4, 0, 2]]))
+    assert guess.details["matched"].tolist() == [4, 0, 2]
+    np.testing.assert_allclose(guess.values, SLIDES, atol=0.05)
+
+
+@pytest.mark.parametrize("scaling", ["std", None])
+@pytest.mark.parametrize("translation", [0.0, 2.0])
+def test_d_records_recover_everything(scaling, translation):
+    rng = np.random.default_rng(0)
+    x = rng.lognormal(size=(500, 5)) * [1, 10, 100, 0.1, 3]
+    rows = rng.choice(500, size=6 if translation else 5, replace=False)
+    release = released(x, scaling=scaling, translation=translation)
+    guess = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(x[rows]))
+    np.testing.assert_array_equal(guess.details["matched"], rows)
+    assert np.abs(guess.values - x).max() < 1e-8 * np.abs(x).max()
+    assert guess.details["misfit"] < 1e-12
+
+
+def test_the_same_as_known_pairs_when_the_rows_are_found():
+    """A10 is A9 after the matching; with fewer records than columns too."""
+    rng = np.random.default_rng(1)
+    x = rng.gamma(2.0, size=(300, 6))
+    for known in (1, 3, 6):
+        release = released(x, seed=known)
+        ours = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(x[:known]))
+        pairs = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:known], np.arange(known)))
+        np.testing.assert_allclose(ours.values, pairs.values, atol=1e-9)
+        assert ours.details["rank"] == pairs.details["rank"] == known
+
+
+def test_a_rotation_needs_one_record_less():
+    x = np.random.default_rng(2).gamma(2.0, size=(200, 4))
+    proper = KnownRecordsAttack().run(released(x, proper=True), veil.knowledge.KnownRecords(x[:3]))
+    assert np.abs(proper.values - x).max() < 1e-9
+    other = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3]))
+    assert np.abs(other.values - x).max() > 0.1
+
+
+def test_strangers_among_the_known_records_do_no_harm():
+    rng = np.random.default_rng(3)
+    x = rng.gamma(2.0, size=(1_000, 4))
+    known = np.vstack([rng.gamma(2.0, size=(3, 4)), x[:5]])
+    guess = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(known))
+    assert guess.details["matched"].tolist() == [-1, -1, -1, 0, 1, 2, 3, 4]
+    assert (guess.details["unmatched"], guess.details["unique"], guess.details["ambiguous"]) == (3, 5, 0)
+    assert np.abs(guess.values - x).max() < 1e-9
+
+
+def test_rounded_releases_and_rounded_knowledge():
+    rng = np.random.default_rng(4)
+    x = rng.gamma(2.0, size=(2_000, 4)) * 10
+    q, r = np.linalg.qr(rng.normal(size=(4, 4)))
+    y = x @ (q * np.sign(np.diag(r))).T
+    guess = KnownRecordsAttack().run(by_hand(np.round(y, 2)), veil.knowledge.KnownRecords(x[:10]))
+    assert guess.details["matched"].tolist() == list(range(10))
+    assert np.abs(guess.values - x).max() < 0.1
+    # Known to one decimal: the attacker says so.
+    coarse = veil.knowledge.KnownRecords(np.round(x[:10], 1))
+    assert KnownRecordsAttack().run(by_hand(y), coarse).details["unmatched"] == 10
+    told = KnownRecordsAttack(tolerance=0.1).run(by_hand(y), coarse)
+    assert told.details["matched"].tolist() == list(range(10))
+    assert np.abs(told.values - x).max() < 1.0
+
+
+def test_duplicates_leave_the_row_open_but_not_the_matrix():
+    x = np.random.default_rng(5).gamma(2.0, size=(200, 3))
+    x[100] = x[0]
+    guess = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3]))
+    assert (guess.details["unique"], guess.details["ambiguous"]) == (2, 1)
+    assert guess.ambiguity == "none"
+    assert np.abs(guess.values - x).max() < 1e-9
+
+
+def test_mirror_images_are_called_ambiguous():
+    """Every record has a mirror image: the attack recovers the table or its mirror image, and says so."""
+    half = np.random.default_rng(6).normal(size=(100, 3))
+    x = np.vstack([half, half * [-1, 1, 1]])
+    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.knowledge.KnownRecords(x[:5]))
+    assert guess.ambiguity == "match"
+    assert guess.details["unique"] == 0
+    error = min(np.abs(guess.values - image).max() for image in (x, x * [-1, 1, 1]))
+    assert error < 1e-9
+
+
+def test_too_few_records_are_no_better_than_guessing():
+    """One of eight centred dimensions known: what remains of the squared error is 7/8 on average."""
+    d, runs = 8, 200
+    left = []
+    for seed in range(runs):
+        x = np.random.default_rng(seed).normal(size=(60, d))
+        guess = KnownRecordsAttack().run(released(x, seed, scaling=None), veil.knowledge.KnownRecords(x[:1]))
+        left.append(np.sum((guess.values[1:] - x[1:]) ** 2) / np.sum(x[1:] ** 2))
+    assert abs(np.mean(left) - (1 - 1 / d)) < 4.5 * np.std(left) / np.sqrt(runs)
+
+
+def test_without_any_match_the_guess_is_the_known_records_mean():
+    rng = np.random.default_rng(7)
+    x, others = rng.normal(size=(100, 3)), rng.normal(size=(4, 3))
+    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.knowledge.KnownRecords(others))
+    np.testing.assert_allclose(guess.values, np.tile(others.mean(axis=0), (100, 1)))
+    assert (guess.details["rank"], guess.details["unmatched"]) == (0, 4)
+
+
+def test_what_is_refused():
+    x = np.random.default_rng(8).normal(size=(50, 3))
+    with pytest.raises(veil.MissingKnowledgeError, match="KnownRecords"):
+        KnownRecordsAttack().run(released(x))
+    with pytest.raises(veil.InputError, match="2 columns"):
+        KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3, :2]))
+    with pytest.raises(veil.InputError, match="tolerance"):
+        KnownRecordsAttack(tolerance=-1.0).run(released(x), veil.knowledge.KnownRecords(x[:3]))
+    noisy = veil.publish(x, veil.AdditiveNoise(1.0))[0]
+    with pytest.raises(veil.NotApplicableError):
+        KnownRecordsAttack().run(noisy, veil.knowledge.KnownRecords(x[:3]))
