@@ -49,6 +49,7 @@ from veil.threads import one_blas_thread
 _FOLDS: Final = 5
 _TREE_VALUES: Final = 400_000  # a tree's queries slow down with columns as well as with records
 _SOME_RECORDS: Final = 400  # of the sample, where refits are repeated
+_RIVALS: Final = 20  # starts of the search for nearest records that are followed to the end
 _FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
 
 
@@ -103,22 +104,35 @@ class Alignment:
 
 
 def spectral_start(
-    y: Floats, s: Floats, *, centred: bool = False, search: Callable[[Floats, Floats], SignChoice] = choose_signs
+    y: Floats,
+    s: Floats,
+    *,
+    centred: bool = False,
+    robust: bool = False,
+    search: Callable[[Floats, Floats], SignChoice] = choose_signs,
 ) -> tuple[Floats, SignChoice]:
     """``M̂ = W D Zᵀ`` from eigenvectors of both tables, with signs ``D`` by energy.
 
-    Eigenvectors of covariances if ``centred``, of second moments about the origin otherwise. The
-    signs are always searched in the coordinates given, which for centred tables leaves only skewness
-    to tell them.
+    Eigenvectors of covariances if ``centred``, of second moments about the origin otherwise; if
+    ``robust``, of the records' directions alone (spatial signs), in which a far-out record counts as
+    any other. The signs are always searched in the coordinates given, which for centred tables leaves
+    only skewness to tell them.
     """
     y, s = check_pair(y, s)
-    w, z = _axes(y, centred), _axes(s, centred)
+    w, z = _axes(y, centred, robust), _axes(s, centred, robust)
     choice = search(y @ w, s @ z)
     return np.asarray((w * choice.signs) @ z.T), choice
 
 
 def align_sample(
-    y: Floats, s: Floats, *, translation: bool = False, replicates: int = 32, seed: int = 0, max_pairs: int = 100_000
+    y: Floats,
+    s: Floats,
+    *,
+    translation: bool = False,
+    replicates: int = 32,
+    seed: int = 0,
+    max_pairs: int = 100_000,
+    robust: bool = False,
 ) -> Alignment:
     """Estimate the orthogonal map between a release and a sample of the same population.
 
@@ -135,20 +149,23 @@ def align_sample(
         Of the resampling.
     max_pairs
         Pairs used per start and refit. The winner is refined once more on up to 4 million.
+    robust
+        Start from eigenvectors that outliers do not turn (see `spectral_start`) as well.
     """
     y, s = check_pair(y, s)
     if replicates < 0:
         raise InputError(f"replicates: must not be negative, is {replicates}")
     with one_blas_thread():  # thousands of small products, where more threads only wait for each other
-        return _align(y, s, translation, replicates, np.random.default_rng(seed), max_pairs)
+        return _align(y, s, translation, replicates, np.random.default_rng(seed), max_pairs, robust)
 
 
 def _align(
-    y: Floats, s: Floats, translation: bool, replicates: int, rng: np.random.Generator, max_pairs: int
+    y: Floats, s: Floats, translation: bool, replicates: int, rng: np.random.Generator, max_pairs: int, robust: bool
 ) -> Alignment:
     first, signs = spectral_start(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)
-    starts = [first, *_further_starts(few_y, few_s, replicates, rng, translation=translation)]
+    sturdy = [spectral_start(y, s, centred=c, robust=True)[0] for c in (True, False)] if robust else []
+    starts = [first, *sturdy, *_further_starts(few_y, few_s, replicates, rng, translation=translation)]
     quick = partial(energy_procrustes, few_y, translation=translation, max_iter=40, tol=1e-6, max_pairs=max_pairs)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
     fit = energy_procrustes(y, s, fits[0].matrix, offset=fits[0].offset, translation=translation)
@@ -161,7 +178,9 @@ def _align(
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     close = partial(nearest_procrustes, tree, translation=translation)
     near = partial(close, max_iter=20, tol=1e-4)
-    rivals = {f: near(some, f.matrix, offset=f.offset) for f in _distinct([*modes, *refits])}
+    glance = partial(close, max_iter=3)
+    promising = sorted(_distinct([*modes, *refits]), key=lambda f: glance(some, f.matrix, offset=f.offset).objective)
+    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (fit, *promising[:_RIVALS])}
     best = min(rivals, key=lambda f: rivals[f].objective)
     use_nearest = twins(tree, rivals[best], some) > y.shape[1]
     if not use_nearest:
@@ -208,10 +227,23 @@ def _objective(fit: Fit) -> float:
     return fit.objective
 
 
-def _axes(table: Floats, centred: bool) -> Floats:
-    """Eigenvectors of the second moments, largest first."""
-    table = table - table.mean(axis=0) if centred else table
+def _axes(table: Floats, centred: bool, robust: bool = False) -> Floats:
+    """Eigenvectors of the second moments, or of those of the records' directions, largest first."""
+    if centred:
+        table = table - (_spatial_median(table) if robust else table.mean(axis=0))
+    if robust:
+        length = np.linalg.norm(table, axis=1)
+        table = table[length > 0] / length[length > 0, None]
     return np.asarray(np.linalg.eigh(table.T @ table)[1][:, ::-1])
+
+
+def _spatial_median(table: Floats) -> Floats:
+    """The point of least mean distance to all records (Weiszfeld's iteration): it turns with the table."""
+    centre = table.mean(axis=0)
+    for _ in range(50):
+        weight = 1.0 / np.maximum(np.linalg.norm(table - centre, axis=1), 1e-12)
+        centre = weight @ table / weight.sum()
+    return np.asarray(centre)
 
 
 def _margin(y: Floats, mapped: Floats, *, shift: bool) -> Floats:

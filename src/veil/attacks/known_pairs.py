@@ -7,6 +7,10 @@ known records' span follows exactly; outside it only the length of the rest is k
 ``M̂ = V_k U_kᵀ + V_⊥ P U_⊥ᵀ`` with P Haar (errata L-c: the paper's step needs the unknown M).
 *best*: the posterior mean, which is the projection on the known span; its error outside the span is
 √2 times smaller. With rank d both are the exact answer.
+
+Columns that were normalized by secret widths (P5) are scaled first by the widths that the known records show
+(:mod:`veil.attacks.normalized`). Of a transform with coefficients in a secret order (P10) the known records show the
+order.
 """
 
 from __future__ import annotations
@@ -17,11 +21,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.normalized import widths_from_pairs
+from veil.attacks.permuted import from_coefficients, order_from_pairs
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs
 from veil.measures import breach_probability
-from veil.models import Model, OrthogonalModel
+from veil.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
 from veil.parameters import number, whole_number
 from veil.release import Release
 
@@ -61,8 +67,8 @@ class KnownPairsAttack(Attack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Orthogonal transformations, with or without translation."""
-        return isinstance(model, OrthogonalModel)
+        """Orthogonal transformations, rotations of normalized columns, transforms in a secret order."""
+        return isinstance(model, OrthogonalModel | NormalizedRotationModel | PermutedTransformModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         number(self.epsilon, "epsilon", low=0, high=math.inf, rule="a relative error of at least 0, for example 0.1")
@@ -71,18 +77,26 @@ class KnownPairsAttack(Attack):
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.step.model
-        if not isinstance(model, OrthogonalModel):
-            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         if not len(pairs.rows) or pairs.rows.max() >= len(y):
             raise InputError(f"KnownPairs.rows must name 1 to {len(y)} rows of the release, which has {len(y)}")
-        known_z, known_y = model.scaled(pairs.records), y[pairs.rows]
+        if isinstance(model, PermutedTransformModel):
+            return _permuted(release, model, y, pairs)
+        determined = True
+        if isinstance(model, NormalizedRotationModel):
+            unit, determined = widths_from_pairs(pairs.records, y[pairs.rows])
+            translated, proper = True, True
+        elif isinstance(model, OrthogonalModel):
+            unit, translated, proper = model.unit, model.translated, model.proper
+        else:
+            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
+        known_z, known_y = pairs.records / unit, y[pairs.rows]
         origin_z, origin_y = np.zeros(y.shape[1]), np.zeros(y.shape[1])
-        if model.translated:  # differences to one known record are free of the translation
-            origin_z, origin_y = known_z[0], known_y[0]
-            known_z, known_y = known_z[1:] - origin_z, known_y[1:] - origin_y
+        if translated:  # differences to the known records' mean are free of the translation
+            origin_z, origin_y = known_z.mean(axis=0), known_y.mean(axis=0)
+            known_z, known_y = known_z - origin_z, known_y - origin_y
         misfit = _misfit(known_z, known_y)
         u, v = known_bases(known_z, known_y)
-        if model.proper and u.shape[1] == len(u) - 1:
+        if proper and u.shape[1] == len(u) - 1:
             u, v = completed_rotation(u, v)
         centred = y - origin_y
         inside = centred @ v
@@ -96,7 +110,8 @@ class KnownPairsAttack(Attack):
         target = int(candidates[np.argmax(probability[candidates])]) if len(candidates) else None
         return full_guess(
             release,
-            model.private(z + origin_z),
+            (z + origin_z) * unit,
+            ambiguity="none" if determined else "scale",
             rank=u.shape[1],
             breach_probability=probability,
             target=target,
@@ -119,6 +134,16 @@ class KnownPairsAttack(Attack):
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where(rest > 1e-9 * norm, norm * self.epsilon / (2 * rest), np.inf)
         return np.array(breach_probability(ratio, dimension), dtype=np.float64)
+
+
+def _permuted(release: Release, model: PermutedTransformModel, y: Matrix, pairs: KnownPairs) -> Guess:
+    """The secret order of the coefficients from the known records, then every record."""
+    known_z = model.scaled(pairs.records)
+    order, unsettled = order_from_pairs(model, known_z, y[pairs.rows])
+    # Few records say little about how coefficients vary together: dropped ones get their mean.
+    z = from_coefficients(model, y, order, known_z.mean(axis=0), np.eye(known_z.shape[1]))
+    ambiguity = "order" if unsettled else "none"
+    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, unsettled=unsettled)
 
 
 def _misfit(known_z: Matrix, known_y: Matrix) -> float:

@@ -7,6 +7,9 @@ eigenvectors of both give M up to the sign of each; the two-sample energy statis
 *paper*: eigenvectors of both covariances and the best of all sign patterns (beyond 13 columns the best
 found by flips). *best*: eigenvectors about the origin too, energy–Procrustes refinement from many starts,
 and shrinkage of what the sample does not determine; see :mod:`veil.attacks.alignment`.
+
+Rotations of normalized columns (P5) are lined up with the sample normalized by its own mean and spread. Of a transform
+with coefficients in a secret order (P10), each coefficient is recognised by its distribution.
 """
 
 from __future__ import annotations
@@ -17,11 +20,13 @@ import numpy as np
 
 from veil.attacks.alignment import align_sample, spectral_start
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.normalized import normalization_of_sample
+from veil.attacks.permuted import from_coefficients, order_from_sample
 from veil.attacks.signs import SignChoice
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownSample
-from veil.models import Model, OrthogonalModel
+from veil.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
 from veil.parameters import whole_number
 from veil.release import Release
 
@@ -40,6 +45,8 @@ class KnownSampleAttack(Attack):
         Resampled samples of ``best``: more starts and a steadier shrinkage, for more time.
     seed : int, default 0
         Seeds the resampling.
+    robust : bool, default False
+        Use eigenvectors that outliers in release or sample do not turn (``best``: as further starts).
 
     Notes
     -----
@@ -55,38 +62,51 @@ class KnownSampleAttack(Attack):
     one_matrix = True
     variants = ("best", "paper")
 
-    def __init__(self, *, variant: str = "best", replicates: int = 16, seed: int = 0) -> None:
+    def __init__(self, *, variant: str = "best", replicates: int = 16, seed: int = 0, robust: bool = False) -> None:
         super().__init__(variant=variant)
         self.replicates = replicates
         self.seed = seed
+        self.robust = robust
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Orthogonal transformations, with or without translation."""
-        return isinstance(model, OrthogonalModel)
+        """Orthogonal transformations, rotations of normalized columns, transforms in a secret order."""
+        return isinstance(model, OrthogonalModel | NormalizedRotationModel | PermutedTransformModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole_number(self.replicates, "replicates")
         whole_number(self.seed, "seed")
+        if not isinstance(self.robust, bool):
+            raise InputError(f"robust must be True or False; got a {type(self.robust).__name__}")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
-        model = release.step.model
-        if not isinstance(model, OrthogonalModel):
-            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
-        y, sample = release.to_numpy(), model.scaled(known.sample)
+        model, y, sample = release.step.model, release.to_numpy(), known.sample
         if len(sample) < 2 or len(y) < 2:
             raise InputError(
                 f"KnownSample.sample has {len(sample)} records and the release {len(y)}; both need at least 2"
             )
+        if isinstance(model, PermutedTransformModel):
+            return _permuted(release, model, y, model.scaled(sample))
+        if isinstance(model, NormalizedRotationModel):
+            centre, width = normalization_of_sample(model, sample)
+            translated = False
+        elif isinstance(model, OrthogonalModel):
+            centre, width = np.zeros(y.shape[1]), model.unit
+            translated = model.translated
+        else:
+            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
+        sample = (sample - centre) / width
         if self.variant == "paper":
-            z, signs = _paper(y, sample, translated=model.translated)
-            return full_guess(release, model.private(z), ambiguity=_ambiguity(signs.margin), margins=signs.margin)
-        found = align_sample(y, sample, translation=model.translated, replicates=self.replicates, seed=self.seed)
+            z, signs = _paper(y, sample, translated=translated, robust=self.robust)
+            return full_guess(release, z * width + centre, ambiguity=_ambiguity(signs.margin), margins=signs.margin)
+        found = align_sample(
+            y, sample, translation=translated, replicates=self.replicates, seed=self.seed, robust=self.robust
+        )
         # Twins alone leave a symmetry of the value grid, or an offset by its steps, open.
-        certain = found.twins > y.shape[1] and found.stability > CERTAIN and not model.translated
+        certain = found.twins > y.shape[1] and found.stability > CERTAIN and not translated
         return full_guess(
             release,
-            model.private(found.recover(y)),
+            found.recover(y) * width + centre,
             ambiguity="none" if certain else _ambiguity(found.margin),
             margins=found.margin,
             stability=found.stability,
@@ -94,9 +114,18 @@ class KnownSampleAttack(Attack):
         )
 
 
-def _paper(y: Matrix, sample: Matrix, *, translated: bool) -> tuple[Matrix, SignChoice]:
+def _permuted(release: Release, model: PermutedTransformModel, y: Matrix, sample: Matrix) -> Guess:
+    """The secret order of the coefficients by their distributions, then the records."""
+    order, margins = order_from_sample(model, sample, y)
+    covariance = np.cov(sample.T, ddof=0).reshape(sample.shape[1], -1)
+    z = from_coefficients(model, y, order, sample.mean(axis=0), covariance)
+    ambiguity = "order" if np.min(margins) < IDENTIFIED else "none"
+    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, margins=margins)
+
+
+def _paper(y: Matrix, sample: Matrix, *, translated: bool, robust: bool) -> tuple[Matrix, SignChoice]:
     here, there = (y.mean(axis=0), sample.mean(axis=0)) if translated else (0.0, 0.0)
-    matrix, signs = spectral_start(y - here, sample - there, centred=True)
+    matrix, signs = spectral_start(y - here, sample - there, centred=True, robust=robust)
     return np.asarray((y - here) @ matrix + there), signs
 
 

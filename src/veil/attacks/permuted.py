@@ -1,0 +1,60 @@
+"""Transform coefficients in a secret order: find the order (P10).
+
+*Model.* ``y = P F z`` with a public orthonormal F: only which coefficient each released column is, is secret. Known
+records with their rows show it directly; a sample of the population wherever coefficients differ in distribution.
+Coefficients that were dropped are guessed from the kept ones.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
+from veil.blocks import Matrix
+from veil.models import PermutedTransformModel
+from veil.moments import Vector
+
+Order = npt.NDArray[np.intp]
+QUANTILES = np.linspace(0.005, 0.995, 100)
+
+
+def order_from_pairs(model: PermutedTransformModel, known_z: Matrix, known_y: Matrix) -> tuple[Order, int]:
+    """Which coefficient each released column is, and how many columns could as well be another."""
+    coefficients = known_z @ model.transform.T
+    cost = ((known_y[:, :, None] - coefficients[:, None, :]) ** 2).sum(axis=0)
+    size = float((coefficients**2).sum()) or 1.0
+    fits = (cost <= 1e-12 * size).sum(axis=1)
+    return linear_sum_assignment(cost)[1], int((fits > 1).sum())
+
+
+def order_from_sample(model: PermutedTransformModel, sample: Matrix, y: Matrix) -> tuple[Order, Vector]:
+    """Which coefficient each released column is most like, and by how much the next best differs, in sampling errors.
+
+    Likeness is the mean distance of quantiles. Its sampling error is about that of a mean of as many records
+    as the sample has.
+    """
+    coefficients = sample @ model.transform.T
+    there, here = np.quantile(coefficients, QUANTILES, axis=0), np.quantile(y, QUANTILES, axis=0)
+    cost = np.abs(here[:, :, None] - there[:, None, :]).mean(axis=0)
+    order = linear_sum_assignment(cost)[1]
+    rival = cost.copy()
+    rival[np.arange(len(order)), order] = np.inf
+    error = coefficients[:, order].std(axis=0) / np.sqrt(len(sample))
+    apart = rival.min(axis=1) - cost[np.arange(len(order)), order]
+    return order, np.divide(apart, error, out=np.full(len(order), np.inf), where=error > 0)
+
+
+def from_coefficients(
+    model: PermutedTransformModel, y: Matrix, order: Order, mean: Vector, covariance: Matrix
+) -> Matrix:
+    """Records from their released coefficients; dropped ones by their mean given the kept, from the prior."""
+    transform = model.transform
+    dropped = np.setdiff1d(np.arange(len(transform)), order)
+    if not len(dropped):
+        return np.asarray(y @ transform[order])
+    centre, spread = transform @ mean, transform @ covariance @ transform.T
+    kept = spread[np.ix_(order, order)]
+    share = np.linalg.lstsq(kept, spread[np.ix_(order, dropped)], rcond=1e-9)[0]
+    rest = centre[dropped] + (y - centre[order]) @ share
+    return np.asarray(y @ transform[order] + rest @ transform[dropped])
