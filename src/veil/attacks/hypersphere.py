@@ -1,0 +1,172 @@
+"""A17: ranges and lengths alone against a random projection (Liu 2007, §5.3).
+
+*Model.* ``y = R z + e``, ``z = x / unit``: R k × d with independent entries of variance 1/k, or an orthogonal matrix.
+Known: the range of each attribute, a uniform prior on a box. Directions tell nothing; the length does, by
+
+    y | z ~ N(0, (‖z‖²/k) I + diag(noise²)),   or ‖y‖ = ‖z‖ for an orthogonal matrix.
+
+*paper*: any point of the sphere ``‖ẑ‖ = ‖y‖``, the radius kept to what the box allows (with the right ends, errata
+L-p); one is drawn. Most of that sphere lies outside the box. *best*: the posterior mean, E[z | ‖y‖] under
+the box prior. Given ``‖z‖² = q`` the attributes of a uniform z are nearly independent with densities ∝ exp(s z_j²)
+on their ranges, s chosen so that E‖z‖² = q (Gibbs conditioning, with its first Edgeworth term); q itself has the
+saddlepoint density ``exp(K(s) − s q)/√(2π K″(s))``, K the cumulant function of ‖z‖².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from veil.attacks.base import Attack, Guess, full_guess, needed
+from veil.blocks import Matrix
+from veil.errors import NotApplicableError
+from veil.knowledge import Knowledge, KnownRanges
+from veil.measures.sphere import breach_bound, norm_range
+from veil.models import Model, OrthogonalModel, ProjectionModel
+from veil.moments import Vector
+from veil.parameters import number, whole_number
+from veil.release import Release
+
+TILTS: Final = 257
+_NODES: Final = 48  # Gauss–Legendre nodes per range
+_TILE: Final = 1 << 22
+
+
+class HypersphereAttack(Attack):
+    """A17. Guess records from their released lengths and the ranges of their attributes.
+
+    Parameters
+    ----------
+    variant : {"best", "paper"}
+        The mean of the box's records given the length, or a random point of the sphere.
+    epsilon : float, default 0.1
+        Relative error that counts as a breach in the paper's sense.
+    random_state : int, default 0
+        Seeds the directions of ``paper``.
+
+    Notes
+    -----
+    ``guess.details``: ``breach_probability``, for every record the highest probability, over all records of the
+    box, that a uniform point of its sphere errs by at most ``epsilon`` times the record's length, in the units
+    that were transformed (errata L-q); ``feasible``, the number of records whose sphere meets the box.
+    """
+
+    catalogue = "A17"
+    words = "places each record where its released length and the columns' ranges allow"
+    requires = (KnownRanges,)
+    variants = ("best", "paper")
+
+    def __init__(self, *, variant: str = "best", epsilon: float = 0.1, random_state: int = 0) -> None:
+        super().__init__(variant=variant)
+        self.epsilon = epsilon
+        self.random_state = random_state
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Random projections and orthogonal transformations about the origin, which keep lengths."""
+        if isinstance(model, ProjectionModel):
+            return model.kind != "given"
+        return isinstance(model, OrthogonalModel) and not model.translated
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        number(self.epsilon, "epsilon", low=0, high=np.inf, rule="a relative error of at least 0, for example 0.1")
+        seed = whole_number(self.random_state, "random_state")
+        y, model = release.to_numpy(), release.step.model
+        if not isinstance(model, ProjectionModel | OrthogonalModel):
+            raise NotApplicableError("the manifest does not describe a projection or an orthogonal transformation")
+        d = len(release.step.names)
+        lower, upper = (model.scaled(side) for side in needed(knowledge, KnownRanges).for_columns(d))
+        noise = model.noise if isinstance(model, ProjectionModel) else np.zeros(y.shape[1])
+        square = (y**2).sum(axis=1) - (noise**2).sum()
+        lengths = norm_range(lower, upper)
+        radius = np.sqrt(np.clip(square, lengths[0] ** 2, lengths[1] ** 2))
+        if self.variant == "paper":
+            direction = np.random.default_rng(seed).standard_normal((len(y), d))
+            z = direction * (radius / np.linalg.norm(direction, axis=1))[:, None]
+        elif isinstance(model, ProjectionModel):
+            z = projected_mean(y, noise, tilted_box(lower, upper))
+        else:
+            z = tilted_box(lower, upper).at(radius**2)
+        allowed = lengths if isinstance(model, ProjectionModel) else (radius, radius)
+        bound = breach_bound(radius, self.epsilon, d, allowed)
+        slack = 1e-9 * lengths[1] ** 2
+        feasible = int(((square >= lengths[0] ** 2 - slack) & (square <= lengths[1] ** 2 + slack)).sum())
+        return full_guess(release, model.private(z), breach_probability=bound, feasible=feasible)
+
+
+@dataclass(frozen=True)
+class TiltedBox:
+    """Uniform records of a box by squared length: a table over q = ‖z‖², ascending.
+
+    ``log_density`` is q's own up to a constant, ``mean`` is E[z | q], one row per q.
+    """
+
+    square: Vector
+    log_density: Vector
+    mean: Matrix
+
+    def at(self, square: Vector) -> Matrix:
+        """E[z | ‖z‖² = square], interpolated; beyond the box's lengths its nearest or farthest corner."""
+        return np.stack([np.interp(square, self.square, column) for column in self.mean.T], axis=1)
+
+
+def tilted_box(lower: Vector, upper: Vector) -> TiltedBox:
+    """The table of a box, by exponential tilting of z²; its ends are the nearest and the farthest point."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    z = (lower + upper)[:, None] / 2 + (upper - lower)[:, None] / 2 * nodes
+    square = z**2
+    far = np.where(np.abs(lower) > np.abs(upper), lower, upper)
+    size = float((far**2).mean())
+    if size == 0.0:  # the box is the origin
+        return TiltedBox(np.zeros(1), np.zeros(1), np.zeros((1, len(lower))))
+    # Steps near 0 are small against the spread of ‖z‖², whatever the dimension.
+    step = 0.5 / np.sqrt(len(lower))
+    tilts = step * np.sinh(np.linspace(-1.0, 1.0, TILTS) * np.arcsinh(200.0 / step)) / size
+    q, log_density = np.empty(TILTS), np.empty(TILTS)
+    mean = np.empty((TILTS, len(lower)))
+    for i, s in enumerate(tilts):
+        exponent = s * square
+        top = exponent.max(axis=1, keepdims=True)
+        weight = weights / 2 * np.exp(exponent - top)
+        total = weight.sum(axis=1, keepdims=True)
+        weight /= total
+        first = (weight * square).sum(axis=1)
+        away = square - first[:, None]
+        spread = float((weight * away**2).sum())
+        here = (weight * z).sum(axis=1)
+        if spread > 1e-12 * first.sum() ** 2:  # the first Edgeworth term of conditioning on the sum
+            skew = float((weight * away**3).sum())
+            joint = (weight * away * z).sum(axis=1)
+            curved = (weight * away**2 * (z - here[:, None])).sum(axis=1)
+            here = here + (joint * skew / spread - curved) / (2 * spread)
+        q[i], mean[i] = first.sum(), np.clip(here, lower, upper)
+        log_density[i] = (np.log(total) + top).sum() - s * q[i] - np.log(max(spread, 1e-300)) / 2
+    near = np.clip(0.0, lower, upper)
+    ends = ((near**2).sum(), (far**2).sum())
+    return TiltedBox(
+        np.maximum.accumulate(np.concatenate([[ends[0]], np.clip(q, *ends), [ends[1]]])),
+        np.concatenate([[-np.inf], log_density, [-np.inf]]),
+        np.vstack([near, mean, far]),
+    )
+
+
+def projected_mean(y: Matrix, noise: Vector, box: TiltedBox) -> Matrix:
+    """E[z | y] for a projection: the table's rows, weighted by prior and likelihood of their length."""
+    k = y.shape[1]
+    width = np.gradient(box.square) if len(box.square) > 1 else np.ones(1)
+    variance = np.maximum(box.square[:, None] / k + noise**2, 1e-300)
+    with np.errstate(divide="ignore"):
+        constant = box.log_density + np.log(width) - np.log(variance).sum(axis=1) / 2
+    if not np.isfinite(constant).any():  # all records of the box have one length
+        return np.broadcast_to(box.mean[-1], (len(y), box.mean.shape[1])).copy()
+    guess = np.empty((len(y), box.mean.shape[1]))
+    rows = max(1, _TILE // len(box.square))
+    for start in range(0, len(y), rows):
+        part = y[start : start + rows]
+        weight = constant - (part**2) @ (1.0 / variance).T / 2
+        weight = np.exp(weight - weight.max(axis=1, keepdims=True))
+        guess[start : start + rows] = weight @ box.mean / weight.sum(axis=1, keepdims=True)
+    return guess
