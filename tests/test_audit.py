@@ -37,6 +37,9 @@ def test_rows_are_perturbation_by_attack_by_knowledge(found):
         ("known-pairs-attack", "1 known record"),
         ("known-pairs-attack", "6 known records"),
         ("known-sample-attack", "10 % sample"),
+        ("ica-attack", "nothing"),
+        ("ica-attack", "10 % sample"),
+        ("akica-attack", "10 % sample"),
     }
     assert len(found.rows) == len(noise.rows) + len(rotation.rows)
 
@@ -60,7 +63,7 @@ def test_noise_on_correlated_columns_shows_the_gain_of_the_bayes_estimate(found)
 def test_the_strongest_attack_of_a_level_may_need_less(found):
     noise = found.candidates[0]
     assert noise.strongest(Level("pairs", 6)).knowledge == "nothing"
-    assert found.candidates[1].strongest(Level("nothing")) is None
+    assert found.candidates[1].strongest(Level("nothing")).attack == "ica-attack"
 
 
 def test_a_seed_makes_it_reproducible(found):

@@ -21,9 +21,20 @@ import numpy as np
 
 from veil.attacks.base import Attack
 from veil.blocks import BLOCK_ROWS, Matrix
-from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError
+from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
 from veil.key import Key, LedgerStep
-from veil.knowledge import Knowledge, KnownAttributes, KnownNoise, KnownPairs, KnownSample, TimeOrder
+from veil.knowledge import (
+    IndependentSignals,
+    Knowledge,
+    KnownAttributes,
+    KnownMatrix,
+    KnownNoise,
+    KnownPairs,
+    KnownRanges,
+    KnownRecords,
+    KnownSample,
+    TimeOrder,
+)
 from veil.perturbations import PERTURBATIONS, Perturbation
 from veil.publication import publish
 from veil.release import Release
@@ -197,18 +208,25 @@ def check_attack(attack: Attack) -> None:
     x = _table()
     met = 0
     for cls in PERTURBATIONS.values():
-        release, _ = publish(_table_for(cls())[:280], _seeded(cls()))
+        release, key = publish(_table_for(cls())[:280], _seeded(cls()))
         if attack.applies_to(release.step.model):
-            met += 1
-            _check_attack_on(attack, release, x)
+            try:
+                _check_attack_on(attack, release, x, cls.rebuild(key.ledger[0].steps[0], key).secret_matrix())
+                met += 1
+            except NotApplicableError:
+                continue
     _expect(met, "the attack applies to no registered perturbation")
 
 
-def _check_attack_on(attack: Attack, release: Release, x: Matrix) -> None:
+def _check_attack_on(attack: Attack, release: Release, x: Matrix, matrix: Matrix | None) -> None:
     known: dict[type[Knowledge], Knowledge] = {
         KnownPairs: KnownPairs(x[:3], [0, 1, 2]),
         KnownSample: KnownSample(x[280:]),
         KnownNoise: KnownNoise(np.ones(x.shape[1])),
+        KnownRecords: KnownRecords(x[:6]),
+        KnownRanges: KnownRanges(x.min(axis=0), x.max(axis=0)),
+        KnownMatrix: KnownMatrix(matrix if matrix is not None else np.eye(x.shape[1])),
+        IndependentSignals: IndependentSignals(),
         KnownAttributes: KnownAttributes("other", x[:280, 0] + 1.0),
         TimeOrder: TimeOrder(),
     }

@@ -5,12 +5,18 @@ from __future__ import annotations
 import difflib
 
 from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
+from veil.attacks.akica import AKICAAttack
 from veil.attacks.base import Attack, Guess
+from veil.attacks.disclosed_matrix import DisclosedMatrixAttack
+from veil.attacks.hypersphere import HypersphereAttack
+from veil.attacks.ica import ICAAttack
 from veil.attacks.intervals import IntervalAttack
 from veil.attacks.known_pairs import KnownPairsAttack
+from veil.attacks.known_records import KnownRecordsAttack
 from veil.attacks.known_sample import KnownSampleAttack
 from veil.attacks.logarithmic import LogAttack
 from veil.attacks.partial import PartialDisclosureAttack
+from veil.attacks.projection_map import ProjectionMAPAttack
 from veil.attacks.serial import SerialAttack
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.attacks.univariate import UnivariateBayesAttack
@@ -30,22 +36,34 @@ ATTACKS: dict[str, type[Attack]] = {
         PartialDisclosureAttack,
         SerialAttack,
         KnownPairsAttack,
+        KnownRecordsAttack,
         KnownSampleAttack,
+        ICAAttack,
+        AKICAAttack,
+        ProjectionMAPAttack,
+        DisclosedMatrixAttack,
+        HypersphereAttack,
     )
 }
 
 __all__ = [
     "ATTACKS",
+    "AKICAAttack",
     "Attack",
     "BayesEstimateAttack",
+    "DisclosedMatrixAttack",
     "Guess",
+    "HypersphereAttack",
+    "ICAAttack",
     "IntervalAttack",
     "KnownPairsAttack",
+    "KnownRecordsAttack",
     "KnownSampleAttack",
     "LogAttack",
     "NoiseDistributionAttack",
     "PCAAttack",
     "PartialDisclosureAttack",
+    "ProjectionMAPAttack",
     "SVDAttack",
     "SerialAttack",
     "SpectralFilterAttack",

@@ -42,6 +42,9 @@ class Guess:
         What the attack could not settle: "none", "sign", "order", "scale", ...
     details
         What else the attack found out, by name.
+    up_to
+        What of the columns is arbitrary ("order", "sign", "scale"): only the owner can match them to the private
+        ones, and a score is said to be up to that.
     """
 
     values: Matrix
@@ -49,6 +52,7 @@ class Guess:
     rows: npt.NDArray[np.intp]
     ambiguity: str = "none"
     details: dict[str, Any] = field(default_factory=dict, repr=False)
+    up_to: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, d = self.values.shape
@@ -170,6 +174,8 @@ def check_width(records: Matrix, release: Release, parameter: str) -> None:
         raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
 
 
-def full_guess(release: Release, values: Matrix, *, ambiguity: str = "none", **details: Any) -> Guess:
+def full_guess(
+    release: Release, values: Matrix, *, ambiguity: str = "none", up_to: tuple[str, ...] = (), **details: Any
+) -> Guess:
     """A guess for every row of the release."""
-    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details)
+    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details, up_to)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -96,6 +96,7 @@ class Judge:
 
     def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
+        guess = self.matched(guess, kept)
         scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
         truth, values = self.truth[kept[guess.rows[scored]]], guess.values[scored]
         at = {"units": self.units}
@@ -109,6 +110,22 @@ class Judge:
             nrmse=self._nrmse(truth, values),
             n_scored=len(scored),
         )
+
+    def matched(self, guess: Guess, kept: Rows) -> Guess:
+        """A guess with its columns in the private table's order, sign and scale, where it left them open.
+
+        The matching is the best there is for the attacker: contents are disclosed whatever their order. Columns
+        that the attack says nothing about are guessed by their constant.
+        """
+        values, truth = guess.values, self.truth[kept[guess.rows]]
+        if guess.up_to:
+            values = measures.matched_signals(
+                truth, values, scale="scale" in guess.up_to, origin="scale" in guess.up_to
+            )
+        silent = np.isnan(values).all(axis=0)
+        if not silent.any():
+            return replace(guess, values=values)
+        return replace(guess, values=np.where(silent, self.centre, values))
 
     def _nrmse(self, truth: Matrix, values: Matrix) -> float:
         unit = np.where(self.units > 0, self.units, 1.0)
@@ -146,6 +163,7 @@ class Judge:
     def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """Rows of the private table that the guess comes nearest to, with their error in standard units."""
         unit = np.where(self.units > 0, self.units, 1.0)
+        guess = self.matched(guess, kept)
         rows = kept[guess.rows]
         error = np.sqrt(np.nanmean(((guess.values - self.truth[rows]) / unit) ** 2, axis=1))
         error[np.isin(guess.rows, given)] = np.inf
@@ -154,6 +172,7 @@ class Judge:
 
     def picture(self, guess: Guess, kept: Rows, given: Rows, *, bins: int = 36, reach: float = 3.6) -> Picture:
         """Original against guess, pooled over columns, binned, cells under 10 suppressed."""
+        guess = self.matched(guess, kept)
         use = ~np.isin(guess.rows, given)
         unit = np.where(self.units > 0, self.units, 1.0)
         x = (self.truth[kept[guess.rows[use]]] - self.centre) / unit

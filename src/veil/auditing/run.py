@@ -139,7 +139,7 @@ class _Run:
             for attack in self.attacks:
                 self.progress(f"{label}: {level.label}", self.done, self.total)
                 self.done += 1
-                if not level.serves(attack.requires):
+                if not level.serves(attack.requires, attack.uses):
                     continue
                 if not attack.applies_to(step.model):
                     reason = f"no theory for {step.method}"

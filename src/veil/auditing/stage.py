@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from veil.auditing.grants import Deal, Grants, Level, Rows, deal
 from veil.blocks import Matrix
-from veil.errors import InputError
+from veil.errors import InputError, NotApplicableError
 from veil.key import Key
-from veil.perturbations import Perturbation
+from veil.knowledge import KnownMatrix
+from veil.perturbations import Perturbation, find_perturbation
 from veil.publication import publish, resolve_schema
 from veil.release import Release
 from veil.schema import check_known_columns
@@ -88,8 +89,20 @@ class Stage:
         kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
         key = Key() if self._seed is None else Key.from_seed(_mixed(self._seed, *address))
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
-        release, _ = publish(rows, perturbation, key=key, roles=self._roles)
+        release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        if level.kind == "matrix":
+            leaked = KnownMatrix(secret_matrix(release, key))
+            dealt = replace(dealt, knowledge=(leaked, *dealt.knowledge))
         return Exposure(release, kept, dealt)
+
+
+def secret_matrix(release: Release, key: Key) -> Matrix:
+    """The matrix that a release was made with, from its key."""
+    step = key.entry(release.manifest.release_id).steps[0]
+    matrix = find_perturbation(step.method).rebuild(step, key).secret_matrix()
+    if matrix is None:
+        raise NotApplicableError(f"{step.method} has no secret matrix to disclose")
+    return matrix
 
 
 def _mixed(*words: int) -> int:

@@ -16,6 +16,7 @@ from veil.measures.exposure import CorrelationRisk, correlation_risk, effective_
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
 from veil.measures.intervals import ratio_interval, repetition_interval, wilson
+from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
 from veil.measures.mining import (
     classification_retention,
@@ -25,7 +26,19 @@ from veil.measures.mining import (
     neighbour_retention,
 )
 from veil.measures.noise import NoiseAdvice, noise_for_threshold
+from veil.measures.pair_rotation import difference_variances, range_length, rotated_variance, security_range
 from veil.measures.posterior import PosteriorGain, posterior_gain
+from veil.measures.projection import (
+    ProjectionAdvice,
+    choose_projection_dimension,
+    distance_variance,
+    inner_product_variance,
+    johnson_lindenstrauss_dimension,
+    johnson_lindenstrauss_probability,
+    projection_accuracy,
+    projection_advice,
+    projection_zero_breach,
+)
 from veil.measures.reconstruction import (
     frobenius_error,
     mean_squared_error,
@@ -33,8 +46,11 @@ from veil.measures.reconstruction import (
     relative_error,
     variance_privacy,
 )
+from veil.measures.row_space import determined_attributes, l_secure, row_decomposable
+from veil.measures.sphere import breach_bound, norm_range
 from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
 from veil.measures.widths import interval_privacy
+from veil.measures.withholding import records_to_withhold
 
 __all__ = [
     "CorrelationRisk",
@@ -42,12 +58,16 @@ __all__ = [
     "Measure",
     "NoiseAdvice",
     "PosteriorGain",
+    "ProjectionAdvice",
+    "SignalMatch",
     "advantage",
     "best_constant_guess",
+    "breach_bound",
     "breach_probability",
     "breach_rate",
     "breached",
     "canonical_privacy",
+    "choose_projection_dimension",
     "classification_retention",
     "clustering_agreement",
     "clustering_error",
@@ -59,7 +79,10 @@ __all__ = [
     "correlation_dissimilarity",
     "correlation_risk",
     "covariance_distortion",
+    "determined_attributes",
+    "difference_variances",
     "distance_distortion",
+    "distance_variance",
     "effective_dimension",
     "eigen_ratio",
     "entropy_privacy",
@@ -67,20 +90,35 @@ __all__ = [
     "far_out_rate",
     "frobenius_error",
     "inner_product_distortion",
+    "inner_product_variance",
     "interval_privacy",
     "invariance",
+    "johnson_lindenstrauss_dimension",
+    "johnson_lindenstrauss_probability",
+    "l_secure",
     "lower_bound",
+    "match_signals",
     "matched_error",
+    "matched_signals",
     "mean_squared_error",
     "neighbour_retention",
     "noise_for_threshold",
+    "norm_range",
     "nrmse",
     "posterior_gain",
     "privacy_loss",
+    "projection_accuracy",
+    "projection_advice",
+    "projection_zero_breach",
+    "range_length",
     "ratio_interval",
+    "records_to_withhold",
     "relative_error",
     "repetition_interval",
     "rotated_correlation",
+    "rotated_variance",
+    "row_decomposable",
+    "security_range",
     "sphere_breach_probability",
     "standard_units",
     "upper_bound",

@@ -124,6 +124,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """What the noise of the ``j``-th column depends on, for methods with addressed noise."""
         raise NotImplementedError
 
+    def secret_matrix(self) -> Matrix | None:
+        """The secret matrix that acts on scaled records, for audits that assume it has leaked; None without one."""
+        return None
+
     def catalogue_id(self) -> str:
         """The catalogue's id for these settings."""
         return self.catalogue

@@ -40,6 +40,10 @@ class LinearPerturbation(Perturbation):
     def _matrix(self) -> Matrix:
         """The secret k × d matrix that acts on scaled records."""
 
+    def secret_matrix(self) -> Matrix | None:
+        """The k × d matrix."""
+        return self._matrix()
+
     def _learn_units(self, moments: Moments, columns: Sequence[str]) -> None:
         if self.scaling is not None and not (isinstance(self.scaling, str) and self.scaling == "std"):
             raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")

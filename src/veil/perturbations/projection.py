@@ -195,6 +195,13 @@ class RandomProjection(LinearPerturbation):
         """Only when as many columns were released as there were."""
         return not self.reduces and int(self.n_components) == len(self.unit_)
 
+    def secret_matrix(self) -> Matrix:
+        """The k × d matrix, or k × N where records are projected."""
+        if not self.reduces:
+            return self._matrix()
+        starts, attempt = range(0, self.n_records_, RECORD_TILE), self._attempt()
+        return np.hstack([self._record_entries(s, attempt) for s in starts]) / math.sqrt(int(self.n_components))
+
     # -- records ----------------------------------------------------------------------------
 
     def _attempt(self) -> int:
