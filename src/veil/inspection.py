@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from veil.blocks import Matrix
-from veil.measures import correlation_risk, effective_dimension
-from veil.moments import MomentTree
+from veil.measures import correlation_risk, effective_dimension, range_length, sample_risk, security_range
+from veil.moments import Moments, MomentTree
 from veil.progress import Progress, silent
 from veil.schema import Kind, Role, kind_of, parse_roles
 from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
+ROTATION_THRESHOLD = 0.3
+SAMPLE_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,19 @@ class NoiseRisk:
 
 
 @dataclass(frozen=True)
+class RotationRange:
+    """A pair of columns and the angles at which rotating it changes both by the threshold (P5, z-scores).
+
+    ``intervals`` are in radians, ``share`` is their part of the full circle.
+    """
+
+    first: str
+    second: str
+    intervals: tuple[tuple[float, float], ...]
+    share: float
+
+
+@dataclass(frozen=True)
 class Inspection:
     """What :func:`inspect_table` found. It holds no cell of the table."""
 
@@ -51,6 +66,8 @@ class Inspection:
     advice: tuple[str, ...]
     noise_levels: tuple[float, ...] = ()
     noise_risks: tuple[NoiseRisk, ...] = ()
+    rotation_threshold: float = ROTATION_THRESHOLD
+    rotation_ranges: tuple[RotationRange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -107,8 +124,13 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
             )
         )
     covariance = moments.covariance if moments is not None and moments.n_complete > 2 else None
-    risks = _noise_risks(numeric, covariance) if covariance is not None else ()
-    return Inspection(n_rows, tuple(facts), tuple(_advice(facts, covariance)), NOISE_LEVELS if risks else (), risks)
+    advice = _advice(facts, covariance)
+    if moments is None or covariance is None:
+        return Inspection(n_rows, tuple(facts), tuple(advice))
+    advice += _rotation_advice(moments)
+    risks, ranges = _noise_risks(numeric, covariance), _rotation_ranges(numeric, covariance)
+    levels = NOISE_LEVELS if risks else ()
+    return Inspection(n_rows, tuple(facts), tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges)
 
 
 def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
@@ -140,6 +162,28 @@ def _correlation_advice(covariance: Matrix) -> str:
     return (
         f"The {d} numeric columns behave like {effective:.1f} independent ones: correlation helps an attacker little."
     )
+
+
+def _rotation_advice(moments: Moments) -> list[str]:
+    """What a 2 % sample would tell about a rotation of the columns, each in its own deviation (M14)."""
+    keep = np.diag(moments.covariance) > 0
+    n = round(SAMPLE_SHARE * moments.n_complete)
+    if keep.sum() < 2 or n < 2:
+        return []
+    unit = np.sqrt(np.diag(moments.covariance)[keep])
+    spread = moments.covariance[np.ix_(keep, keep)] / np.outer(unit, unit)
+    return [sample_risk(moments.complete_mean[keep] / unit, spread, n).statement]
+
+
+def _rotation_ranges(names: Sequence[str], covariance: Matrix) -> tuple[RotationRange, ...]:
+    """The security range of each pair of neighbouring columns that vary."""
+    varying = [j for j in range(len(names)) if covariance[j, j] > 0]
+    found = []
+    for i, j in zip(varying[::2], varying[1::2], strict=False):
+        r = float(covariance[i, j] / np.sqrt(covariance[i, i] * covariance[j, j]))
+        secure = security_range(1.0, 1.0, min(max(r, -1.0), 1.0), ROTATION_THRESHOLD, ROTATION_THRESHOLD)
+        found.append(RotationRange(names[i], names[j], tuple(secure), range_length(secure) / (2 * np.pi)))
+    return tuple(found)
 
 
 def _noise_risks(names: Sequence[str], covariance: Matrix) -> tuple[NoiseRisk, ...]:

@@ -141,8 +141,8 @@ class KnownAttributes(Knowledge):
 
     def __init__(self, columns: Sequence[str] | str, values: Any) -> None:
         self.columns = (columns,) if isinstance(columns, str) else tuple(columns)
-        if isinstance(values, np.ndarray) and values.ndim == 1 and len(self.columns) == 1:
-            values = values[:, None]
+        if len(self.columns) == 1 and not isinstance(values, str) and np.ndim(values) == 1:
+            values = _numbers(values, "values")[:, None]
         self.values = as_records(values, "values")
         if not self.columns or self.values.shape[1] != len(self.columns):
             raise InputError(

@@ -75,6 +75,10 @@ class Publication:
         step = self._scan()
         self._enter(step, again=again, shuffle=shuffle)
 
+    def remarks(self) -> list[str]:
+        """What the owner should know about the fit."""
+        return self._perturbation.remarks()
+
     # -- first pass -------------------------------------------------------------------------
 
     def _scan(self) -> LedgerStep:

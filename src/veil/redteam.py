@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -11,32 +12,90 @@ from veil.atomic import draft_file, refuse_existing
 from veil.attacks import Attack, Guess
 from veil.errors import InputError
 from veil.files import format_of, open_table, write_table
-from veil.knowledge import Knowledge, KnownPairs, KnownSample, select_columns
+from veil.knowledge import (
+    IndependentSignals,
+    Knowledge,
+    KnownAttributes,
+    KnownMatrix,
+    KnownNoise,
+    KnownPairs,
+    KnownRanges,
+    KnownRecords,
+    KnownSample,
+    TimeOrder,
+    as_records,
+    select_columns,
+)
 from veil.release import Release
 
 ROW_COLUMN = "row"
 
 
-def attack_folder(
-    folder: Path,
-    attack: Attack,
-    target: Path,
-    *,
-    known_pairs: Path | None = None,
-    known_sample: Path | None = None,
-) -> Guess:
-    """Attack a release folder and write the guess as a private file (mode 0600)."""
+@dataclass(frozen=True)
+class KnowledgeFiles:
+    """What a red team knows, as files; columns are found by name. Each field is an option of ``veil attack``."""
+
+    known_pairs: Path | None = None
+    known_records: Path | None = None
+    known_sample: Path | None = None
+    known_attributes: Path | None = None
+    known_ranges: Path | None = None
+    known_matrix: Path | None = None
+    known_noise: Path | None = None
+    independent_signals: bool = False
+    time_order: bool = False
+
+    def given(self) -> list[str]:
+        """The options that were given."""
+        return ["--" + f.name.replace("_", "-") for f in fields(self) if getattr(self, f.name)]
+
+    def read(self, release: Release) -> list[Knowledge]:
+        """All knowledge, in the order and units of the release's private columns."""
+        names, found = release.step.names, list[Knowledge]()
+        if self.known_pairs is not None:
+            found.append(read_known_pairs(self.known_pairs, release))
+        if self.known_records is not None:
+            found.append(KnownRecords(select_columns(self.known_records, names, "--known-records")))
+        if self.known_sample is not None:
+            found.append(KnownSample(select_columns(self.known_sample, names, "--known-sample")))
+        if self.known_attributes is not None:
+            table = open_table(self.known_attributes)
+            found.append(KnownAttributes(table.schema.names, table.read()))
+        if self.known_ranges is not None:
+            rows = as_records(select_columns(self.known_ranges, names, "--known-ranges"), "--known-ranges")
+            if len(rows) != 2:
+                raise InputError(
+                    f"{self.known_ranges.name}: needs two rows, each column's least and greatest; it has {len(rows)}"
+                )
+            found.append(KnownRanges(rows[0], rows[1]))
+        if self.known_matrix is not None:
+            found.append(KnownMatrix(as_records(self.known_matrix, "--known-matrix")))
+        if self.known_noise is not None:
+            found.append(
+                KnownNoise(as_records(select_columns(self.known_noise, names, "--known-noise"), "--known-noise"))
+            )
+        if self.independent_signals:
+            found.append(IndependentSignals())
+        if self.time_order:
+            found.append(TimeOrder())
+        return found
+
+
+def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFiles) -> Guess:
+    """Attack a release folder and write the guess as a private file (mode 0600).
+
+    Where the attack states an interval for each value, its ends go along as columns ``NAME lower`` and ``NAME upper``.
+    """
     refuse_existing(target)
     kind = format_of(target)
     release = Release.load(folder)
-    knowledge: list[Knowledge] = []
-    if known_pairs is not None:
-        knowledge.append(read_known_pairs(known_pairs, release))
-    if known_sample is not None:
-        knowledge.append(KnownSample(select_columns(known_sample, release.step.names, "--known-sample")))
-    guess = attack.run(release, *knowledge)
+    guess = attack.run(release, *known.read(release))
     columns = {name: pa.array(guess.values[:, j], from_pandas=True) for j, name in enumerate(guess.columns)}
     row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
+    for end in ("lower", "upper"):
+        if end in guess.details:
+            ends = guess.details[end]
+            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
     with draft_file(target, mode=0o600) as draft:
         write_table(pa.table({row: pa.array(guess.rows), **columns}), draft, kind)
     return guess

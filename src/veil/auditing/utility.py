@@ -10,7 +10,16 @@ import numpy.typing as npt
 from veil import measures
 from veil.blocks import Matrix
 from veil.measures import Measure
-from veil.models import AdditiveModel, OrthogonalModel
+from veil.models import (
+    AdditiveModel,
+    BinaryProjectionModel,
+    LogNormalModel,
+    MultiplicativeModel,
+    NormalizedRotationModel,
+    RecordProjectionModel,
+    Scaled,
+)
+from veil.recovery import MomentRecovery
 from veil.release import Release
 
 
@@ -23,28 +32,47 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
     y, model = release.to_numpy(), release.step.model
     complete = ~(np.isnan(truth).any(axis=1) | np.isnan(y).any(axis=1))
     x, y = truth[complete], y[complete]
-    if isinstance(model, OrthogonalModel):
+    if isinstance(model, Scaled):
         return model.scaled(x), y
-    scale = x.std(axis=0)
-    scale[scale == 0] = 1.0
+    if isinstance(model, NormalizedRotationModel):
+        centre, width = (
+            (x.mean(axis=0), x.std(axis=0)) if model.normalize == "zscore" else (x.min(axis=0), np.ptp(x, axis=0))
+        )
+        return (x - centre) / width, y
+    if isinstance(model, BinaryProjectionModel):
+        return x, y
+    scale = _spread(x)
     return x / scale, y / scale
 
 
-def covariance_kept(truth: Matrix, release: Release) -> Measure:
+def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     """1 − relative error of the covariance that the analyst can work out, column by column.
 
-    Published independent noise is subtracted from the variances (catalogue R3).
+    Of noise the analyst takes out what is published about it (R3). Mixed columns are compared as they are; where
+    they are fewer than the private ones, there is nothing to compare.
     """
-    x, y = analyst_views(truth, release)
-    original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
-    released = np.cov(y.T, ddof=0).reshape(y.shape[1], -1)
     model = release.step.model
-    if isinstance(model, AdditiveModel):
-        complete = ~np.isnan(truth).any(axis=1)
-        scale = truth[complete].std(axis=0)
-        scale[scale == 0] = 1.0
-        released = released - model.covariance / np.outer(scale, scale)
-    return _kept(measures.covariance_distortion(original, released))
+    complete = truth[~np.isnan(truth).any(axis=1)]
+    if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
+        scale = _spread(complete)
+        original = np.cov(complete.T, ddof=0).reshape(truth.shape[1], -1)
+        found = MomentRecovery().fit(release).covariance_
+        unit = np.outer(scale, scale)
+        return _kept(measures.covariance_distortion(original / unit, found / unit))
+    if isinstance(model, RecordProjectionModel):
+        z, y = model.scaled(truth), release.to_numpy()
+        return _kept(measures.covariance_distortion(z.T @ z / len(z), y.T @ y / len(z)))
+    x, y = analyst_views(truth, release)
+    if isinstance(model, BinaryProjectionModel) or x.shape[1] != y.shape[1]:
+        return None
+    original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
+    return _kept(measures.covariance_distortion(original, np.cov(y.T, ddof=0).reshape(y.shape[1], -1)))
+
+
+def _spread(x: Matrix) -> Matrix:
+    scale = x.std(axis=0)
+    scale[scale == 0] = 1.0
+    return np.asarray(scale)
 
 
 def utilities(
@@ -55,13 +83,20 @@ def utilities(
     labels: Sequence[object] | npt.NDArray[np.object_] | None = None,
     seed: int = 0,
 ) -> dict[str, Measure]:
-    """Every utility, between 0 (nothing kept) and 1 (as good as the original)."""
-    x, y = analyst_views(truth, release)
+    """Every utility that the release can have, between 0 (nothing kept) and 1 (as good as the original)."""
     found: dict[str, Measure] = {}
+    if len(truth) < 3:
+        return found
+    covariance = covariance_kept(truth, release)
+    if covariance is not None:
+        found["covariance"] = covariance
+    if isinstance(release.step.model, RecordProjectionModel):
+        return found
+    x, y = analyst_views(truth, release)
     if len(x) < 3:
         return found
-    found["distances"] = _kept(measures.distance_distortion(x, y, seed=seed))
-    found["covariance"] = covariance_kept(truth, release)
+    if not isinstance(release.step.model, BinaryProjectionModel):
+        found = {"distances": _kept(measures.distance_distortion(x, y, seed=seed)), **found}
     if len(x) > n_clusters:
         agreement = measures.clustering_agreement(x, y, n_clusters, seed=seed)
         found["clusters"] = Measure(

@@ -6,7 +6,9 @@ import difflib
 import inspect as inspection
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -39,6 +41,44 @@ passphrase_option = click.option(
 )
 
 
+def known_file(name: str, text: str) -> Callable[[F], F]:
+    """An option that grants an attacker a file of knowledge."""
+    return click.option(name, type=click.Path(path_type=Path), help=text)
+
+
+def list_option(what: str) -> Callable[[F], F]:
+    """``--list``: print every method or attack with its parameters, and stop."""
+
+    def show(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+        if not wanted:
+            return
+        if what == "methods":
+            from veil.perturbations import PERTURBATIONS as REGISTRY
+        else:
+            from veil.attacks import ATTACKS as REGISTRY  # type: ignore[assignment]
+        for name, cls in REGISTRY.items():
+            click.echo(f"{name} ({cls.catalogue}): {_first_line(cls)}")
+            for parameter in inspection.signature(cls).parameters.values():
+                default = (
+                    "required" if parameter.default is parameter.empty else f"default {_default(parameter.default)}"
+                )
+                click.echo(f"    {parameter.name} ({default})")
+        context.exit()
+
+    return click.option(
+        "--list", is_flag=True, is_eager=True, expose_value=False, callback=show, help=f"List all {what}."
+    )
+
+
+def _first_line(cls: type[Any]) -> str:
+    text = (inspection.getdoc(cls) or "").partition("\n\n")[0]
+    return " ".join(text.split()).partition(". ")[2]
+
+
+def _default(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
 def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """``NAME=VALUE`` texts as a dictionary."""
     pairs: dict[str, str] = {}
@@ -55,16 +95,19 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 def parse_value(text: str) -> Any:
     """A parameter's value: JSON where it is JSON, else the text itself.
 
-    >>> parse_value("0.5"), parse_value("none"), parse_value("true"), parse_value("laplace")
-    (0.5, None, True, 'laplace')
+    >>> parse_value("0.5"), parse_value("none"), parse_value("true"), parse_value("laplace"), parse_value("(0.5, 1.5)")
+    (0.5, None, True, 'laplace', [0.5, 1.5])
     """
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+    listed = re.fullmatch(r"\s*[(\[](.*)[)\]]\s*|([^,\"\[\]{}]+,[^\"\[\]{}]*)", text)
+    for attempt in (text, f"[{listed[1] or listed[2]}]" if listed else text):
+        try:
+            return json.loads(attempt)
+        except ValueError:
+            continue
+    return text
 
 
 def build(cls: type[Any], settings: dict[str, str], *, allow_seed: bool) -> Any:
@@ -88,8 +131,18 @@ def build_method(text: str, settings: Sequence[str], *, allow_seed: bool) -> Any
     from veil.perturbations import find_perturbation
 
     name, _, inline = text.partition(":")
-    given = [part for part in inline.split(",") if part] + list(settings)
-    return build(find_perturbation(name), parse_pairs(given, "--set"), allow_seed=allow_seed)
+    given = [part for part in _split_inline(inline) if part]
+    pairs = parse_pairs(given, "--method NAME:...") | parse_pairs(settings, "--set")
+    return build(find_perturbation(name), pairs, allow_seed=allow_seed)
+
+
+def _split_inline(text: str) -> list[str]:
+    """``a=1,b=[2,3]`` at its commas outside brackets.
+
+    >>> _split_inline("a=1,b=[2,3]")
+    ['a=1', 'b=[2,3]']
+    """
+    return re.split(r",(?![^\[(]*[\])])", text)
 
 
 def numbers(text: str | None, option: str, kind: type[Any]) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ import click
 from veil.cli.options import (
     build_method,
     json_option,
+    list_option,
     parse_pairs,
     passphrase,
     passphrase_option,
@@ -69,11 +70,15 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     if found.noise_risks:
         console.print()
         console.print(_risk_table(found))
+    if found.rotation_ranges:
+        console.print()
+        console.print(_rotation_table(found))
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--method", required=True, help="For example additive-noise or orthogonal-transform.")
+@list_option("methods")
 @set_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The release folder to make.")
 @click.option("--key", "new_key", type=click.Path(path_type=Path), help="The new key file to write (mode 0600).")
@@ -119,6 +124,7 @@ def perturb(
     if (new_key is None) == (reuse_key is None):
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation = build_method(method, settings, allow_seed=allow_seed)
+    remarks: list[str] = []
     with progress_bar() as progress:
         release = publish_file(
             table,
@@ -133,16 +139,25 @@ def perturb(
             shuffle=shuffle,
             format=format_,
             progress=progress,
+            remark=remarks.append,
         )
     manifest, key = release.manifest, new_key or reuse_key
     if as_json:
-        said = {"release": str(output), "key": str(key), "number": manifest.release, "method": release.method}
+        said = {
+            "release": str(output),
+            "key": str(key),
+            "number": manifest.release,
+            "method": release.method,
+            "remarks": remarks,
+        }
         click.echo(json.dumps(said))
         return
     click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
     click.echo(
         f"Key written to {key}: keep it private; it restores the table. Formal guarantee: {release.step.guarantee}."
     )
+    for sentence in remarks:
+        click.echo(sentence)
     if manifest.key != "secret":
         click.echo("Warning: the key was seeded and is not secret.", err=True)
 
@@ -177,7 +192,10 @@ def _risk_table(found: Any) -> Any:
         box=None,
         pad_edge=False,
         header_style="bold",
-        title="If independent noise were added: error left after the Bayes estimate, in standard units",
+        title=(
+            "If independent noise were added: error that the Bayes estimate leaves of normal data, in standard "
+            "deviations\n(on skewed or clustered columns the mixture prior leaves less)"
+        ),
         title_justify="left",
         title_style="",
     )
@@ -192,6 +210,35 @@ def _risk_table(found: Any) -> Any:
         grid.add_row(_plain(risk.name), *(f"{error:.2f}" for error in risk.errors))
     if len(ranked) > 12:
         grid.add_row(f"[dim]and {len(ranked) - 12} more, less at risk[/dim]")
+    return grid
+
+
+def _rotation_table(found: Any) -> Any:
+    """The security range of each pair over the full circle, as a bar of ten-degree steps."""
+    import math
+
+    from rich.table import Table
+
+    grid = Table(
+        box=None,
+        pad_edge=False,
+        header_style="bold",
+        title=(
+            f"If pairs were rotated: angles from 0° to 360° that change both columns by a variance of at least "
+            f"{found.rotation_threshold:g}\n(a distance to the release, not a bound on any attack)"
+        ),
+        title_justify="left",
+        title_style="",
+    )
+    grid.add_column("pair")
+    grid.add_column("security range", no_wrap=True)
+    grid.add_column("share", justify="right")
+    for pair in found.rotation_ranges[:12]:
+        middles = [math.radians(10 * step + 5) for step in range(36)]
+        bar = "".join("█" if any(a <= m <= b for a, b in pair.intervals) else "·" for m in middles)
+        grid.add_row(_plain(f"{pair.first}, {pair.second}"), bar, f"{pair.share:.0%}")
+    if len(found.rotation_ranges) > 12:
+        grid.add_row(f"[dim]and {len(found.rotation_ranges) - 12} more pairs[/dim]")
     return grid
 
 

@@ -13,6 +13,8 @@ from veil.cli.options import (
     build,
     build_method,
     json_option,
+    known_file,
+    list_option,
     numbers,
     one_number,
     parse_pairs,
@@ -47,35 +49,40 @@ def demo(output: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--attack", "name", required=True, help="For example known-pairs or bayes-estimate.")
+@list_option("attacks")
 @set_option
-@click.option(
-    "--known-pairs",
-    type=click.Path(path_type=Path),
-    help="Table of known records with a column 'row' (from 0).",
-)
-@click.option("--known-sample", type=click.Path(path_type=Path), help="Table of records of the same population.")
+@known_file("--known-pairs", "Known records, with a column 'row' (from 0).")
+@known_file("--known-records", "Known records whose rows are not known.")
+@known_file("--known-sample", "Records of the same population.")
+@known_file("--known-attributes", "Columns known of every record, in the release's order.")
+@known_file("--known-ranges", "Two rows: least and greatest value of each column.")
+@known_file("--known-matrix", "The secret matrix, if it leaked.")
+@known_file("--known-noise", "Covariance of the noise, if not published.")
+@click.option("--independent-signals", is_flag=True, help="Assume that the private columns are independent.")
+@click.option("--time-order", is_flag=True, help="Assume that rows are in the order of time.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
 @json_option
 def attack(
     release: Path,
     name: str,
     settings: tuple[str, ...],
-    known_pairs: Path | None,
-    known_sample: Path | None,
     output: Path,
     as_json: bool,
+    **known: Any,
 ) -> None:
     """Attack a release with what is known, and write the guess.
 
     \b
     Example:
       veil attack release --attack known-pairs --known-pairs known.csv -o guess.csv
+      veil attack --list
     """
     from veil.attacks import find_attack
-    from veil.redteam import attack_folder
+    from veil.redteam import KnowledgeFiles, attack_folder
 
+    files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
-    guess = attack_folder(release, tool, output, known_pairs=known_pairs, known_sample=known_sample)
+    guess = attack_folder(release, tool, output, files)
     n_rows, n_columns = guess.values.shape
     if as_json:
         said = {
@@ -90,8 +97,8 @@ def attack(
         f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to "
         f"{output}"
     )
-    for option, given in (("--known-pairs", known_pairs), ("--known-sample", known_sample)):
-        if given is not None and option not in [kind.option() for kind in tool.requires]:
+    for option in files.given():
+        if option not in [kind.option() for kind in (*tool.requires, *tool.uses)]:
             click.echo(f"{tool.attack_name()} makes no use of {option}.", err=True)
     if guess.details.get("misfit", 0.0) > 1e-3:
         click.echo(
@@ -113,15 +120,19 @@ def attack(
     required=True,
     help="NAME or NAME:param=value,...; many compare candidates.",
 )
+@list_option("methods")
 @set_option
 @role_option
 @click.option("--pairs", default="1,5", show_default=True, help="Numbers of known records.")
 @click.option("--sample", default="0.02", show_default=True, help="Shares of a known sample.")
+@click.option("--records", default="", help="Numbers of known records without their rows.")
+@click.option("--ranges", is_flag=True, help="Grant each column's least and greatest value.")
+@click.option("--matrix", is_flag=True, help="Grant the secret matrix: the key has leaked.")
 @click.option("--sample-from", default="population", type=click.Choice(["population", "table"]), show_default=True)
 @click.option("--max-advantage", default=0.05, show_default=True, help="Goal: the most an attack may gain.")
 @click.option("--tolerance", default=0.1, show_default=True, help="Goal: nearness of a breach, in standard units.")
 @click.option("--min-utility", multiple=True, metavar="NAME=VALUE", help="Goal, e.g. distances=0.9.")
-@click.option("--against", multiple=True, help="Knowledge that counts: nothing, pairs, sample. Default: all.")
+@click.option("--against", multiple=True, help="Knowledge that counts, by kind or label. Default: all.")
 @click.option("--target", metavar="COLUMN", help="A public column that analysts want to predict.")
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
 @click.option("--repetitions", default=10, show_default=True, help="Runs, at most, of attacks on one matrix.")
@@ -158,6 +169,9 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
                 pairs=numbers(options["pairs"], "--pairs", int),
                 sample=numbers(options["sample"], "--sample", float),
                 sample_from=options["sample_from"],
+                records=numbers(options["records"], "--records", int),
+                ranges=options["ranges"],
+                matrix=options["matrix"],
             ),
             goals=Goals(
                 max_advantage=options["max_advantage"],

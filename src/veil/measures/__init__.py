@@ -12,7 +12,15 @@ from veil.measures.breach import advantage, breach_rate, breached, column_breach
 from veil.measures.correlation import canonical_privacy, correlation_dissimilarity
 from veil.measures.disclosure import complete_disclosure_share, completely_disclosed
 from veil.measures.entropy import conditional_privacy, entropy_privacy, privacy_loss, rotated_correlation
-from veil.measures.exposure import CorrelationRisk, correlation_risk, effective_dimension, eigen_ratio, invariance
+from veil.measures.exposure import (
+    CorrelationRisk,
+    SampleRisk,
+    correlation_risk,
+    effective_dimension,
+    eigen_ratio,
+    invariance,
+    sample_risk,
+)
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
 from veil.measures.intervals import ratio_interval, repetition_interval, wilson
@@ -59,6 +67,7 @@ __all__ = [
     "NoiseAdvice",
     "PosteriorGain",
     "ProjectionAdvice",
+    "SampleRisk",
     "SignalMatch",
     "advantage",
     "best_constant_guess",
@@ -118,6 +127,7 @@ __all__ = [
     "rotated_correlation",
     "rotated_variance",
     "row_decomposable",
+    "sample_risk",
     "security_range",
     "sphere_breach_probability",
     "standard_units",

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_per_column
+from veil.measures.arrays import Array, as_count, as_per_column
 from veil.measures.measure import Measure
 from veil.measures.spectrum import MatrixKind, as_correlation, as_covariance, eigenpairs
 
@@ -42,6 +42,65 @@ def eigen_ratio(table: npt.ArrayLike, *, kind: MatrixKind = "auto") -> Measure:
     counted = above > 0.0
     ratios = np.where(below > 0.0, above / np.where(below > 0.0, below, 1.0), np.inf)[counted]
     return Measure(float(ratios.min(initial=math.inf)), higher_is="exposed")
+
+
+@dataclass(frozen=True)
+class SampleRisk:
+    """What a sample of ``n_records`` tells about a secret rotation before anything is released (M14).
+
+    Attributes
+    ----------
+    ratio
+        The smallest ratio of neighbouring eigenvalues.
+    angle
+        The largest standard error of an eigenvector's direction, in radians.
+    margin
+        The smallest number of standard errors by which an eigenvector's sign is known from the mean.
+    at_risk
+        Whether eigenvectors and signs alone undo the rotation: every angle within 0.3 and every sign by more than 2.
+    """
+
+    n_records: int
+    ratio: float
+    angle: float
+    margin: float
+    at_risk: bool
+
+    @property
+    def statement(self) -> str:
+        """The finding in words."""
+        if self.at_risk:
+            return (
+                f"A rotation of this table is at risk from a sample of {self.n_records:,} records: it shows the main "
+                f"directions to {self.angle:.2f} radians and the weakest sign by {self.margin:.1f} standard errors."
+            )
+        return (
+            f"Means and covariances alone do not undo a rotation of this table with a {self.n_records:,}-record sample "
+            f"(smallest eigen-ratio {self.ratio:.2f}, directions to {self.angle:.2f} radians, weakest sign "
+            f"{self.margin:.1f} standard errors); skewed columns may still give it away (A11), so audit it."
+        )
+
+
+def sample_risk(mean: npt.ArrayLike, covariance: npt.ArrayLike, n_records: int) -> SampleRisk:
+    """Whether a sample of the population is enough to undo a rotation of normal data (A11 as the paper has it).
+
+    The angle between neighbouring eigenvectors λ_i > λ_j of n records has a standard error of about
+    ``√(λ_i λ_j/n)/(λ_i − λ_j)`` (Anderson 1963), and a sign is told by ``√(n·Inv)`` standard errors of the mean.
+
+    >>> sample_risk([10, 10, 10], [[1, 1.5, 0.5], [1.5, 3, 2.5], [0.5, 2.5, 75]], 200).at_risk
+    True
+    """
+    matrix = as_covariance(covariance, "covariance", "covariance")
+    n = as_count(n_records, "n_records", least=2)
+    values, _ = eigenpairs(matrix)
+    above, below = values[:-1], values[1:]
+    gap = above - below
+    with np.errstate(divide="ignore", invalid="ignore"):
+        angles = np.where(gap > 0, np.sqrt(above * below / n) / np.where(gap > 0, gap, 1.0), math.pi / 2)
+    angle = min(float(angles[above > 0].max(initial=0.0)), math.pi / 2)
+    margin = math.sqrt(n * float(invariance(mean, matrix)))
+    ratio = float(eigen_ratio(matrix, kind="covariance"))
+    return SampleRisk(n, ratio, angle, margin, bool(angle < 0.3 and margin > 2.0))
 
 
 def invariance(mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Measure:

@@ -180,6 +180,16 @@ class AdditiveNoise(Perturbation):
                     "sum exactly; subtract a constant from the column, divide it, or use a larger scale"
                 )
 
+    def remarks(self) -> list[str]:
+        """How far the noise's correlations are from the data's (M9)."""
+        if self.dissimilarity_ is None:
+            return []
+        found = self.dissimilarity_
+        return [
+            f"Correlation dissimilarity of noise and data: {found['rms']:g} (root mean square), {found['paper']:g} (as "
+            "Huang et al. print it); 0 hides best."
+        ]
+
     def column_parameters(self, j: int) -> dict[str, Any]:
         """The law, scale and grid of one column's noise; the whole factor where columns share noise."""
         if self.factor_ is not None:

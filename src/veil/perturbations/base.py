@@ -124,6 +124,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """What the noise of the ``j``-th column depends on, for methods with addressed noise."""
         raise NotImplementedError
 
+    def remarks(self) -> list[str]:
+        """What the owner should know about the fit, in sentences; for the owner's eyes, not the manifest."""
+        return []
+
     def secret_matrix(self) -> Matrix | None:
         """The secret matrix that acts on scaled records, for audits that assume it has leaked; None without one."""
         return None

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from veil.recovery.density import Reconstruction, reconstruct, reconstruct_joint
 from veil.recovery.distribution import DistributionRecovery
+from veil.recovery.geometry import PairEstimate, distance_interval, hamming_estimate, inner_product_interval
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.noise import NoiseLaw
 
 if TYPE_CHECKING:
+    from veil.recovery.mining import Outliers, VotedPerceptron, nested_loop_outliers
     from veil.recovery.tree import NoisyTreeClassifier
 
 __all__ = [
@@ -23,14 +25,29 @@ __all__ = [
     "MomentRecovery",
     "NoiseLaw",
     "NoisyTreeClassifier",
+    "Outliers",
+    "PairEstimate",
     "Reconstruction",
+    "VotedPerceptron",
+    "distance_interval",
+    "hamming_estimate",
+    "inner_product_interval",
+    "nested_loop_outliers",
     "reconstruct",
     "reconstruct_joint",
 ]
 
 
+_LAZY = {
+    "NoisyTreeClassifier": "tree",
+    "Outliers": "mining",
+    "VotedPerceptron": "mining",
+    "nested_loop_outliers": "mining",
+}
+
+
 def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to load and only the tree needs it.
-    if name == "NoisyTreeClassifier":
-        return importlib.import_module("veil.recovery.tree").NoisyTreeClassifier
+    # scikit-learn takes a second to load and only these need it.
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"veil.recovery.{_LAZY[name]}"), name)
     raise AttributeError(f"module 'veil.recovery' has no attribute {name!r}")

@@ -6,7 +6,7 @@ bit for bit. The key file is safe on disk before the release gets its name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,10 @@ from veil.restoration import restore
 from veil.tables import MemoryTable, Table
 
 
+def ignore(_: str) -> None:
+    """Take no notice of a remark."""
+
+
 def publish_file(
     source: str | Path,
     perturbation: Perturbation,
@@ -38,6 +42,7 @@ def publish_file(
     shuffle: bool = False,
     format: str | None = None,
     progress: Progress = silent,
+    remark: Callable[[str], None] = ignore,
 ) -> Release:
     """Publish a file as a release folder and a key file.
 
@@ -55,6 +60,8 @@ def publish_file(
         Locks the new key file, or opens the old one.
     format
         Format of the released data; the source's own by default.
+    remark
+        Called with each sentence that the owner should know about the fit.
 
     Other parameters are those of :func:`veil.publish`.
     """
@@ -63,18 +70,20 @@ def publish_file(
     folder = Path(release)
     refuse_existing(folder)
     options = {"again": again, "roles": roles, "consistent_on": consistent_on, "shuffle": shuffle, "progress": progress}
+    remarks: list[str] = []
     if new_key is not None:
         key_path = Path(new_key)
         _check_new_key(key_path, folder)
-        _publish(source, perturbation, folder, None, key_path, passphrase, format, options)
+        remarks += _publish(source, perturbation, folder, None, key_path, passphrase, format, options)
     else:
         key_path = Path(str(reuse_key)).resolve()
         if not key_path.is_file():
             raise KeyRefusedError(f"{reuse_key}: no such key file")
         with locked(key_path):
-            _publish(
-                source, perturbation, folder, Key.load(key_path, passphrase), key_path, passphrase, format, options
-            )
+            key = Key.load(key_path, passphrase)
+            remarks += _publish(source, perturbation, folder, key, key_path, passphrase, format, options)
+    for sentence in remarks:
+        remark(sentence)
     return Release.load(folder)
 
 
@@ -87,7 +96,7 @@ def _publish(
     passphrase: str | None,
     format: str | None,
     options: dict[str, Any],
-) -> None:
+) -> list[str]:
     table = open_table(source)
     publication = Publication(table, perturbation, key=key, **options)
     batches: Any = publication.batches()
@@ -102,6 +111,7 @@ def _publish(
         format=format or _format_of(table),
         before_landing=lambda: publication.key.save(key_path, passphrase, replace=key is not None),
     )
+    return publication.remarks()
 
 
 def _check_new_key(path: Path, release: Path) -> None:
