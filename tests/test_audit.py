@@ -63,7 +63,18 @@ def test_noise_on_correlated_columns_shows_the_gain_of_the_bayes_estimate(found)
 def test_the_strongest_attack_of_a_level_may_need_less(found):
     noise = found.candidates[0]
     assert noise.strongest(Level("pairs", 6)).knowledge == "nothing"
-    assert found.candidates[1].strongest(Level("nothing")).attack == "ica-attack"
+    assert found.candidates[1].strongest(Level("nothing")) is None
+
+
+def test_signals_of_open_scale_are_scored_up_to_it_and_not_counted(found):
+    """Without a sample nobody but the owner can tell order, sign and scale of separated signals."""
+    row = next(r for r in found.candidates[1].rows if r.attack == "ica-attack" and r.knowledge == "nothing")
+    assert row.up_to == ("order", "sign", "scale")
+    assert row.nrmse < 1
+    assert not row.failures
+    assert "scored up to order, sign and scale" in next(
+        r.ambiguity for r in found.model().candidates[1].rows if r.attack == "ica-attack" and r.knowledge == "nothing"
+    )
 
 
 def test_a_seed_makes_it_reproducible(found):

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import veil
+from veil.auditing.goals import Failure
 from veil.auditing.summary import build_model
 from veil.report.model import ReportModel
 
@@ -39,7 +40,8 @@ def test_a_level_over_the_goal_never_holds_even_if_no_row_was_marked(real_audit:
 
 def test_a_limit_over_the_goal_without_a_breach_is_not_shown_safe(real_audit: veil.Audit):
     rotation = real_audit.candidates[0]
-    doubtful = "known-pairs-attack: advantage up to 16.1 %, over the goal of 5.0 %; 10 runs cannot exclude it"
+    text = "known-pairs-attack: advantage up to 16.1 %, over the goal of 5.0 %; 10 runs cannot exclude it"
+    doubtful = Failure(text, shown=False)
     rows = tuple(replace(row, failures=(doubtful,)) for row in rotation.rows)
     view = build_model(replace(real_audit, candidates=(replace(rotation, rows=rows),))).candidates[0]
     assert {level.state for level in view.levels} <= {"unproven", "no attack"}

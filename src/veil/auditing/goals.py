@@ -19,6 +19,19 @@ if TYPE_CHECKING:
 UTILITIES = ("distances", "covariance", "clusters", "neighbours", "classification")
 
 
+class Failure(str):
+    """A goal that does not hold, in words; ``shown`` is False where it is only not shown to hold."""
+
+    __slots__ = ("shown",)
+    shown: bool
+
+    def __new__(cls, text: str, *, shown: bool = True) -> Failure:
+        """A failure with its text."""
+        made = super().__new__(cls, text)
+        made.shown = shown
+        return made
+
+
 @dataclass(frozen=True)
 class Goals:
     """Thresholds that a release must keep.
@@ -76,43 +89,45 @@ class Goals:
                     f"{', '.join(level.label for level in levels)}"
                 )
 
-    def failures(self, row: AuditRow, levels: Sequence[Level]) -> list[str]:
+    def failures(self, row: AuditRow, levels: Sequence[Level]) -> list[Failure]:
         """What an attack breaks, in words.
 
         Overall scores must be shown to be safe; a single column and far-out values must not be shown to
         be broken (with dozens of columns, some upper limit is always high).
         """
-        if not self.counts(row.level, levels):
+        if not self.counts(row.level, levels) or not row.states_values:
             return []
         by, most = f"{row.attack} with {knowing(row.knowledge)}", percent(self.max_advantage)
         broken = []
         for what, score in (("values", row.value), ("records", row.record)):
             if not score.advantage.high <= self.max_advantage:
                 limit = percent(score.advantage.high)
-                shown = "" if score.advantage > self.max_advantage else f"; {_runs(row)} cannot exclude it"
-                broken.append(f"{by}: advantage on {what} up to {limit}, over the goal of {most}{shown}")
+                shown = score.advantage > self.max_advantage
+                doubt = "" if shown else f"; {_runs(row)} cannot exclude it"
+                text = f"{by}: advantage on {what} up to {limit}, over the goal of {most}{doubt}"
+                broken.append(Failure(text, shown=shown))
         for what, part in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
             if part is not None and part.advantage.low > self.max_advantage:
                 least = percent(part.advantage.low)
-                broken.append(f"{by}: advantage on {what} at least {least}, over the goal of {most}")
+                broken.append(Failure(f"{by}: advantage on {what} at least {least}, over the goal of {most}"))
         return broken
 
-    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level]) -> list[str]:
+    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level]) -> list[Failure]:
         """A goal against which no attack was played does not hold: it was not tested."""
-        if any(self.counts(row.level, levels) for row in rows):
+        if any(self.counts(row.level, levels) for row in rows if row.states_values):
             return []
-        return ["no attack was played at the knowledge levels that count, so the privacy goal was not tested"]
+        text = "no attack was played at the knowledge levels that count, so the privacy goal was not tested"
+        return [Failure(text, shown=False)]
 
-    def utility_failures(self, utility: Mapping[str, Measure]) -> list[str]:
+    def utility_failures(self, utility: Mapping[str, Measure]) -> list[Failure]:
         """Utilities under their goal, or not measured."""
         failures = []
         for name, least in self.min_utility.items():
             if name not in utility:
-                failures.append(
-                    f"utility {name} could not be measured; is there a target, and are there enough records?"
-                )
+                text = f"utility {name} could not be measured; is there a target, and are there enough records?"
+                failures.append(Failure(text))
             elif not utility[name] >= least:
-                failures.append(f"utility {name} is {utility[name]:.2f}, under the goal of {least:.2f}")
+                failures.append(Failure(f"utility {name} is {utility[name]:.2f}, under the goal of {least:.2f}"))
         return failures
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from veil.auditing.goals import Goals
+from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.judge import Score
 from veil.measures import Measure
@@ -38,9 +38,15 @@ class AuditRow:
     repetitions: int
     n_scored: int
     seconds: float
-    failures: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
     picture: Picture | None = field(default=None, repr=False)
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    up_to: tuple[str, ...] = ()
+
+    @property
+    def states_values(self) -> bool:
+        """Whether the guess states values: one that leaves the scale open is matched by the judge, and not counted."""
+        return "scale" not in self.up_to
 
     @property
     def knowledge(self) -> str:
@@ -60,16 +66,17 @@ class AuditRow:
     @property
     def broken(self) -> tuple[str, ...]:
         """The goals that the attack is shown to break; the other failures are goals not shown to hold."""
-        return tuple(failure for failure in self.failures if "cannot exclude it" not in failure)
+        return tuple(failure for failure in self.failures if failure.shown)
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """An attack that was not played, and why."""
+    """An attack that was not played, and why; ``applies`` says that it has a theory for the method."""
 
     attack: str
     knowledge: str
     reason: str
+    applies: bool = True
 
 
 @dataclass(frozen=True)
@@ -85,10 +92,10 @@ class Candidate:
     skipped: tuple[Skipped, ...]
     levels: tuple[Level, ...]
     utility: dict[str, Measure]
-    other_failures: tuple[str, ...]
+    other_failures: tuple[Failure, ...]
 
     @property
-    def failures(self) -> tuple[str, ...]:
+    def failures(self) -> tuple[Failure, ...]:
         """Every goal that does not hold, in words."""
         return tuple(f for row in self.rows for f in row.failures) + self.other_failures
 
@@ -100,11 +107,11 @@ class Candidate:
     @property
     def worst(self) -> AuditRow | None:
         """The strongest attack found, at any level; None when no attack applies."""
-        return max(self.rows, key=strength, default=None)
+        return max((r for r in self.rows if r.states_values), key=strength, default=None)
 
     def strongest(self, level: Level) -> AuditRow | None:
         """The strongest attack with this knowledge or less of the same kind."""
-        rows = [r for r in self.rows if r.level.within(level)]
+        rows = [r for r in self.rows if r.level.within(level) and r.states_values]
         return max(rows, key=strength, default=None)
 
 

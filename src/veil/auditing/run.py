@@ -143,14 +143,14 @@ class _Run:
                     continue
                 if not attack.applies_to(step.model):
                     reason = f"no theory for {step.method}"
-                    skipped.append(Skipped(attack.label, level.label, reason))
+                    skipped.append(Skipped(attack.label, level.label, reason, applies=False))
                     continue
                 try:
                     rows.append(self._row(label, level, attack, exposures))
                     players[id(rows[-1])] = attack
                 except NotApplicableError as error:
                     skipped.append(Skipped(attack.label, level.label, str(error)))
-        worst = max(rows, key=strength, default=None)
+        worst = max((row for row in rows if row.states_values), key=strength, default=None)
         if worst is not None:
             rows[rows.index(worst)] = self._pictured(worst, players[id(worst)])
         worth = utilities(self.stage.truth, base.release, n_clusters=n_clusters, labels=labels)
@@ -175,6 +175,7 @@ class _Run:
     def _row(self, label: str, level: Level, attack: Attack, exposures: dict[int, Exposure]) -> AuditRow:
         trials: list[Trial] = []
         ambiguity, seconds = "none", 0.0
+        up_to: tuple[str, ...] = ()
         while not self._enough(trials, one_matrix=attack.one_matrix):
             if trials:
                 self.progress(f"{label}: {level.label}, run {len(trials) + 1}", self.done, self.total)
@@ -183,6 +184,7 @@ class _Run:
             guess = attack.run(exposure.release, *exposure.deal.knowledge)
             seconds += time.perf_counter() - began
             ambiguity = guess.ambiguity if guess.ambiguity != "none" else ambiguity
+            up_to = guess.up_to or up_to
             trials.append(self.judge.try_guess(guess, exposure.kept, exposure.deal.given))
         scores = self.judge.scores(trials, one_matrix=attack.one_matrix, goal=self.goals.max_advantage)
         row = AuditRow(
@@ -196,6 +198,7 @@ class _Run:
             repetitions=len(trials),
             n_scored=trials[0].n_scored,
             seconds=seconds / len(trials),
+            up_to=up_to,
             **scores,
         )
         return replace(row, failures=tuple(self.goals.failures(row, self.stage.levels)))

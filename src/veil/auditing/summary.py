@@ -51,12 +51,13 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         rows=tuple(_row(row) for row in candidate.rows),
         picture=worst.picture if worst else None,
         records=worst.records if worst and internal else (),
+        not_played=tuple(f"{s.attack} with {knowing(s.knowledge)}: {s.reason}" for s in candidate.skipped if s.applies),
     )
 
 
 def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     row = candidate.strongest(level)
-    rows = [r for r in candidate.rows if r.level.within(level)]
+    rows = [r for r in candidate.rows if r.level.within(level) and r.states_values]
     limits = [s.advantage.high for r in rows for s in (r.value, r.record)]
     upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
     if upper is None:
@@ -91,7 +92,7 @@ def _row(row: AuditRow) -> RowView:
         far_out=_score(row.far_out) if row.far_out else None,
         nrmse=round(row.nrmse, 4),
         advantage=_estimate(row.advantage),
-        ambiguity=row.ambiguity,
+        ambiguity=f"scored up to {listed(row.up_to)}" if row.up_to else row.ambiguity,
         repetitions=row.repetitions,
         seconds=round(row.seconds, 3),
         passed=row.passed,
@@ -110,7 +111,7 @@ def _verdict(candidate: Candidate, goals: Goals) -> str:
         by = f"{row.attack} with {knowing(row.knowledge)}"
         return f"Every goal holds. The strongest attack, {by}, {gain} over guessing."
     if not failed:
-        untested = "not tested" in candidate.other_failures[0]
+        untested = not candidate.other_failures[0].shown
         lead = "Not shown to be safe" if untested else "Private enough, but not useful enough"
         return f"{lead}: {candidate.other_failures[0]}."
     broken = [r for r in failed if r.broken]

@@ -51,14 +51,22 @@ def _body(index: int, candidate: CandidateView) -> Markup:
     if not candidate.rows:
         note = "No attack applies with the knowledge granted."
         return el("tbody", title, el("tr", el("td", note, colspan=len(_HEADS), class_="empty")))
-    return el("tbody", title, [_row(row) for row in candidate.rows])
+    missed = [
+        el("tr", el("td", f"Not played: {text}.", colspan=len(_HEADS), class_="empty")) for text in candidate.not_played
+    ]
+    return el("tbody", title, [_row(row) for row in candidate.rows], missed)
+
+
+def _open(row: RowView) -> Markup | None:
+    """What a guess left open, where its score depends on it."""
+    return el("small", f" {row.ambiguity}, not counted") if row.ambiguity.startswith("scored up to") else None
 
 
 def _row(row: RowView) -> Markup:
     sign, words, style = ("✓", "hold", "good") if row.passed else ("✕", "fail", "bad")
     return el(
         "tr",
-        el("th", row.attack, " ", el("small", row.catalogue), scope="row"),
+        el("th", row.attack, " ", el("small", row.catalogue), _open(row), scope="row"),
         el("td", row.knowledge),
         _number(percent(row.value.rate.value)),
         _number(percent(row.value.baseline)),

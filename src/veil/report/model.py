@@ -84,7 +84,10 @@ class LevelView:
 
 @dataclass(frozen=True)
 class CandidateView:
-    """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows."""
+    """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.
+
+    ``not_played`` says, attack by attack, why one that has a theory for the method could not run.
+    """
 
     label: str
     method: str
@@ -100,6 +103,7 @@ class CandidateView:
     rows: tuple[RowView, ...]
     picture: Picture | None
     records: tuple[tuple[int, float], ...]
+    not_played: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

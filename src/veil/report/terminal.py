@@ -80,6 +80,9 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
         parts += ["", _utility(candidate, model, width)]
     if candidate.failures:
         parts += ["", _failures(candidate, width)]
+    if candidate.not_played:
+        lines = [_hanging(Text("–", style="dim"), _prose(f"Not played: {t}", width - 2)) for t in candidate.not_played]
+        parts += ["", *lines]
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
 
