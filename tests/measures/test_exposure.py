@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from veil.errors import InputError
-from veil.measures import correlation_risk, effective_dimension, eigen_ratio, invariance
+from veil.measures import correlation_risk, effective_dimension, eigen_ratio, invariance, sample_risk
 
 LIU = np.array([[1, 1.5, 0.5], [1.5, 3, 2.5], [0.5, 2.5, 75]])
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -223,3 +223,25 @@ def test_refusals(call: object, name: str) -> None:
     assert "\n" not in message
     assert "8675309" not in message
     assert "text" not in message
+
+
+def test_sample_risk_follows_the_sampling_error_of_eigenvectors():
+    """The angle between eigenvectors of n records has deviation √(λ₁λ₂/n)/(λ₁ − λ₂), and the sign margin is √(n·Inv)."""
+    rng = np.random.default_rng(0)
+    covariance, mean, n = np.diag([4.0, 1.0]), np.array([1.0, 0.5]), 400
+    found = sample_risk(mean, covariance, n)
+    angles = []
+    for _ in range(800):
+        vectors = np.linalg.eigh(np.cov((rng.normal(size=(n, 2)) * [2.0, 1.0]).T))[1]
+        angles.append(np.arctan(vectors[1, 1] / vectors[0, 1]))
+    # The standard error of a standard deviation of 800 values is 1/√1600; the formula itself holds up to O(1/n).
+    assert np.std(angles) == pytest.approx(found.angle, rel=4 / np.sqrt(1_600) + 0.02)
+    assert found.margin == pytest.approx(np.sqrt(n * 4 * min(1 / 4, 0.25 / 1)))
+    assert found.at_risk
+    assert "is at risk" in found.statement
+
+
+def test_equal_eigenvalues_or_a_mean_across_an_axis_are_not_at_risk():
+    assert not sample_risk([5.0, 5.0], np.eye(2), 10_000).at_risk
+    assert not sample_risk([5.0, 0.0], np.diag([4.0, 1.0]), 10_000).at_risk
+    assert "do not undo" in sample_risk([5.0, 0.0], np.diag([4.0, 1.0]), 10_000).statement

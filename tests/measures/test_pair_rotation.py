@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from veil.errors import InputError
 from veil.measures import conditional_privacy, privacy_loss, rotated_correlation
 from veil.measures.pair_rotation import (
+    choose_rotation_pairs,
     difference_variances,
     point_in,
     range_length,
@@ -183,3 +184,16 @@ def test_points_fill_the_range_evenly():
 def test_refusals(call, name):
     with pytest.raises(InputError, match=rf"^{name}: "):
         call()
+
+
+def test_chosen_pairs_cover_all_columns_and_beat_a_bad_pairing():
+    """Two pairs of columns that nearly repeat each other: pairing within them leaves less room than across."""
+    r = 0.98
+    covariance = np.array([[1, r, 0, 0], [r, 1, 0, 0], [0, 0, 1, r], [0, 0, r, 1.0]])
+    within = range_length(security_range(1, 1, r, 0.8, 0.8))
+    pairs = choose_rotation_pairs(covariance, 0.8, 0.8)
+    assert sorted(i for pair in pairs for i in pair[:2]) == [0, 1, 2, 3]
+    assert all(range_length(pair.intervals) > within for pair in pairs)
+    assert len(choose_rotation_pairs(np.eye(5), 0.3, 0.3)) == 3
+    with pytest.raises(InputError, match="leave no angle for 1 of 1 pairs"):
+        choose_rotation_pairs(np.eye(2), 5.0, 5.0)

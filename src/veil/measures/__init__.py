@@ -34,7 +34,14 @@ from veil.measures.mining import (
     neighbour_retention,
 )
 from veil.measures.noise import NoiseAdvice, noise_for_threshold
-from veil.measures.pair_rotation import difference_variances, range_length, rotated_variance, security_range
+from veil.measures.pair_rotation import (
+    RotationPair,
+    choose_rotation_pairs,
+    difference_variances,
+    range_length,
+    rotated_variance,
+    security_range,
+)
 from veil.measures.posterior import PosteriorGain, posterior_gain
 from veil.measures.projection import (
     ProjectionAdvice,
@@ -67,6 +74,7 @@ __all__ = [
     "NoiseAdvice",
     "PosteriorGain",
     "ProjectionAdvice",
+    "RotationPair",
     "SampleRisk",
     "SignalMatch",
     "advantage",
@@ -77,6 +85,7 @@ __all__ = [
     "breached",
     "canonical_privacy",
     "choose_projection_dimension",
+    "choose_rotation_pairs",
     "classification_retention",
     "clustering_agreement",
     "clustering_error",

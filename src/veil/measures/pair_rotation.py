@@ -18,12 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.errors import InputError
 from veil.measures.arrays import as_number
+from veil.measures.spectrum import as_covariance
 
 Interval = tuple[float, float]
 Form = tuple[float, float, float]
@@ -88,6 +91,50 @@ def security_range(va: float, vb: float, cov: float, rho1: float, rho2: float) -
 def range_length(intervals: Sequence[Interval]) -> float:
     """Total length of disjoint intervals, in radians: what is left to guess of the angle."""
     return math.fsum(high - low for low, high in intervals)
+
+
+class RotationPair(NamedTuple):
+    """A pair of columns to rotate together, with the angles that are secure for it."""
+
+    first: int
+    second: int
+    intervals: list[Interval]
+
+
+def choose_rotation_pairs(covariance: npt.ArrayLike, rho1: float, rho2: float) -> list[RotationPair]:
+    """Pairs of columns whose security ranges are long, and the ranges (D5).
+
+    Greedy: the pair of longest range first, then the longest among the columns left; an odd column goes last with the
+    column that leaves it most room, as it is before any rotation. Long ranges make the angles harder to guess and no
+    attack harder: d + 1 known records undo any choice (A9).
+
+    >>> [pair[:2] for pair in choose_rotation_pairs(np.eye(4), 0.3, 0.3)]
+    [(0, 1), (2, 3)]
+    """
+    matrix = as_covariance(covariance, "covariance", "covariance")
+    if len(matrix) < 2:
+        raise InputError("covariance: has 1 column; rotating takes pairs")
+
+    def ranged(i: int, j: int) -> RotationPair:
+        return RotationPair(i, j, security_range(matrix[i, i], matrix[j, j], matrix[i, j], rho1, rho2))
+
+    left, pairs = set(range(len(matrix))), list[RotationPair]()
+    ranked = sorted(
+        (ranged(i, j) for i, j in combinations(range(len(matrix)), 2)), key=lambda p: -range_length(p.intervals)
+    )
+    for pair in ranked:
+        if {pair.first, pair.second} <= left:
+            pairs.append(pair)
+            left -= {pair.first, pair.second}
+    pairs += [
+        max((ranged(i, j) for j in range(len(matrix)) if j != i), key=lambda p: range_length(p.intervals)) for i in left
+    ]
+    short = [pair for pair in pairs if not pair.intervals]
+    if short:
+        raise InputError(
+            f"rho1 and rho2 ({rho1:g}, {rho2:g}) leave no angle for {len(short)} of {len(pairs)} pairs; lower them"
+        )
+    return pairs
 
 
 def point_in(intervals: Sequence[Interval], u: float) -> float:
