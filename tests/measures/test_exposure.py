@@ -226,7 +226,7 @@ def test_refusals(call: object, name: str) -> None:
 
 
 def test_sample_risk_follows_the_sampling_error_of_eigenvectors():
-    """The angle between eigenvectors of n records has deviation √(λ₁λ₂/n)/(λ₁ − λ₂), and the sign margin is √(n·Inv)."""
+    """An eigenvector of n records has an angle of deviation √(λ₁λ₂/n)/(λ₁ − λ₂), and its sign a margin √(n·Inv)."""
     rng = np.random.default_rng(0)
     covariance, mean, n = np.diag([4.0, 1.0]), np.array([1.0, 0.5]), 400
     found = sample_risk(mean, covariance, n)

@@ -181,7 +181,7 @@ def _extremes(form: Form) -> list[float]:
     first, second = complex(-2.0 * shared, -2.0 * own), complex(2.0 * shared, own - other)
     quartic = np.array([second, first, 0.0, first.conjugate(), second.conjugate()])
     largest = float(np.abs(quartic).max())
-    if largest == 0.0:
+    if largest < np.finfo(np.float64).tiny:  # zero, or no number that arithmetic could use
         return []
     quartic /= largest
     quartic[np.abs(quartic) < 1e-15] = 0.0  # a leading coefficient of rounding errors alone is none
