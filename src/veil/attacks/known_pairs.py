@@ -10,7 +10,7 @@ known records' span follows exactly; outside it only the length of the rest is k
 
 Columns that were normalized by secret widths (P5) are scaled first by the widths that the known records show
 (:mod:`veil.attacks.normalized`). Of a transform with coefficients in a secret order (P10) the known records show the
-order.
+order. Of a binary projection (P9) they show the secret subsets (:mod:`veil.attacks.parity`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,19 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
 from veil.attacks.normalized import widths_from_pairs
+from veil.attacks.parity import solve_parities
 from veil.attacks.permuted import from_coefficients, order_from_pairs
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs
 from veil.measures import breach_probability
-from veil.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
+from veil.models import (
+    BinaryProjectionModel,
+    Model,
+    NormalizedRotationModel,
+    OrthogonalModel,
+    PermutedTransformModel,
+)
 from veil.parameters import number, whole_number
 from veil.release import Release
 
@@ -67,8 +74,9 @@ class KnownPairsAttack(Attack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Orthogonal transformations, rotations of normalized columns, transforms in a secret order."""
-        return isinstance(model, OrthogonalModel | NormalizedRotationModel | PermutedTransformModel)
+        """Orthogonal transformations, rotations of normalized columns, transforms in a secret order, parities."""
+        known = OrthogonalModel | NormalizedRotationModel | PermutedTransformModel | BinaryProjectionModel
+        return isinstance(model, known)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         number(self.epsilon, "epsilon", low=0, high=math.inf, rule="a relative error of at least 0, for example 0.1")
@@ -81,6 +89,9 @@ class KnownPairsAttack(Attack):
             raise InputError(f"KnownPairs.rows must name 1 to {len(y)} rows of the release, which has {len(y)}")
         if isinstance(model, PermutedTransformModel):
             return _permuted(release, model, y, pairs)
+        if isinstance(model, BinaryProjectionModel):
+            found = solve_parities(pairs.records, y[pairs.rows], y, model.p)
+            return full_guess(release, found.values, determined=found.determined, understood=found.understood)
         determined = True
         if isinstance(model, NormalizedRotationModel):
             unit, determined = widths_from_pairs(pairs.records, y[pairs.rows])

@@ -75,8 +75,8 @@ class BinaryProjection(Perturbation):
     Notes
     -----
     *Threat.* Released: ``u``, k and p. Secret: ``R``. Each released bit is one linear equation modulo 2 with the same
-    coefficients for all records, so d known records with their rows give R and every record whose bits it determines;
-    rows of R with a single one release an attribute as it is. There is no formal guarantee.
+    coefficients for all records. R is sparse by design: a row with a single one releases an attribute as it is, and a
+    dozen known records with their rows tell which (A9); d of them give all of R. There is no formal guarantee.
 
     Examples
     --------
