@@ -76,8 +76,12 @@ class Publication:
         self._enter(step, again=again, shuffle=shuffle)
 
     def remarks(self) -> list[str]:
-        """What the owner should know about the fit."""
-        return self._perturbation.remarks()
+        """What the owner should know about the release."""
+        back = self._perturbation.invertible(consistent=self._consistent_on is not None)
+        withheld = len(self._private.withheld)
+        says = "The key brings the private values back" if back else "The key cannot bring the private values back"
+        lost = f", but not {withheld} withheld column{'s' if withheld != 1 else ''}" if back and withheld else ""
+        return [f"{says}{lost}.", *self._perturbation.remarks()]
 
     # -- first pass -------------------------------------------------------------------------
 
@@ -184,6 +188,8 @@ class Publication:
         )
         passes = "missing values are released as missing: their pattern is public"
         order = "rows are in the private table's order"
+        if self._perturbation.reduces:
+            order = "rows are sums over records"
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
@@ -241,7 +247,7 @@ class Publication:
         matrix = block.matrix(self._private.perturbed)
         place = Place(self._fingerprint, block.start, ids)
         out = self._perturbation.perturb_block(matrix, place)
-        if self._large_integers:
+        if self._large_integers and self._perturbation.invertible(consistent=self._consistent_on is not None):
             self._note_corrections(matrix, out, place, corrections)
         kind = pa.bool_() if self._perturbation.boolean else None
         perturbed = {name: from_float(row, kind) for name, row in zip(self._released, out, strict=True)}

@@ -42,6 +42,8 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
             "use partial=True (command line: --partial) for the others",
             stuck,
         )
+    if len(stuck) == len(entry.columns):
+        raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
     table = release.table.read()
     order = key.row_order(entry)
     if order is not None:

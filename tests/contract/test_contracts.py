@@ -100,7 +100,7 @@ def test_attack(name):
 
 
 def test_every_registered_class_is_public_and_checked():
-    tested = {type(e) for e in ESTIMATORS}
+    tested = {type(e) for e in (*ESTIMATORS, *OTHERS)}
     assert set(PERTURBATIONS.values()) == tested
     for cls in [*PERTURBATIONS.values(), *ATTACKS.values()]:
         assert getattr(veil, cls.__name__) is cls

@@ -223,7 +223,6 @@ def test_bad_parameters(parameters):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="defect: one column goes out as it is, or not at all")
 def test_one_column_is_refused():
     with pytest.raises(InputError, match="at least 2"):
         veil.publish(BITS[:, :1], veil.BinaryProjection(5))

@@ -27,7 +27,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A parameter of the method, e.g. scale=0.5.",
+    help="A parameter of the method, e.g. scale=0.5; matrix=@FILE reads numbers from a file.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 seed_option = click.option(
@@ -93,11 +93,13 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 
 def parse_value(text: str) -> Any:
-    """A parameter's value: JSON where it is JSON, else the text itself.
+    """A parameter's value: JSON where it is JSON, a table of numbers for ``@FILE``, else the text itself.
 
     >>> parse_value("0.5"), parse_value("none"), parse_value("true"), parse_value("laplace"), parse_value("(0.5, 1.5)")
     (0.5, None, True, 'laplace', [0.5, 1.5])
     """
+    if text.startswith("@"):
+        return _from_file(Path(text[1:]))
     words = {"none": None, "true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
@@ -108,6 +110,18 @@ def parse_value(text: str) -> Any:
         except ValueError:
             continue
     return text
+
+
+def _from_file(path: Path) -> Any:
+    """Numbers from a file, so that secrets need not stand on a command line."""
+    from veil.knowledge import as_records
+
+    if path.suffix == ".json":
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise click.UsageError(f"{path.name}: not a readable JSON file") from None
+    return as_records(path, path.name)
 
 
 def build(cls: type[Any], settings: dict[str, str], *, allow_seed: bool) -> Any:

@@ -153,9 +153,7 @@ def perturb(
         click.echo(json.dumps(said))
         return
     click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
-    click.echo(
-        f"Key written to {key}: keep it private; it restores the table. Formal guarantee: {release.step.guarantee}."
-    )
+    click.echo(f"Key written to {key}: keep it private. Formal guarantee: {release.step.guarantee}.")
     for sentence in remarks:
         click.echo(sentence)
     if manifest.key != "secret":

@@ -28,6 +28,7 @@ from veil.scan import Scan, ScanResult
 from veil.schema import Kind
 
 Bits = npt.NDArray[np.uint64]
+MOST_BITS = 50_000_000
 
 
 class BinaryScan(Scan):
@@ -114,6 +115,14 @@ class BinaryProjection(Perturbation):
         whole_number(self.n_components, "n_components", least=1)
         epsilon = number(self.epsilon, "epsilon", low=1e-6, high=0.5, rule="above 0 and at most 0.5, for example 0.25")
         d = len(columns)
+        if d < 2:
+            raise InputError(
+                "BinaryProjection hides columns among each other and needs at least 2; there is n_features=1"
+            )
+        if int(self.n_components) * d > MOST_BITS:
+            raise InputError(
+                f"n_components must be at most {MOST_BITS // d:,} for {d} columns: the secret matrix is kept in the key"
+            )
         scale = max(1.0, d / 4) if self.scale is None else self.scale
         scale = number(scale, "scale", low=1.0, high=float(d), rule=f"from 1 to the number of columns ({d})")
         self.p_ = epsilon**2 / scale
@@ -128,14 +137,26 @@ class BinaryProjection(Perturbation):
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         self.p_ = parameters["p"]
 
-    def _matrix(self) -> Matrix:
+    def _bits(self) -> Bits:
+        """The secret matrix, packed; the key keeps the words as they are."""
         k, d = int(self.n_components), int(self.n_features_in_)
 
         def drawn(source: Generator) -> Matrix:
             uniform = source.words(k * d).astype(np.float64) * 2.0**-64
-            return np.asarray(uniform < self.p_, dtype=np.float64).reshape(k, d)
+            return packed_bits((uniform < self.p_).reshape(k, d)).view(np.float64)
 
-        return self._secret_matrix("matrix", drawn)
+        return self._secret_matrix("matrix", drawn).view(np.uint64)
+
+    def secret_matrix(self) -> Matrix:
+        """The k × d matrix of zeros and ones."""
+        return unpacked_bits(self._bits(), int(self.n_features_in_))
+
+    def remarks(self) -> list[str]:
+        """How many released bits are private columns as they are."""
+        single = int((self.secret_matrix().sum(axis=1) == 1).sum())
+        if not single:
+            return []
+        return [f"Warning: {single} of {int(self.n_components)} released bits are private columns as they are."]
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Parities of the block's bits."""
@@ -143,11 +164,11 @@ class BinaryProjection(Perturbation):
         if other:
             raise InputError(f"BinaryProjection takes 0 and 1 only; {other} values are neither")
         out = np.empty((int(self.n_components), block.shape[1]))
-        _parities(packed_bits(self._matrix()), packed_bits(block.T), out)
+        _parities(self._bits(), packed_bits(block.T), out)
         return out
 
 
-def packed_bits(rows: Matrix) -> Bits:
+def packed_bits(rows: npt.NDArray[Any]) -> Bits:
     """Rows of zeros and ones as 64-bit words.
 
     >>> packed_bits(np.array([[1.0, 0.0, 1.0]]))
@@ -157,6 +178,11 @@ def packed_bits(rows: Matrix) -> Bits:
     padded = np.zeros((n, -(-d // 64) * 64), dtype=np.uint8)
     padded[:, :d] = rows
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64, copy=False)
+
+
+def unpacked_bits(words: Bits, d: int) -> Matrix:
+    """What :func:`packed_bits` packed."""
+    return np.unpackbits(words.view(np.uint8), axis=1, bitorder="little")[:, :d].astype(np.float64)
 
 
 @numba.njit(cache=True, nogil=True)

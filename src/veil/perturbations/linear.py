@@ -44,10 +44,10 @@ class LinearPerturbation(Perturbation):
         """The k × d matrix."""
         return self._matrix()
 
-    def _learn_units(self, moments: Moments, columns: Sequence[str]) -> None:
+    def _learn_units(self, moments: Moments, columns: Sequence[str], *, fewest: int = 2) -> None:
         if self.scaling is not None and not (isinstance(self.scaling, str) and self.scaling == "std"):
             raise InputError(f"scaling must be 'std' or None; got {self.scaling!r}")
-        if len(columns) < 2:
+        if len(columns) < fewest:
             raise InputError(
                 f"{type(self).__name__} hides columns among each other and needs at least 2; with n_features=1 it "
                 "would release a multiple of the column itself"
@@ -142,16 +142,35 @@ class LinearTransform(LinearPerturbation):
             self.noise_scale, "noise_scale", low=0.0, high=1e6, rule="a number of at least 0, for example 0.1"
         )
         given = revealed(self.matrix)
-        self._given = None if given is None else self._name_of(_checked(given, len(columns)).tolist())
+        self._given = None
+        if given is not None:
+            checked = _checked(given, len(columns))
+            if not share and (np.count_nonzero(checked, axis=1) == 1).any():
+                raise InputError(
+                    "matrix must mix columns in every row; one has a single entry and would release a column as a "
+                    "multiple of itself (with noise_scale that is allowed)"
+                )
+            self._given = self._name_of(checked.tolist())
         spread = moments.covariance / np.outer(self.unit_, self.unit_)
         matrix = self._matrix()
-        own = np.sqrt(np.clip(np.einsum("ij,jk,ik->i", matrix, spread, matrix), 0.0, None))
+        farthest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) / self.unit_
+        with np.errstate(over="ignore", invalid="ignore"):
+            own = np.sqrt(np.clip(np.einsum("ij,jk,ik->i", matrix, spread, matrix), 0.0, None))
+            reach = np.abs(matrix) @ farthest
+        if not (np.isfinite(own).all() and np.isfinite(reach).all()):
+            raise InputError("matrix is so large that products with the table overflow; divide it by a constant")
         if share and not (own > 0).all():
             raise InputError(
                 f"noise_scale: {int((own == 0).sum())} released column(s) do not vary, so noise relative to them would "
                 "be zero; leave out constant columns"
             )
         self.noise_ = np.array([rounded(share * s) for s in own])
+        lost = [s for s, size in zip(self.noise_, reach, strict=True) if s and size + 64 * s >= grid_for(s) * 2.0**53]
+        if lost:
+            raise InputError(
+                f"noise_scale: {len(lost)} released column(s) are so much larger than the noise that float64 cannot "
+                "hold their sum exactly; subtract constants from the columns, or use more noise"
+            )
 
     def _matrix(self) -> Matrix:
         d = len(self.unit_)
@@ -210,14 +229,12 @@ class LinearTransform(LinearPerturbation):
 
 def _checked(matrix: Any, d: int) -> Matrix:
     try:
-        found = np.array(matrix, dtype=np.float64)
+        found = np.array(matrix)
+        found = found.astype(np.float64) if found.dtype.kind in "iuf" else np.empty(0)
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.ndim != 2 or found.shape[1] != d or not len(found) or not np.isfinite(found).all():
         raise InputError(f"matrix must be finite with one column per attribute ({d}); got shape {found.shape}")
-    identity = found.shape == (d, d) and np.array_equal(np.abs(found) > 0, np.eye(d, dtype=bool))
-    if not found.any(axis=1).all() or identity:
-        raise InputError(
-            "matrix must mix columns: it has an empty row, or releases each column as a multiple of itself"
-        )
+    if not found.any(axis=1).all():
+        raise InputError("matrix has a row of zeros, which would release a column of zeros; leave it out")
     return found

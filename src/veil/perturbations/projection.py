@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ KINDS = ("gaussian", "achlioptas1", "achlioptas3", "sparse")
 MOST_DRAWS = 1_000
 DETERMINED = 1.0 - 1e-9
 """Leverage of an attribute whose unit vector is in the row space, but for rounding (M15)."""
+BIASED_COLUMNS = 64
+"""Up to this many, draws that are thrown away change the mean square of the others noticeably."""
 RECORD_TILE = 1_024
 """Records that share one stream of random words when records are projected."""
 MOST_CHECKED = 4e9
@@ -45,6 +48,45 @@ def projection_entries(source: Generator, k: int, d: int, kind: str, n: int) -> 
     uniform = source.words(k * d).astype(np.float64) * 2.0**-64
     signs = np.where(uniform < 0.5 / s, 1.0, np.where(uniform < 1.0 / s, -1.0, 0.0))
     return np.asarray(math.sqrt(s) * signs).reshape(k, d)
+
+
+def hides_all(entries: Matrix, kind: str) -> bool:
+    """Whether no attribute (or record) goes out as it is, and none follows from the projection.
+
+    At k = d everything follows from R, and that is known; then only rows of a single entry are refused.
+    """
+    k, d = entries.shape
+    if (np.count_nonzero(entries, axis=1) < 2).any():
+        return False
+    if k >= d:
+        return bool(np.linalg.matrix_rank(entries) == d)
+    if kind == "gaussian":
+        return True
+    _, size, rows = np.linalg.svd(entries, full_matrices=False)
+    leverage = (rows[size > 1e-10 * size[0]] ** 2).sum(axis=0)
+    return bool(leverage.max() < DETERMINED)
+
+
+@cache
+def mean_square(kind: str, k: int, d: int) -> float:
+    """The mean square of an entry, given that the draw hides all attributes.
+
+    Draws that are thrown away are the emptier ones, so in few dimensions the kept ones would lengthen all distances
+    (by a third at 3 × 6, s = 3). By symmetry one factor mends that; it is simulated with a fixed seed, to about 0.3 %.
+    """
+    if kind in ("gaussian", "achlioptas1") or d > BIASED_COLUMNS:
+        return 1.0
+    s = SPARSITY.get(kind, math.sqrt(d))
+    rng = np.random.default_rng(0)
+    wanted = int(min(max(2e5 * s / (k * d), 200), 20_000))
+    kept: list[float] = []
+    for _ in range(MOST_DRAWS * 50):
+        entries = math.sqrt(s) * np.where(rng.uniform(size=(k, d)) < 1 / s, rng.choice([-1.0, 1.0], size=(k, d)), 0.0)
+        if hides_all(entries, kind):
+            kept.append(float(np.mean(entries**2)))
+            if len(kept) == wanted:
+                break
+    return float(np.mean(kept)) if kept else 1.0
 
 
 class RandomProjection(LinearPerturbation):
@@ -71,9 +113,10 @@ class RandomProjection(LinearPerturbation):
     Notes
     -----
     *Threat.* Released: ``y``, the units, k and the kind. Secret: ``R``. It is one matrix for all records, so known
-    records with their rows pin it down (A14: p of them give p of k dimensions), a sample of the population gives its
-    covariance and more (A21), independent columns give some of themselves (A16). If R leaks, integers come back
-    exactly (A15). There is no formal guarantee.
+    records with their rows pin it down (A14: p of them give p of k dimensions, and with the Achlioptas and sparse
+    kinds one to three often give all of R), a sample of the population gives its covariance and more (A21),
+    independent columns give some of themselves (A16). If R leaks, integers come back exactly (A15). There is no formal
+    guarantee.
 
     Examples
     --------
@@ -119,10 +162,7 @@ class RandomProjection(LinearPerturbation):
         for value, name, allowed in ((self.kind, "kind", KINDS), (self.axis, "axis", ("attributes", "records"))):
             if not (isinstance(value, str) and value in allowed):
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
-        if not self.reduces or len(columns) > 1:
-            self._learn_units(moments, columns)
-        else:
-            self.unit_ = np.ones(1)
+        self._learn_units(moments, columns, fewest=1 if self.reduces else 2)
         self.n_records_ = moments.n_rows
         most, what = (moments.n_rows - 1, "records") if self.reduces else (len(columns), "columns")
         if k > most:
@@ -141,6 +181,15 @@ class RandomProjection(LinearPerturbation):
         self.unit_ = np.array(parameters["unit"], dtype=np.float64)
         self.n_records_ = parameters["n_records"] or 0
 
+    def transform(self, X: Any) -> Any:
+        """Project a table; with records projected, the one that it was fitted on (or another of as many records)."""
+        if self.reduces and hasattr(self, "n_records_") and np.ndim(X) == 2 and len(X) != self.n_records_:
+            raise InputError(
+                f"RandomProjection was fitted on {self.n_records_} records and its matrix has a column for each; X has "
+                f"{len(X)}: fit it on the table that it is to project"
+            )
+        return super().transform(X)
+
     # -- attributes -------------------------------------------------------------------------
 
     def _draw(self) -> None:
@@ -156,23 +205,12 @@ class RandomProjection(LinearPerturbation):
         k, d = int(self.n_components), len(self.unit_)
         for _ in range(MOST_DRAWS):
             entries = projection_entries(source, k, d, self.kind, d)
-            if self._hides_all(entries):
-                return entries / math.sqrt(k)
+            if hides_all(entries, self.kind):
+                return entries / math.sqrt(k * mean_square(self.kind, k, d))
         raise InputError(
             f"kind {self.kind!r} released some attribute exactly in each of {MOST_DRAWS} draws of a {k} × {d} matrix; "
             "use kind='gaussian', or fewer components"
         )
-
-    def _hides_all(self, entries: Matrix) -> bool:
-        """Whether no single attribute (or record) follows from the projection; at k = d all do, and that is known."""
-        k, d = entries.shape
-        if not entries.any(axis=1).all():
-            return False
-        if self.kind == "gaussian" or k >= d:
-            return bool(k < d or np.linalg.matrix_rank(entries) == d)
-        _, size, rows = np.linalg.svd(entries, full_matrices=False)
-        leverage = (rows[size > 1e-10 * size[0]] ** 2).sum(axis=0)
-        return bool(leverage.max() < DETERMINED)
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Project the block's attributes; or its share of the projected records, d × k."""
@@ -215,7 +253,7 @@ class RandomProjection(LinearPerturbation):
             return 0.0
         for attempt in range(MOST_DRAWS):
             columns = [self._record_entries(start, attempt) for start in range(0, n, RECORD_TILE)]
-            if self._hides_all(np.hstack(columns)):
+            if hides_all(np.hstack(columns), self.kind):
                 return float(attempt)
         raise InputError(
             f"kind {self.kind!r} released some record exactly in each of {MOST_DRAWS} draws of a {k} × {n} matrix; "
@@ -231,11 +269,6 @@ class RandomProjection(LinearPerturbation):
 
     def _share(self, block: Matrix, place: Place) -> Matrix:
         k, attempt = int(self.n_components), self._attempt()
-        if place.start + block.shape[1] > self.n_records_:
-            raise InputError(
-                f"RandomProjection was fitted on {self.n_records_} records and its matrix has a column for each; fit "
-                "it on the table that it is to project"
-            )
         out = np.zeros((len(block), k))
         for start in range(0, block.shape[1], RECORD_TILE):
             entries = self._record_entries(place.start + start, attempt)

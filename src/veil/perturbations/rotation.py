@@ -5,14 +5,15 @@ pairs one after the other, clockwise by θ: ``a' = a cosθ + b sinθ``, ``b' = �
 thresholds after Oliveira and Zaïane 2004). Altogether ``y = R (x − centre)/width`` with R a rotation.
 
 Angles come from the pair's *security range*, where ``Var(a − a') ≥ ρ1`` and ``Var(b − b') ≥ ρ2``, computed exactly from
-the pair's variances and covariance as they are when its turn comes. That range bounds how far the release is from the
-normalized table; it does not bound any attack.
+the pair's variances and covariance as they are when its turn comes. It says how far one rotation moves a column (one
+that is rotated twice may come back part of the way), and bounds no attack.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from veil.schema import listed
 from veil.secret import SecretParameter, revealed
 
 NORMALIZATIONS = ("zscore", "minmax")
+MOST_DRAWS = 50
 Pairs = list[tuple[int, int]]
 
 
@@ -41,7 +43,8 @@ class PairwiseRotation(Perturbation):
     angles : list of float, optional
         One angle per pair, in radians. By default drawn from each pair's security range.
     thresholds : float, pair of floats, or one pair per pair, default 0.3
-        ρ1 and ρ2: the least variance of the change of the pair's first and second column, in normalized units.
+        ρ1 and ρ2: the least variance of the change of the pair's first and second column, in units of the normalized
+        column's variance (1 for z-scores). Only drawn angles are held to them.
     normalize : {"zscore", "minmax"}, default "zscore"
         Mean 0 and population variance 1, or minimum 0 and maximum 1.
     random_state : None or int
@@ -52,7 +55,7 @@ class PairwiseRotation(Perturbation):
     *Threat.* Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and
     width, which stay in the key unrounded. Distances between normalized records are kept exactly. A few known records
     with their rows give the widths and then their span, d + 1 give everything (A9); a sample of the population gives
-    the rotation (A11). The thresholds promise a distance from the release to the table, not safety. There is no
+    the rotation (A11). The thresholds say how far each rotation moves its columns, not what is safe. There is no
     formal guarantee.
 
     Examples
@@ -100,10 +103,16 @@ class PairwiseRotation(Perturbation):
                 f"column {listed(constant)}: all {moments.n_rows} values are equal and cannot be normalized; give the "
                 "role public or drop"
             )
-        given = [_plain(revealed(self.pairs)), _plain(revealed(self.angles)), _plain(self.thresholds)]
-        self._given = self._name_of(given)
+        self._given = self._name_of(self._checked(columns))
         self._normalization(moments)
         self._rotation(moments)
+
+    def _checked(self, columns: Sequence[str]) -> list[Any]:
+        """Pairs (None: drawn), angles (None: drawn) and thresholds, checked and plain."""
+        given = revealed(self.pairs)
+        pairs = None if given is None else _checked_pairs(given, list(columns))
+        n_pairs = -(-len(columns) // 2) if pairs is None else len(pairs)
+        return [pairs, _angles(revealed(self.angles), n_pairs), _thresholds(self.thresholds, n_pairs)]
 
     def disclose(self) -> dict[str, Any]:
         """How columns were normalized, and a keyed name of pairs, angles and thresholds."""
@@ -129,36 +138,32 @@ class PairwiseRotation(Perturbation):
         def turned(source: Generator) -> Matrix:
             assert moments is not None  # noqa: S101 - a key that made a release has the matrix
             width = self._normalization(moments)[1]
-            return self._turned(moments.covariance / np.outer(width, width), source)
+            covariance = moments.covariance / np.outer(width, width)
+            for _ in range(MOST_DRAWS - 1):  # angles drawn first may leave a column that is rotated twice no room
+                with suppress(InputError):
+                    return self._turned(covariance, source)
+            return self._turned(covariance, source)
 
         return self._secret_matrix("rotation", turned)
 
     def _turned(self, covariance: Matrix, source: Generator) -> Matrix:
         columns = self._column_names()
-        pairs = self._chosen_pairs(columns, source)
-        thresholds = _thresholds(self.thresholds, len(pairs))
-        angles = _angles(revealed(self.angles), len(pairs))
+        given, angles, thresholds = self._checked(columns)
+        pairs = given if given is not None else _drawn_pairs(len(columns), source)
+        unit = np.diag(covariance)
         rotation = np.eye(len(columns))
         for (i, j), (rho1, rho2), angle in zip(pairs, thresholds, angles, strict=True):
             now = rotation @ covariance @ rotation.T
             if angle is None:
-                secure = security_range(now[i, i], now[j, j], now[i, j], rho1, rho2)
+                secure = security_range(now[i, i], now[j, j], now[i, j], rho1 * unit[i], rho2 * unit[j])
                 if not secure:
                     raise InputError(
-                        f"thresholds ({rho1:g}, {rho2:g}) leave no angle for {columns[i]!r} and {columns[j]!r}; lower "
-                        "them (no rotation changes a column by more than 4 times the larger variance), or pair others"
+                        f"thresholds ({rho1:g}, {rho2:g}) leave no angle for {columns[i]!r} and {columns[j]!r}; "
+                        "lower them, or pair other columns (veil.measures.choose_rotation_pairs)"
                     )
                 angle = point_in(secure, float(source.words(1)[0] >> np.uint64(11)) * 2.0**-53)
             rotation = _givens(len(columns), i, j, angle) @ rotation
         return rotation
-
-    def _chosen_pairs(self, columns: Sequence[str], source: Generator) -> Pairs:
-        given = revealed(self.pairs)
-        if given is None:
-            order = [int(c) for c in source.permutation(len(columns))]
-            pairs = list(zip(order[::2], order[1::2], strict=False))
-            return pairs if len(order) % 2 == 0 else [*pairs, (order[-1], order[0])]
-        return _checked_pairs(given, list(columns))
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Normalize and rotate."""
@@ -179,6 +184,13 @@ class PairwiseRotation(Perturbation):
 
     def _min_rows(self) -> int:
         return 2
+
+
+def _drawn_pairs(d: int, source: Generator) -> Pairs:
+    """A secret pairing of all columns; an odd one goes with one that was already rotated."""
+    order = [int(c) for c in source.permutation(d)]
+    pairs = list(zip(order[::2], order[1::2], strict=False))
+    return pairs if d % 2 == 0 else [*pairs, (order[-1], order[0])]
 
 
 def _givens(d: int, i: int, j: int, angle: float) -> Matrix:
@@ -223,6 +235,9 @@ def _angles(given: Any, n_pairs: int) -> list[float | None]:
         found = np.empty(0)
     if found.shape != (n_pairs,) or not np.isfinite(found).all():
         raise InputError(f"angles must be one finite number per pair ({n_pairs}), in radians")
+    still = int((np.abs(np.sin(found)) < 1e-9).sum())
+    if still:
+        raise InputError(f"angles: {still} is a multiple of π, which releases its columns as they are; turn them")
     return [float(a) for a in found]
 
 
@@ -235,8 +250,3 @@ def _thresholds(given: Any, n_pairs: int) -> list[tuple[float, float]]:
     if not (np.isfinite(found).all() and (found >= 0).all()):
         raise InputError(f"thresholds must be one number of at least 0, two, or two for each of the {n_pairs} pairs")
     return [(float(a), float(b)) for a, b in found]
-
-
-def _plain(value: Any) -> Any:
-    """A secret parameter as JSON values, for its keyed name."""
-    return None if value is None else np.array(value, dtype=object).tolist()
