@@ -7,11 +7,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
 
 from veil.errors import InputError
-from veil.measures import Measure, covariance_distortion, distance_distortion, inner_product_distortion
+from veil.measures import (
+    Measure,
+    covariance_distortion,
+    distance_distortion,
+    distribution_distance,
+    inner_product_distortion,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 PAIRWISE = [distance_distortion, inner_product_distortion]
@@ -154,3 +161,18 @@ def test_covariance_distortion_is_relative_frobenius() -> None:
 def test_covariance_refusals(before: np.ndarray, after: np.ndarray, name: str) -> None:
     with pytest.raises(InputError, match=rf"^{name}: "):
         covariance_distortion(before, after)
+
+
+def test_distribution_distance_agrees_with_scipy_and_ignores_the_order_of_records():
+    rng = np.random.default_rng(0)
+    x, y = rng.gamma(2.0, size=(300, 2)), rng.normal(size=(200, 2))
+    for form, reference in (
+        ("wasserstein", lambda a, b: stats.wasserstein_distance(a, b) / a.std()),
+        ("kolmogorov", lambda a, b: stats.ks_2samp(a, b).statistic),
+    ):
+        found = distribution_distance(x, y, form=form)
+        each = [reference(x[:, j], y[:, j]) for j in range(2)]
+        np.testing.assert_allclose([float(found), found.low, found.high], [np.mean(each), min(each), max(each)])
+        assert distribution_distance(x, x[rng.permutation(300)], form=form) == 0
+    with pytest.raises(InputError, match="1 columns where original has 2"):
+        distribution_distance(x, y[:, :1])

@@ -42,8 +42,11 @@ def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> Non
     console = Console()
     console.print(f"\nRelease {view.release}, {view.method}, {view.n_rows:,} records\n", highlight=False)
     console.print(_moment_table(view))
+    console.print("± is two standard errors: of this table's own moments, and of the population's.", style="dim")
     if view.columns[0].quantiles:
         console.print(_quantile_table(view))
+    else:
+        console.print("Distributions are recovered from additive noise only; this release has another kind.\n")
     console.print(_covariance_table(view))
     if output is not None:
         click.echo(f"Page written to {output}")
@@ -69,7 +72,7 @@ def _quantile_table(view: Any) -> Any:
 
     from veil.report.recovered import span
 
-    grid = Table(title="\nQuantiles, with an interval that holds for all of them at once", title_justify="left")
+    grid = Table(title="\nQuantiles, with a 95 % interval that holds for all of them at once", title_justify="left")
     grid.box, grid.pad_edge, grid.header_style, grid.title_style = None, False, "bold", ""
     grid.add_column("column")
     for q, *_ in view.columns[0].quantiles:

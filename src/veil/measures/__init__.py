@@ -63,7 +63,12 @@ from veil.measures.reconstruction import (
 )
 from veil.measures.row_space import determined_attributes, l_secure, row_decomposable
 from veil.measures.sphere import breach_bound, norm_range
-from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
+from veil.measures.utility import (
+    covariance_distortion,
+    distance_distortion,
+    distribution_distance,
+    inner_product_distortion,
+)
 from veil.measures.widths import interval_privacy
 from veil.measures.withholding import records_to_withhold
 
@@ -101,6 +106,7 @@ __all__ = [
     "difference_variances",
     "distance_distortion",
     "distance_variance",
+    "distribution_distance",
     "effective_dimension",
     "eigen_ratio",
     "entropy_privacy",

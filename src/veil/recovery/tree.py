@@ -29,6 +29,7 @@ from veil.recovery.density import reconstruct
 from veil.recovery.distribution import fine_bins, make_edges, quantiles_of
 from veil.recovery.noise import NoiseLaw, NoisyColumn, noisy_columns
 from veil.release import Release
+from veil.schema import listed
 
 RECONSTRUCTIONS = ("byclass", "global", "none")
 
@@ -101,7 +102,9 @@ class NoisyTreeClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> NoisyTreeClassifier:
-        """Grow the tree on noisy records and their classes."""
+        """Grow the tree on noisy records and their classes; or on a release and the name of its public class column."""
+        if isinstance(X, Release):
+            return self.fit_release(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64)
         self.n_left_out_ = 0
         laws = [NoiseLaw(self.distribution, s) if s > 0 else None for s in self._scales(X.shape[1])]
@@ -112,7 +115,10 @@ class NoisyTreeClassifier(ClassifierMixin, BaseEstimator):
         columns = noisy_columns(release, None, type(self).__name__)
         public = [column["name"] for column in release.manifest.public]
         if target_column not in public:
-            raise InputError(f"target_column must be one of the {len(public)} public columns; got {target_column!r}")
+            raise InputError(
+                f"target_column must be a public column of the release ({listed(public) or 'it has none'}); got "
+                f"{target_column!r}"
+            )
         target = release.table.read([target_column]).column(0)
         X = release.to_numpy()
         held = ~np.isnan(X).any(axis=1) & ~np.asarray(target.is_null(nan_is_null=True))
