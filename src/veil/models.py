@@ -129,6 +129,26 @@ class BinaryProjectionModel:
 
 
 @dataclass(frozen=True)
+class ResponseModel:
+    """Reported categories depend on the true ones by public column-stochastic matrices: ``λ = P π`` (P16).
+
+    Attributes
+    ----------
+    categories
+        For each column, its categories in the order of the codes; None stands for a missing value.
+    matrices
+        P of each column, ``P[reported, true]``; columns sum to 1. With ``compound``, one matrix for all columns together.
+    compound
+        The combinations that occur, as tuples of one code per column, where all columns were randomized as one
+        variable; None where each was randomized by itself.
+    """
+
+    categories: tuple[tuple[Any, ...], ...]
+    matrices: tuple[Matrix, ...]
+    compound: tuple[tuple[int, ...], ...] | None = None
+
+
+@dataclass(frozen=True)
 class UnknownModel:
     """Nothing is said about how the release was made."""
 
@@ -143,6 +163,7 @@ Model = (
     | BinaryProjectionModel
     | MultiplicativeModel
     | LogNormalModel
+    | ResponseModel
     | UnknownModel
 )
 

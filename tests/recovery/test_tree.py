@@ -76,7 +76,7 @@ def test_fit_release_reads_the_law_from_the_manifest():
     np.testing.assert_array_equal(told.predict_proba(clean), stated.predict_proba(clean))
     assert list(told.classes_) == ["A", "B"]
     assert told.score(clean, table["group"]) > 0.85
-    with pytest.raises(InputError, match="target_column must be one of the 1 public columns"):
+    with pytest.raises(InputError, match="target_column must be a public column of the release"):
         told.fit_release(release, "age")
 
 

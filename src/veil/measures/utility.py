@@ -121,9 +121,9 @@ def _mean_over_pairs(values: Array, drawn: bool) -> Measure:
 def distribution_distance(original: npt.ArrayLike, released: npt.ArrayLike, *, form: str = "wasserstein") -> Measure:
     """How far the columns' distributions are from the original's, on average over columns.
 
-    ``"wasserstein"``: mean distance of quantiles in units of the original's standard deviation; ``"kolmogorov"``: largest
-    difference of the distribution functions, in [0, 1]. Values of a column are compared as a whole, whatever record
-    they belong to; missing ones are left out. The interval is over columns (the narrowest and widest).
+    ``"wasserstein"``: mean distance of quantiles in units of the original's standard deviation; ``"kolmogorov"``:
+    largest difference of the distribution functions, in [0, 1]. Values of a column are compared as a whole, whatever
+    record they belong to; missing ones are left out. The interval is over columns (the narrowest and widest).
 
     >>> float(distribution_distance([[0.0], [1.0], [2.0]], [[2.0], [0.0], [1.0]]))
     0.0
