@@ -137,7 +137,7 @@ class ResponseModel:
     categories
         For each column, its categories in the order of the codes; None stands for a missing value.
     matrices
-        P of each column, ``P[reported, true]``; columns sum to 1. With ``compound``, one matrix for all columns together.
+        P of each column, ``P[reported, true]``; columns sum to 1. With ``compound``, one matrix for all columns.
     compound
         The combinations that occur, as tuples of one code per column, where all columns were randomized as one
         variable; None where each was randomized by itself.
