@@ -65,6 +65,7 @@ _HOME = {
     "PairwiseRotation": "veil.perturbations",
     "PartialDisclosureAttack": "veil.attacks",
     "Perturbation": "veil.perturbations",
+    "Plan": "veil.plan",
     "ProjectionMAPAttack": "veil.attacks",
     "RandomProjection": "veil.perturbations",
     "Release": "veil.release",
@@ -143,6 +144,7 @@ __all__ = [
     "PairwiseRotation",
     "PartialDisclosureAttack",
     "Perturbation",
+    "Plan",
     "ProjectionMAPAttack",
     "RandomProjection",
     "Release",
@@ -258,6 +260,9 @@ if TYPE_CHECKING:
         Perturbation,
         RandomProjection,
         TransformDomain,
+    )
+    from veil.plan import (
+        Plan,
     )
     from veil.publication import (
         publish,

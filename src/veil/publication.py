@@ -2,7 +2,8 @@
 
 One pipeline serves frames and files. A first pass scans the private columns (rules, moments,
 fingerprint); then canonical blocks are perturbed one at a time and handed on, to a frame in
-memory or to a writer.
+memory or to a writer. A plan gives different columns to different methods; each is a
+:class:`veil.parts.Part` of the same two passes.
 """
 
 from __future__ import annotations
@@ -14,25 +15,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from sklearn.base import clone
 
 from veil._version import __version__
 from veil.blocks import Block, Matrix, from_float
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerEntry, LedgerStep, key_from
-from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.parts import Part
+from veil.perturbations import Perturbation
+from veil.plan import Plan, as_plan, resolve
 from veil.progress import Progress, silent
 from veil.randomness import id_digests
-from veil.release import Manifest, Release, Step, memory_release
-from veil.schema import Role, Schema, assign_roles, check_known_columns, kind_of, parse_roles
+from veil.release import Manifest, Release, memory_release
+from veil.schema import Role
 from veil.secret import revealed
-from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.sources import as_table
 from veil.tables import Table
 from veil.threads import arithmetic, one_blas_thread
-
-Corrections = dict[str, tuple[list[int], list[int]]]
-# Integers beyond this may come back off by one from a matrix product in float64.
-ROUNDING_LIMIT = 2.0**44
 
 
 class Publication:
@@ -51,7 +49,7 @@ class Publication:
     def __init__(
         self,
         table: Table,
-        perturbation: Perturbation,
+        perturbation: Perturbation | Plan,
         *,
         key: Key | None = None,
         again: bool = False,
@@ -60,84 +58,52 @@ class Publication:
         shuffle: bool = False,
         progress: Progress = silent,
     ) -> None:
-        if not isinstance(perturbation, Perturbation):
-            raise InputError("perturbation must be an object such as AdditiveNoise(), not a class or a name")
-        if shuffle and perturbation.reduces:
+        plan = as_plan(perturbation)
+        if shuffle and plan.reduces:
             raise InputError("shuffle has nothing to shuffle: the release has no rows that are records; leave it out")
         if key is not None and not isinstance(key, Key):
             raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
-        self._private = resolve_schema(table, perturbation, roles, consistent_on)
-        self._table = table
-        self._consistent_on = consistent_on
-        self._progress = progress
-        self.key = key if key is not None else key_from(revealed(perturbation.random_state))
-        self._perturbation: Perturbation = clone(perturbation)
-        step = self._scan()
-        self._enter(step, again=again, shuffle=shuffle)
+        resolved = resolve(table, plan, roles, consistent_on)
+        self._private, self._table, self._plan = resolved.schema, table, plan
+        self._consistent_on, self._progress = consistent_on, progress
+        self.key = key if key is not None else key_from(_random_state(plan))
+        pairs = zip(plan.perturbations, resolved.columns, strict=True)
+        self._parts = [Part(p, columns, self.key, consistent_on) for p, columns in pairs]
+        self._enter(self._scan(), again=again, shuffle=shuffle)
 
     def remarks(self) -> list[str]:
         """What the owner should know about the release."""
-        back = self._perturbation.invertible(consistent=self._consistent_on is not None)
-        withheld = len(self._private.withheld)
-        says = "The key brings the private values back" if back else "The key cannot bring the private values back"
-        lost = f", but not {withheld} withheld column{'s' if withheld != 1 else ''}" if back and withheld else ""
-        return [f"{says}{lost}.", *self._perturbation.remarks()]
+        stuck = sum(
+            len(part.columns)
+            for part in self._parts
+            if not part.perturbation.invertible(consistent=self._consistent_on is not None)
+        )
+        said = [_what_comes_back(stuck, sum(len(part.columns) for part in self._parts), len(self._private.withheld))]
+        return [*said, *(remark for part in self._parts for remark in part.perturbation.remarks())]
 
     # -- first pass -------------------------------------------------------------------------
 
-    def _scan(self) -> LedgerStep:
-        columns = list(self._private.perturbed)
-        scan = self._perturbation.new_scan(columns, self.key)
+    def _scan(self) -> list[LedgerStep]:
+        columns = [name for part in self._parts for name in part.columns]
         wanted = columns if self._consistent_on is None else [*columns, self._consistent_on]
         id_chunks: list[pa.Array] = []
         self.n_rows = 0
         with one_blas_thread():
             for block in self._table.blocks(wanted):
-                scan.update(block.matrix(columns))
+                for part in self._parts:
+                    part.read(block)
                 self.n_rows += block.n_rows
                 if self._consistent_on is not None:
                     id_chunks.append(block.column(self._consistent_on))
                 self._progress("reading", self.n_rows, None)
-        result = scan.result()
-        if self._consistent_on is not None:
+        if self._consistent_on is not None and id_chunks:
             _check_ids(pa.chunked_array(id_chunks), self._consistent_on)
-        self._missing = int(result.moments.missing.sum())
-        self._perturbation.feature_names_in_ = np.array(columns, dtype=object)
-        self._perturbation.fit_scan(columns, result, self.key, self._kept_parameters())
-        reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
-        self._large_integers = [
-            j
-            for j, name in enumerate(columns)
-            if not self._perturbation.element_wise
-            and pa.types.is_integer(self._table.schema.field(name).type)
-            and reach[j] > ROUNDING_LIMIT
-        ]
-        return LedgerStep(
-            method=self._perturbation.method_name(),
-            settings=self._perturbation.settings(),
-            parameters=self._perturbation.disclose(),
-            columns=columns,
-            fingerprint=result.fingerprint,
-        )
+        return [part.fit(self._table.schema) for part in self._parts]
 
-    def _kept_parameters(self) -> dict[str, Any]:
-        """With ``consistent_on``, a column's parameters are fixed at its first publication."""
-        kept: dict[str, Any] = {}
-        if self._consistent_on is None:
-            return kept
-        method, settings = self._perturbation.method_name(), self._perturbation.settings()
-        for entry in self.key.ledger:
-            for step in entry.steps:
-                if (step.method, step.settings, entry.consistent_on) == (method, settings, self._consistent_on):
-                    earlier = find_perturbation(method).rebuild(step, self.key)
-                    for j, name in enumerate(step.columns):
-                        kept.setdefault(name, earlier.column_parameters(j))
-        return kept
-
-    def _enter(self, step: LedgerStep, *, again: bool, shuffle: bool) -> None:
+    def _enter(self, steps: list[LedgerStep], *, again: bool, shuffle: bool) -> None:
         self.schema = self._released_schema()
         entry = LedgerEntry(
-            steps=[step],
+            steps=steps,
             columns=[{"name": c.name, "role": str(c.role), "dtype": c.dtype} for c in self._private.columns],
             kind=self._table.kind,
             native=self._table.native,
@@ -146,60 +112,50 @@ class Publication:
             consistent_on=self._consistent_on,
         )
         self._entry = self.key.record(entry, again=again)
-        self._fingerprint = step.fingerprint
-        self.manifest = self._manifest(step)
+        self.manifest = self._manifest()
 
     def _released_schema(self) -> pa.Schema:
         """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
-        p = self._perturbation
-        self._released = p.released_names(list(self._private.perturbed))
-        pending = list(self._released)
-        kind = pa.bool_() if p.boolean else pa.float64()
+        pending = {id(part): list(part.fields) for part in self._parts}
+        left = {id(part): len(part.columns) for part in self._parts}
         fields: list[pa.Field] = []
-        n_left = len(self._private.perturbed)
         for column in self._private.columns:
             if column.role is Role.PUBLIC:
                 dtype = self._table.schema.field(column.name).type
                 fields.append(pa.field(column.name, _decoded(dtype)))
-            elif column.name in self._private.perturbed:
-                n_left -= 1
-                n_take = 1 if n_left else len(pending)
-                fields += [pa.field(name, kind) for name in pending[:n_take]]
-                pending = pending[n_take:]
+                continue
+            part = next((part for part in self._parts if column.name in part.columns), None)
+            if part is not None:
+                left[id(part)] -= 1
+                n_take = 1 if left[id(part)] else len(pending[id(part)])
+                fields += pending[id(part)][:n_take]
+                pending[id(part)] = pending[id(part)][n_take:]
         names = [f.name for f in fields]
         clash = sorted({n for n in names if names.count(n) > 1})
         if clash:
-            raise InputError(f"column {clash[0]!r} is public, but the method makes a column of that name; rename it")
+            raise InputError(
+                f"column {clash[0]!r} is public or of another part, but a method makes a column of that name; rename it"
+            )
         return pa.schema(fields)
 
-    def _manifest(self, step: LedgerStep) -> Manifest:
-        columns = {c.name: c for c in self._private.columns}
-        described = tuple(
-            {"name": n, "kind": str(columns[n].kind), "role": str(columns[n].role), "dtype": columns[n].dtype}
-            for n in step.columns
-        )
-        public_step = Step(
-            method=step.method,
-            catalogue=self._perturbation.catalogue_id(),
-            parameters=step.parameters,
-            columns=described,
-            released=tuple(self._released),
-            guarantee=self._perturbation.guarantee,
-        )
+    def _manifest(self) -> Manifest:
+        kinds = {c.name: str(c.kind) for c in self._private.columns}
+        steps = tuple(part.public_step(self._private) for part in self._parts)
         passes = "missing values are released as missing: their pattern is public"
         order = "rows are in the private table's order"
-        if self._perturbation.reduces:
+        if self._plan.reduces:
             order = "rows are sums over records"
+        guarantees = {step.guarantee for step in steps}
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
-            method=public_step.method,
-            guarantee=public_step.guarantee,
-            steps=(public_step,),
-            public=tuple({"name": n, "kind": str(columns[n].kind)} for n in self._private.public),
+            method=" + ".join(step.method for step in steps),
+            guarantee=guarantees.pop() if len(guarantees) == 1 else "see steps",
+            steps=steps,
+            public=tuple({"name": n, "kind": kinds[n]} for n in self._private.public),
             schema=tuple({"name": f.name, "type": str(f.type)} for f in self.schema),
             key="seeded, not secret" if self.key.seeded else "secret",
-            missing=passes if self._missing else "none",
+            missing=passes if any(part.n_missing for part in self._parts) else "none",
             row_order="rows are shuffled by a secret permutation" if self._entry.shuffled else order,
             arithmetic=arithmetic(),
             veil=__version__,
@@ -209,71 +165,68 @@ class Publication:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, block by block, in the private table's order."""
-        wanted = [c.name for c in self._private.columns if c.name in self._needed()]
+        needed = {*self._private.perturbed, *self._private.public, self._consistent_on}
+        wanted = [c.name for c in self._private.columns if c.name in needed]
         done = 0
-        corrections: Corrections = {}
-        if self._perturbation.reduces:
+        if self._plan.reduces:
             yield self._reduced_batch()
             return
         with one_blas_thread():
             for block in self._table.blocks(wanted):
-                yield self._released_batch(block, corrections)
+                yield self._released_batch(block)
                 done += block.n_rows
                 self._progress("perturbing", done, self.n_rows)
-        self._entry.corrections.update(corrections)
+        for part in self._parts:
+            self._entry.corrections.update(part.corrections)
 
     def _reduced_batch(self) -> pa.RecordBatch:
         """The few rows into which all records are summed."""
+        (part,) = self._parts
         total: Matrix | None = None
-        names = self._private.perturbed
         done = 0
         with one_blas_thread():
-            for block in self._table.blocks(names):
-                part = self._perturbation.perturb_block(block.matrix(names), Place(self._fingerprint, block.start))
-                total = part if total is None else total + part
+            for block in self._table.blocks(part.columns):
+                share = part.share(block)
+                total = share if total is None else total + share
                 done += block.n_rows
                 self._progress("perturbing", done, self.n_rows)
         assert total is not None  # noqa: S101 - the scan refuses empty tables
         return pa.RecordBatch.from_arrays([from_float(row) for row in total], schema=self.schema)
 
-    def _needed(self) -> set[str]:
-        extra = {self._consistent_on} if self._consistent_on is not None else set()
-        return {*self._private.perturbed, *self._private.public, *extra}
-
-    def _released_batch(self, block: Block, corrections: Corrections) -> pa.RecordBatch:
+    def _released_batch(self, block: Block) -> pa.RecordBatch:
         ids = None
         if self._consistent_on is not None:
             ids = id_digests(self.key.derive("ids"), block.column(self._consistent_on).to_pylist())
-        matrix = block.matrix(self._private.perturbed)
-        place = Place(self._fingerprint, block.start, ids)
-        out = self._perturbation.perturb_block(matrix, place)
-        if self._large_integers and self._perturbation.invertible(consistent=self._consistent_on is not None):
-            self._note_corrections(matrix, out, place, corrections)
-        kind = pa.bool_() if self._perturbation.boolean else None
-        perturbed = {name: from_float(row, kind) for name, row in zip(self._released, out, strict=True)}
+        perturbed: dict[str, pa.Array] = {}
+        for part in self._parts:
+            perturbed.update(part.arrays(block, ids))
         arrays = [
             perturbed[f.name] if f.name in perturbed else _clean(block.column(f.name).cast(f.type)) for f in self.schema
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def _note_corrections(self, private: Matrix, released: Matrix, place: Place, corrections: Corrections) -> None:
-        """Keep, in the key, where rounding would bring a large integer back wrong."""
-        back = self._perturbation.restore_block(released, place)
-        for j in self._large_integers:
-            difference = private[j] - np.rint(back[j])
-            wrong = np.flatnonzero(difference)
-            rows, amounts = corrections.setdefault(self._private.perturbed[j], ([], []))
-            rows.extend((place.start + wrong).tolist())
-            amounts.extend(difference[wrong].astype(int).tolist())
 
     def permutation(self) -> npt.NDArray[np.intp] | None:
         """The secret order of the released rows, when they are shuffled."""
         return self.key.row_order(self._entry)
 
 
+def _random_state(plan: Plan) -> Any:
+    """The first random state that a part of the plan has."""
+    states = [revealed(p.random_state) for p in plan.perturbations]
+    return next((state for state in states if state is not None), None)
+
+
+def _what_comes_back(stuck: int, perturbed: int, withheld: int) -> str:
+    if stuck == perturbed:
+        return "The key cannot bring the private values back."
+    lost = [f"{stuck} of {perturbed} perturbed columns"] if stuck else []
+    lost += [f"{withheld} withheld column{'s' if withheld != 1 else ''}"] if withheld else []
+    return f"The key brings the private values back{', but not ' + ' and '.join(lost) if lost else ''}."
+
+
 def publish(
     table: Any,
-    perturbation: Perturbation,
+    perturbation: Perturbation | Plan,
     *,
     key: Key | None = None,
     again: bool = False,
@@ -288,7 +241,7 @@ def publish(
     table
         A pandas, polars or pyarrow frame, a 2-D numpy array, or a file path.
     perturbation
-        The method; it is cloned, not changed.
+        The method, or a :class:`veil.Plan` of several; it is cloned, not changed.
     key
         A key to use again. It refuses another table or other parameters unless ``again``.
     again
@@ -319,45 +272,6 @@ def publish(
         released = released.take(pa.array(order))
     released, native = _like_source(released, source)
     return memory_release(released, publication.manifest, source.kind, native), publication.key
-
-
-def resolve_schema(
-    table: Table,
-    perturbation: Perturbation,
-    roles: Mapping[str, str] | None,
-    consistent_on: str | None = None,
-) -> Schema:
-    """Roles of all columns, or one error that lists those the owner must decide on."""
-    given: dict[str, Any] = dict(parse_roles(roles, table.schema.names))
-    if consistent_on is not None:
-        if not isinstance(consistent_on, str):
-            raise InputError("consistent_on must be the name of an id column")
-        check_known_columns([consistent_on], table.schema.names, "consistent_on")
-        given.setdefault(consistent_on, Role.IDENTIFIER)
-        if not perturbation.addressed:
-            raise InputError(
-                f"consistent_on keeps noise with an id, and {type(perturbation).__name__} adds none; leave it out"
-            )
-        if not perturbation.keeps_cells:
-            raise InputError(
-                f"consistent_on keeps the noise of single cells; that of {perturbation.describe()} belongs to whole "
-                "records, so use independent noise"
-            )
-    if perturbation.reduces and consistent_on is None:
-        public = [name for name, role in given.items() if role is Role.PUBLIC]
-        if public:
-            raise InputError(
-                f"column {public[0]!r} cannot be public: {type(perturbation).__name__} releases sums over records, no "
-                "row of which is a record; give it the role drop"
-            )
-    open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in perturbation.covers]
-    return assign_roles(
-        table.schema,
-        given,
-        covers=perturbation.covers,
-        unique_integers=unique_integer_columns(table, open_columns),
-        nearly_numeric=nearly_numeric_columns(table),
-    )
 
 
 def _check_ids(ids: pa.ChunkedArray, name: str) -> None:

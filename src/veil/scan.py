@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix
 from veil.errors import InputError
 from veil.key import Key
 from veil.moments import Moments, MomentTree
@@ -48,8 +48,12 @@ class Scan:
         self._allow_missing = allow_missing
         self._method = method
 
+    def update_block(self, block: Block) -> None:
+        """Read the next block of a table."""
+        self.update(block.matrix(self._columns))
+
     def update(self, block: Matrix) -> None:
-        """Read the next block."""
+        """Read the next block, as a matrix."""
         infinite = np.isinf(block).sum(axis=1)
         self._infinite += infinite
         if self._infinite.any():

@@ -144,7 +144,7 @@ def assign_roles(
     arrow: pa.Schema,
     roles: Mapping[str, str] | None,
     *,
-    covers: Collection[Kind],
+    covers: Mapping[str, Collection[Kind]],
     unique_integers: Collection[str] = (),
     nearly_numeric: Mapping[str, tuple[int, int]] | None = None,
 ) -> Schema:
@@ -157,7 +157,7 @@ def assign_roles(
     roles
         The owner's decisions, by column name; the rest is inferred.
     covers
-        Kinds that the perturbation can change. Columns of these kinds are *sensitive* when
+        By column, the kinds that its perturbation can change. Columns of these kinds are *sensitive* when
         nothing else is said; all others need a decision.
     unique_integers
         Integer columns in which no value occurs twice: these may be identifiers.
@@ -167,20 +167,22 @@ def assign_roles(
     given = parse_roles(roles, arrow.names)
     undecided: list[str] = []
     unfit: list[str] = []
+    fitting: set[Kind] = set()
     columns: list[Column] = []
     for field in arrow:
         kind = kind_of(field.type)
         role = given.get(field.name)
         if role is None:
-            if kind not in covers:
+            if kind not in covers[field.name]:
                 bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
                 note = f", {bad} of {rows} values are not numbers" if bad else ""
                 undecided.append(f"{field.name!r} ({kind}{note})")
             elif field.name in unique_integers:
                 undecided.append(f"{field.name!r} (integers, all different)")
             role = Role.SENSITIVE
-        elif role in PERTURBED and kind not in covers:
+        elif role in PERTURBED and kind not in covers[field.name]:
             unfit.append(f"{field.name!r} ({kind})")
+            fitting |= set(covers[field.name])
         elif role is Role.PUBLIC and kind is Kind.OTHER:
             raise RoleError(
                 f"column {field.name!r} is nested or binary and cannot be released unchanged, because values that it "
@@ -190,7 +192,7 @@ def assign_roles(
     if unfit:
         raise RoleError(
             f"roles: {', '.join(unfit)} cannot be perturbed by this method, which covers "
-            f"{', '.join(sorted(covers))} columns; use public, identifier or drop, or convert the column"
+            f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop, or convert the column"
         )
     if undecided:
         raise RoleError(

@@ -16,7 +16,8 @@ from veil.errors import InputError, NotApplicableError
 from veil.key import Key
 from veil.knowledge import KnownMatrix
 from veil.perturbations import Perturbation, find_perturbation
-from veil.publication import publish, resolve_schema
+from veil.plan import as_plan, resolve
+from veil.publication import publish
 from veil.release import Release
 from veil.schema import check_known_columns
 from veil.sources import as_table
@@ -59,7 +60,7 @@ class Stage:
         self._table: pa.Table = as_table(table).read()
         self._grants, self._seed = grants, seed
         source = MemoryTable(self._table)
-        schemas = [resolve_schema(source, p, roles) for p in perturbations]
+        schemas = [resolve(source, as_plan(p), roles).schema for p in perturbations]
         self.columns, self.public = schemas[0].perturbed, schemas[0].public
         if any(schema.perturbed != self.columns for schema in schemas):
             raise InputError("perturbations change different columns; audit them one by one, or give roles")

@@ -19,16 +19,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Matrix, Words, array_blocks
+from veil.blocks import Block, Matrix, Words, array_blocks, from_float
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerStep, key_from
 from veil.moments import Moments
 from veil.randomness import Fingerprint, Generator, cell_words, row_words
 from veil.scan import Scan, ScanResult
-from veil.schema import Kind
+from veil.schema import Kind, Role
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
 from veil.threads import one_blas_thread
 
@@ -62,6 +63,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Settings that are always named in reports, even at their default.
     boolean
         Releases true and false instead of numbers.
+    natural_role
+        The role of a column that a plan gives to this method without saying one.
     """
 
     catalogue: ClassVar[str]
@@ -69,6 +72,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     element_wise: ClassVar[bool] = False
     addressed: ClassVar[bool] = False
     headline: ClassVar[tuple[str, ...]] = ()
+    natural_role: ClassVar[Role] = Role.SENSITIVE
     boolean: ClassVar[bool] = False
     guarantee: ClassVar[str] = "none"
 
@@ -92,6 +96,22 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     @abstractmethod
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         """Set the fitted attributes from what :meth:`disclose` said."""
+
+    def encoded(self, block: Block, columns: Sequence[str]) -> Matrix:
+        """A block of the private table as the matrix that :meth:`perturb_block` takes."""
+        return block.matrix(columns)
+
+    def decoded(self, values: Matrix) -> list[pa.Array]:
+        """What :meth:`perturb_block` made, as released columns."""
+        return [from_float(row, pa.bool_() if self.boolean else None) for row in values]
+
+    def released_fields(self, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
+        """Names and types of the released columns."""
+        return [pa.field(name, pa.bool_() if self.boolean else pa.float64()) for name in self.released_names(columns)]
+
+    def formal_guarantee(self) -> str:
+        """The formal guarantee of these settings, or "none"."""
+        return self.guarantee
 
     @abstractmethod
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:

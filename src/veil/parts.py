@@ -1,0 +1,117 @@
+"""One perturbation on its columns, through both passes of a publication."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.base import clone
+
+from veil.blocks import Block, Matrix
+from veil.key import Key, LedgerStep
+from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.release import Step
+from veil.schema import Schema
+
+Corrections = dict[str, tuple[list[int], list[int]]]
+# Integers beyond this may come back off by one from a matrix product in float64.
+ROUNDING_LIMIT = 2.0**44
+
+
+class Part:
+    """A perturbation and the columns it changes.
+
+    First :meth:`read` every block and :meth:`fit`, then :meth:`arrays` block by block.
+    """
+
+    def __init__(self, perturbation: Perturbation, columns: Sequence[str], key: Key, consistent_on: str | None) -> None:
+        self.perturbation: Perturbation = clone(perturbation)
+        self.columns = list(columns)
+        self.corrections: Corrections = {}
+        self._key, self._consistent_on = key, consistent_on
+        self._scan = self.perturbation.new_scan(self.columns, key)
+
+    def read(self, block: Block) -> None:
+        """Take the next block into the first pass."""
+        self._scan.update_block(block)
+
+    def fit(self, schema: pa.Schema) -> LedgerStep:
+        """Fit the perturbation from the first pass: what the ledger keeps of it."""
+        p, result = self.perturbation, self._scan.result()
+        p.feature_names_in_ = np.array(self.columns, dtype=object)
+        p.fit_scan(self.columns, result, self._key, self._kept())
+        self.n_missing = int(result.moments.missing.sum())
+        self.released = p.released_names(self.columns)
+        self.fields = p.released_fields(self.columns, schema)
+        reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
+        back = p.invertible(consistent=self._consistent_on is not None)
+        self._large = [
+            j
+            for j, name in enumerate(self.columns)
+            if back
+            and not p.element_wise
+            and pa.types.is_integer(schema.field(name).type)
+            and reach[j] > ROUNDING_LIMIT
+        ]
+        self.step = LedgerStep(p.method_name(), p.settings(), p.disclose(), self.columns, result.fingerprint)
+        return self.step
+
+    def _kept(self) -> dict[str, Any]:
+        """With ``consistent_on``, a column's parameters are fixed at its first publication."""
+        kept: dict[str, Any] = {}
+        if self._consistent_on is None:
+            return kept
+        method, settings = self.perturbation.method_name(), self.perturbation.settings()
+        for entry in self._key.ledger:
+            for step in entry.steps:
+                if (step.method, step.settings, entry.consistent_on) == (method, settings, self._consistent_on):
+                    earlier = find_perturbation(method).rebuild(step, self._key)
+                    for j, name in enumerate(step.columns):
+                        kept.setdefault(name, earlier.column_parameters(j))
+        return kept
+
+    def public_step(self, private: Schema) -> Step:
+        """The step as the world may know it."""
+        columns = {c.name: c for c in private.columns}
+        described = tuple(
+            {"name": n, "kind": str(columns[n].kind), "role": str(columns[n].role), "dtype": columns[n].dtype}
+            for n in self.columns
+        )
+        p = self.perturbation
+        return Step(
+            method=self.step.method,
+            catalogue=p.catalogue_id(),
+            parameters=self.step.parameters,
+            columns=described,
+            released=tuple(self.released),
+            guarantee=p.formal_guarantee(),
+        )
+
+    def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> dict[str, pa.Array]:
+        """The released columns of one block, by name."""
+        p = self.perturbation
+        values = p.encoded(block, self.columns)
+        place = Place(self.step.fingerprint, block.start, ids if p.addressed else None)
+        out = p.perturb_block(values, place)
+        if self._large:
+            self._note_corrections(values, out, place)
+        return dict(zip(self.released, p.decoded(out), strict=True))
+
+    def share(self, block: Block) -> Matrix:
+        """A block's share in a release of sums over records."""
+        return self.perturbation.perturb_block(
+            self.perturbation.encoded(block, self.columns), Place(self.step.fingerprint, block.start)
+        )
+
+    def _note_corrections(self, private: Matrix, released: Matrix, place: Place) -> None:
+        """Keep, for the key, where rounding would bring a large integer back wrong."""
+        back = self.perturbation.restore_block(released, place)
+        for j in self._large:
+            difference = private[j] - np.rint(back[j])
+            wrong = np.flatnonzero(difference)
+            rows, amounts = self.corrections.setdefault(self.columns[j], ([], []))
+            rows.extend((place.start + wrong).tolist())
+            amounts.extend(difference[wrong].astype(int).tolist())
