@@ -216,6 +216,15 @@ def _transform_domain(parameters: dict[str, Any]) -> PermutedTransformModel:
     return PermutedTransformModel(unit, n_components=parameters["n_components"], transform=transform)
 
 
+def _response(parameters: dict[str, Any]) -> ResponseModel:
+    compound = parameters["compound"]
+    return ResponseModel(
+        categories=tuple(tuple(c) for c in parameters["categories"]),
+        matrices=tuple(np.asarray(m, dtype=np.float64) for m in parameters["matrices"]),
+        compound=None if compound is None else tuple(tuple(c) for c in compound),
+    )
+
+
 def _binary(parameters: dict[str, Any]) -> BinaryProjectionModel:
     return BinaryProjectionModel(parameters["n_components"], parameters["p"])
 
@@ -224,12 +233,15 @@ _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "additive-noise": _additive,
     "binary-projection": _binary,
     "combined-noise": _multiplicative,
+    "gaussian-mechanism": _additive,
+    "laplace-mechanism": _additive,
     "linear-transform": _linear,
     "log-normal-noise": _lognormal,
     "multiplicative-noise": _multiplicative,
     "orthogonal-transform": _orthogonal,
     "pairwise-rotation": _rotation,
     "random-projection": _projection,
+    "randomized-response": _response,
     "transform-domain": _transform_domain,
 }
 
@@ -257,6 +269,11 @@ def check_model(model: Model, n_private: int, n_released: int) -> None:
         good = _fits(model, n_private, n_released)
     elif isinstance(model, BinaryProjectionModel):
         good = model.n_components == n_released and 0 < model.p <= 0.25
+    elif isinstance(model, ResponseModel):
+        sizes = [len(c) for c in model.categories] if model.compound is None else [len(model.compound)]
+        good = len(model.categories) == n_private == n_released
+        good = good and [m.shape for m in model.matrices] == [(k, k) for k in sizes]
+        good = good and all(bool(np.isfinite(m).all() and (m >= 0).all()) for m in model.matrices)
     else:
         good = True
     if not good:

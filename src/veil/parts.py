@@ -93,12 +93,12 @@ class Part:
     def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> dict[str, pa.Array]:
         """The released columns of one block, by name."""
         p = self.perturbation
-        values = p.encoded(block, self.columns)
         place = Place(self.step.fingerprint, block.start, ids if p.addressed else None)
-        out = p.perturb_block(values, place)
+        arrays = p.released_arrays(block, self.columns, place)
         if self._large:
-            self._note_corrections(values, out, place)
-        return dict(zip(self.released, p.decoded(out), strict=True))
+            released = np.array([a.to_numpy(zero_copy_only=False) for a in arrays], dtype=np.float64)
+            self._note_corrections(p.encoded(block, self.columns), released, place)
+        return dict(zip(self.released, arrays, strict=True))
 
     def share(self, block: Block) -> Matrix:
         """A block's share in a release of sums over records."""

@@ -112,6 +112,12 @@ class Fingerprint:
             self._root.update(hashlib.sha256(np.ascontiguousarray(column).data).digest())
         self._rows += block.shape[1]
 
+    def update_bytes(self, columns: list[bytes], n_rows: int) -> None:
+        """Add the next canonical block of columns that are no numbers, each as its canonical bytes."""
+        for column in columns:
+            self._root.update(hashlib.sha256(column).digest())
+        self._rows += n_rows
+
     def digest(self) -> str:
         """The root, in hexadecimal."""
         root = self._root.copy()

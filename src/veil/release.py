@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.atomic import draft_folder, land_folder, writing
 from veil.blocks import Matrix
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.files import FORMATS, CsvTable, open_table, write_batches
-from veil.models import Model, check_model, model_of
+from veil.models import Model, ResponseModel, check_model, model_of
 from veil.moments import Moments, moments_of
 from veil.tables import FrameKind, MemoryTable, Table, as_frame
 from veil.threads import one_blas_thread
@@ -170,6 +172,20 @@ class Release:
         if not blocks:
             return np.empty((0, len(self.step.released)))
         return np.ascontiguousarray(np.hstack(blocks).T)
+
+    def codes(self) -> npt.NDArray[np.int64]:
+        """Reported categories of a randomized response as N × d codes in the order that the manifest lists them."""
+        model = self.step.model
+        if not isinstance(model, ResponseModel):
+            raise NotApplicableError(f"a {self.method} release has no categories")
+        columns = []
+        for name, known in zip(self.step.released, model.categories, strict=True):
+            values = self._table.read([name]).column(0)
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
+            found = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
+            columns.append(found.fill_null(-1).to_numpy().astype(np.int64))
+        return np.column_stack(columns)
 
     def moments(self) -> Moments:
         """Mean and covariance of the perturbed columns, in one pass; computed once."""

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from veil.blocks import Block, Matrix
 from veil.errors import InputError
 from veil.key import Key
-from veil.moments import Moments, MomentTree
+from veil.moments import Moments, MomentTree, Vector
 from veil.randomness import Fingerprint
 from veil.schema import listed
 
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What the first pass learned about some columns."""
+    """What the first pass learned about some columns; of categories, how often each occurs."""
 
     moments: Moments
     fingerprint: str
+    categories: tuple[dict[Any, int], ...] | None = None
+    combinations: dict[tuple[Any, ...], int] | None = None
+    quantiles: tuple[Vector, ...] | None = None
 
 
 class Scan:

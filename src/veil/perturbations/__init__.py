@@ -8,11 +8,15 @@ from veil.errors import InputError
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
 from veil.perturbations.binary import BinaryProjection
+from veil.perturbations.discretization import Discretize
 from veil.perturbations.linear import LinearTransform
 from veil.perturbations.lognormal import LogNormalNoise
+from veil.perturbations.mechanisms import GaussianMechanism, LaplaceMechanism
 from veil.perturbations.multiplicative import CombinedNoise, MultiplicativeNoise
 from veil.perturbations.orthogonal import OrthogonalTransform
 from veil.perturbations.projection import RandomProjection
+from veil.perturbations.pseudonyms import Pseudonymize
+from veil.perturbations.response import RandomizedResponse
 from veil.perturbations.rotation import PairwiseRotation
 from veil.perturbations.transform_domain import TransformDomain
 
@@ -22,12 +26,17 @@ PERTURBATIONS: dict[str, type[Perturbation]] = {
         AdditiveNoise,
         BinaryProjection,
         CombinedNoise,
+        Discretize,
+        GaussianMechanism,
+        LaplaceMechanism,
         LinearTransform,
         LogNormalNoise,
         MultiplicativeNoise,
         OrthogonalTransform,
         PairwiseRotation,
+        Pseudonymize,
         RandomProjection,
+        RandomizedResponse,
         TransformDomain,
     )
 }
@@ -37,6 +46,9 @@ __all__ = [
     "AdditiveNoise",
     "BinaryProjection",
     "CombinedNoise",
+    "Discretize",
+    "GaussianMechanism",
+    "LaplaceMechanism",
     "LinearTransform",
     "LogNormalNoise",
     "MultiplicativeNoise",
@@ -44,7 +56,9 @@ __all__ = [
     "PairwiseRotation",
     "Perturbation",
     "Place",
+    "Pseudonymize",
     "RandomProjection",
+    "RandomizedResponse",
     "TransformDomain",
     "find_perturbation",
 ]

@@ -101,6 +101,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """A block of the private table as the matrix that :meth:`perturb_block` takes."""
         return block.matrix(columns)
 
+    def released_arrays(self, block: Block, columns: Sequence[str], place: Place) -> list[pa.Array]:
+        """The released columns of one block of the private table."""
+        return self.decoded(self.perturb_block(self.encoded(block, columns), place))
+
     def decoded(self, values: Matrix) -> list[pa.Array]:
         """What :meth:`perturb_block` made, as released columns."""
         return [from_float(row, pa.bool_() if self.boolean else None) for row in values]
