@@ -39,7 +39,7 @@ class Guess:
     rows
         The rows of the release that ``values`` belong to.
     ambiguity
-        What the attack could not settle: "none", "sign", "order", "scale", ...
+        What the attack could not settle: "none", "sign", "order", "scale", "match", "matrix", ...
     details
         What else the attack found out, by name.
     up_to
