@@ -203,13 +203,13 @@ if TYPE_CHECKING:
         KnownSampleAttack,
         LogAttack,
         NoiseDistributionAttack,
-        PCAAttack,
         PartialDisclosureAttack,
+        PCAAttack,
         ProjectedSampleAttack,
         ProjectionMAPAttack,
-        SVDAttack,
         SerialAttack,
         SpectralFilterAttack,
+        SVDAttack,
         UnivariateBayesAttack,
     )
     from veil.auditing import (

@@ -184,6 +184,7 @@ def _averaged(groups: list[Matrix], frame: _Frame, y: Matrix) -> ProjectionAlign
     gain, shift = keep[:, None] * gains.mean(axis=0), keep * shifts.mean(axis=0)
 
     variance = np.diag(frame.covariance)
+    variance = np.where(variance > 0, variance, 1.0)  # a column that does not vary in the sample
     flat = [item for group in inverses for item in group]
     guess = rows @ gain.T + shift
     single, apart, left = np.zeros(frame.d), np.zeros(frame.d), np.zeros(frame.d)
