@@ -78,9 +78,13 @@ def test_a_sample_settles_order_and_sign():
         assert normalised_error(guess.values, x).max() < 0.15
 
 
-def test_public_units_leave_the_scale_to_the_order():
+def test_public_units_fix_the_scale_once_the_order_is_known():
     release, _ = veil.publish(sources(3, 800), veil.OrthogonalTransform(random_state=2))
-    assert ICAAttack().run(release, IndependentSignals()).ambiguity == "order, sign, scale"
+    guess = ICAAttack().run(release, IndependentSignals())
+    assert guess.up_to == ("order", "sign")
+    np.testing.assert_array_equal(guess.units, release.step.model.unit)
+    moved, _ = veil.publish(sources(3, 800), veil.OrthogonalTransform(translation=1.0, random_state=2))
+    assert ICAAttack().run(moved, IndependentSignals()).up_to == ("order", "sign", "scale")
 
 
 def test_after_a_translation_symmetric_signals_keep_their_sign_open():

@@ -5,6 +5,7 @@ import pytest
 
 import veil
 from veil.attacks.normalized import widths_from_pairs
+from veil.auditing.stage import secret_matrix
 
 
 def table(n=2_000, d=6, seed=0):
@@ -110,3 +111,27 @@ def test_outliers_do_not_turn_robust_eigenvectors():
         values = attack.run(release, veil.KnownSample(x[3_500:])).values
         errors[robust] = np.sqrt(np.mean((values[20:] - dirty[20:]) ** 2)) / 9.0
     assert errors[True] < 0.1 < 0.3 * errors[False]
+
+
+@pytest.mark.parametrize(("d", "known"), [(12, 4), (20, 4), (7, 5)])
+def test_a_handful_of_records_undo_pairwise_rotation_whatever_the_width(d, known):
+    """A released column mixes two private ones (an odd one out three): its unknowns do not grow with d."""
+    x = table(300, d)
+    release, _ = veil.publish(x, veil.PairwiseRotation(random_state=9))
+    guess = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:known], range(known)))
+    assert relative(guess, x) < 1e-6
+    assert guess.ambiguity == "none"
+
+
+def test_a_leaked_rotation_gives_the_normalized_columns():
+    x = table(500, 4)
+    for normalize in ("zscore", "minmax"):
+        release, key = veil.publish(x, veil.PairwiseRotation(normalize=normalize, random_state=9))
+        leaked = veil.KnownMatrix(secret_matrix(release, key))
+        ranges = veil.KnownRanges(x.min(axis=0), x.max(axis=0))
+        guess = veil.DisclosedMatrixAttack().run(release, leaked, ranges)
+        if normalize == "minmax":
+            np.testing.assert_allclose(guess.values, x, rtol=1e-9)
+        else:
+            assert guess.up_to == ("scale",)
+            np.testing.assert_allclose(guess.values, (x - x.mean(axis=0)) / x.std(axis=0), atol=1e-9)

@@ -16,6 +16,7 @@ from veil.attacks.known_records import KnownRecordsAttack
 from veil.attacks.known_sample import KnownSampleAttack
 from veil.attacks.logarithmic import LogAttack
 from veil.attacks.partial import PartialDisclosureAttack
+from veil.attacks.projected_sample import ProjectedSampleAttack
 from veil.attacks.projection_map import ProjectionMAPAttack
 from veil.attacks.serial import SerialAttack
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
@@ -41,6 +42,7 @@ ATTACKS: dict[str, type[Attack]] = {
         ICAAttack,
         AKICAAttack,
         ProjectionMAPAttack,
+        ProjectedSampleAttack,
         DisclosedMatrixAttack,
         HypersphereAttack,
     )
@@ -63,6 +65,7 @@ __all__ = [
     "NoiseDistributionAttack",
     "PCAAttack",
     "PartialDisclosureAttack",
+    "ProjectedSampleAttack",
     "ProjectionMAPAttack",
     "SVDAttack",
     "SerialAttack",

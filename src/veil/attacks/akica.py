@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
 from veil.attacks.ica import loses_origin
 from veil.attacks.independence import normal_signals, separate, whiten
@@ -126,6 +128,10 @@ def recover_linear(
         Random starts of each separation, and their seed.
     """
     d = sample.shape[1]
+    if not np.ptp(sample, axis=0).any() or not np.ptp(y, axis=0).any():
+        raise NotApplicableError(
+            "all records of the sample or of the release are equal; there are no signals to separate"
+        )
     rank = whiten(sample).rank
     if whiten(y, most=d).rank != rank:
         raise NotApplicableError(f"the sample spans {rank} dimensions and the release another number; both must agree")

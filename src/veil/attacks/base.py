@@ -39,12 +39,14 @@ class Guess:
     rows
         The rows of the release that ``values`` belong to.
     ambiguity
-        What the attack could not settle: "none", "sign", "order", "scale", ...
+        What the attack could not settle: "none", "sign", "order", "scale", "match", "matrix", ...
     details
         What else the attack found out, by name.
     up_to
         What of the columns is arbitrary ("order", "sign", "scale"): only the owner can match them to the private
         ones, and a score is said to be up to that.
+    units
+        Where the order is open but the scale is not: what a column is to be multiplied by once it is matched.
     """
 
     values: Matrix
@@ -53,6 +55,7 @@ class Guess:
     ambiguity: str = "none"
     details: dict[str, Any] = field(default_factory=dict, repr=False)
     up_to: tuple[str, ...] = ()
+    units: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         n, d = self.values.shape
@@ -175,7 +178,13 @@ def check_width(records: Matrix, release: Release, parameter: str) -> None:
 
 
 def full_guess(
-    release: Release, values: Matrix, *, ambiguity: str = "none", up_to: tuple[str, ...] = (), **details: Any
+    release: Release,
+    values: Matrix,
+    *,
+    ambiguity: str = "none",
+    up_to: tuple[str, ...] = (),
+    units: npt.NDArray[np.float64] | None = None,
+    **details: Any,
 ) -> Guess:
     """A guess for every row of the release."""
-    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details, up_to)
+    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details, up_to, units)

@@ -16,20 +16,30 @@ which R itself gives: ``Ẑ = 1μᵀ + R⁺(Y − R1μᵀ)``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
-from veil.attacks.lattice import LatticeSearch
+from veil.attacks.lattice import LatticeSearch, Matches
 from veil.attacks.linear_bayes import Prior, conditional_mean, mixture_mean, plain_prior, prior_moments, thinned
+from veil.attacks.normalized import normalization_of_sample
+from veil.attacks.parity import parities_of
 from veil.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.knowledge import Knowledge, KnownMatrix, KnownRanges, KnownSample
 from veil.measures.row_space import determined_attributes
-from veil.models import Model, OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
+from veil.models import (
+    BinaryProjectionModel,
+    Model,
+    NormalizedRotationModel,
+    OrthogonalModel,
+    PermutedTransformModel,
+    ProjectionModel,
+    RecordProjectionModel,
+)
 from veil.moments import Vector
 from veil.parameters import number
 from veil.release import Release
@@ -41,6 +51,9 @@ MOST_NODES: Final = 200_000_000
 MOST_CHANCE: Final = 32.0
 """Chance matches per record from which the search is not worth it."""
 RARE_CHANCE: Final = 1e-3
+"""Chance matches per record below which a match is the truth for all practical purposes."""
+BOX_FACTORS: Final = (1.0, 4.0, 16.0)
+"""A box that was not granted is widened so many times for records outside it, while chance matches stay rare."""
 NOISE_WIDTH: Final = 5.0  # standard deviations of released noise that a match may miss y by
 
 
@@ -52,6 +65,13 @@ class WholeNumbers:
     lower: Vector
     upper: Vector
     unit: Vector
+    certain: bool = True
+
+    def grown(self, factor: float) -> WholeNumbers:
+        """The box around the same middle, so many times as wide."""
+        middle, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2 + 1
+        lower, upper = np.ceil(middle - factor * half), np.floor(middle + factor * half)
+        return replace(self, lower=lower, upper=upper)
 
 
 class DisclosedMatrixAttack(Attack):
@@ -78,6 +98,7 @@ class DisclosedMatrixAttack(Attack):
     words = "solves the linear equations of a disclosed matrix"
     requires = (KnownMatrix,)
     uses = (KnownSample, KnownRanges)
+    one_matrix = True
     variants = ("best", "paper")
 
     def __init__(self, *, variant: str = "best", tolerance: float = 0.0) -> None:
@@ -86,12 +107,17 @@ class DisclosedMatrixAttack(Attack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Every linear method with units: projections, orthogonal and permuted transforms."""
-        return isinstance(model, ProjectionModel | RecordProjectionModel | OrthogonalModel | PermutedTransformModel)
+        """Every method with a secret matrix."""
+        linear = ProjectionModel | RecordProjectionModel | OrthogonalModel | PermutedTransformModel
+        return isinstance(model, linear | NormalizedRotationModel | BinaryProjectionModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         number(self.tolerance, "tolerance", low=0, high=np.inf, rule="half a rounding step, at least 0")
         y, model = release.to_numpy(), release.step.model
+        if isinstance(model, NormalizedRotationModel):
+            return _rotated_back(release, model, y, needed(knowledge, KnownMatrix).matrix, knowledge)
+        if isinstance(model, BinaryProjectionModel):
+            return _parities(release, y, needed(knowledge, KnownMatrix).matrix, granted(knowledge, KnownSample))
         if not isinstance(model, ProjectionModel | RecordProjectionModel | OrthogonalModel | PermutedTransformModel):
             raise NotApplicableError("the manifest does not describe a linear method with units")
         matrix = needed(knowledge, KnownMatrix).matrix
@@ -108,7 +134,10 @@ class DisclosedMatrixAttack(Attack):
         _check_shape(matrix, y.shape[1], d)
         named = tuple(release.step.names[j] for j in determined_attributes(matrix))
         ranges = granted(knowledge, KnownRanges)
-        whole = whole_numbers(release.step.columns, model.unit, ranges, None if known is None else known.sample)
+        longest = float(np.sqrt(np.nanmax((y**2).sum(axis=1), initial=0.0)))
+        whole = whole_numbers(
+            release.step.columns, model.unit, ranges, None if known is None else known.sample, longest
+        )
         if isinstance(model, OrthogonalModel) and model.translated:
             if sample is None:
                 raise MissingKnowledgeError(
@@ -132,6 +161,31 @@ class DisclosedMatrixAttack(Attack):
         if limits is not None:
             z = np.clip(z, *limits)
         return full_guess(release, model.private(z), determined=named, **details)
+
+
+def _rotated_back(
+    release: Release, model: NormalizedRotationModel, y: Matrix, matrix: Matrix, knowledge: Sequence[Knowledge]
+) -> Guess:
+    """Normalized values follow exactly; a sample, or the ranges of min-max columns, gives their units."""
+    _check_shape(matrix, y.shape[1], y.shape[1])
+    z = y @ matrix
+    known, ranges = granted(knowledge, KnownSample), granted(knowledge, KnownRanges)
+    if ranges is not None and model.normalize == "minmax":
+        lower, upper = ranges.for_columns(z.shape[1])
+        return full_guess(release, lower + z * (upper - lower), determined=release.step.names)
+    if known is not None and len(known.sample) > 1:
+        centre, width = normalization_of_sample(model, known.sample)
+        return full_guess(release, centre + z * width, ambiguity="scale", determined=())
+    return full_guess(release, z, ambiguity="scale", up_to=("scale",), determined=())
+
+
+def _parities(release: Release, y: Matrix, matrix: Matrix, known: KnownSample | None) -> Guess:
+    """What follows modulo 2 from the disclosed subsets; the rest as a sample mostly has it, or 0."""
+    _check_shape(matrix, y.shape[1], len(release.step.names))
+    usual = np.zeros(matrix.shape[1]) if known is None else np.rint(known.sample.mean(axis=0))
+    determined, values = parities_of(matrix > 0.5, y, usual)
+    named = tuple(name for name, told in zip(release.step.names, determined, strict=True) if told)
+    return full_guess(release, values, determined=named)
 
 
 def solve_disclosed(
@@ -159,29 +213,49 @@ def solve_disclosed(
     system = (free.T @ matrix)[:, whole.columns] / whole.unit
     spread = np.sqrt((free**2).T @ noise**2)
     margin = NOISE_WIDTH * spread + tolerance * np.abs(free).sum(axis=0)
-    search = LatticeSearch(system, whole.lower, whole.upper, tolerance=margin)
-    details["expected_matches"] = search.expected_matches
-    if search.expected_matches > MOST_CHANCE or search.expected_nodes * len(y) > MOST_NODES:
-        return z, details
     released = y @ free
-    found = search.solve(released, most_nodes=max(1_000, MOST_NODES // len(y)))
-    good = (found.count > 0) & found.complete
-    details["unique"], details["ambiguous"] = int(found.unique.sum()), int((good & ~found.unique).sum())
-    if search.expected_matches < RARE_CHANCE:  # a match of an unfinished search is hardly a chance one
-        good |= found.count == 1
-    if not good.any():
-        return z, details
+    left = np.arange(len(y))
+    for factor in (1.0,) if whole.certain else BOX_FACTORS:
+        box = whole.grown(factor) if factor > 1 else whole
+        search = LatticeSearch(system, box.lower, box.upper, tolerance=margin)
+        details["expected_matches"] = search.expected_matches
+        many = search.expected_matches > (MOST_CHANCE if factor == 1 else RARE_CHANCE)
+        if many or not len(left) or search.expected_nodes * len(left) > MOST_NODES:
+            break
+        found = search.solve(released[left], most_nodes=max(1_000, MOST_NODES // len(left)))
+        good = (found.count > 0) & found.complete
+        details["unique"] += int(found.unique.sum())
+        details["ambiguous"] += int((good & ~found.unique).sum())
+        if search.expected_matches < RARE_CHANCE:  # a match of an unfinished search is hardly a chance one
+            good |= found.count == 1
+        if good.any():
+            _put(z, left, good, found, released[left], system, spread, box, (y[left], matrix, noise, prior))
+        left = left[~good]
+    return z, details
+
+
+def _put(
+    z: Matrix,
+    rows: npt.NDArray[np.intp],
+    good: npt.NDArray[np.bool_],
+    found: Matches,
+    released: Matrix,
+    system: Matrix,
+    spread: Vector,
+    whole: WholeNumbers,
+    model: tuple[Matrix, Matrix, Vector, Prior],
+) -> None:
+    """Write found whole numbers into the guess, and let the other columns follow from them."""
+    y, matrix, noise, prior = model
     inner = (prior[0][whole.columns], prior[1][np.ix_(whole.columns, whole.columns)])
     misses = released[found.record] - found.values @ system.T
     fit = ((misses / np.where(spread > 0, spread, np.inf)) ** 2).sum(axis=1)
     weight = _log_density(found.values / whole.unit, inner) - fit / 2
-    guess = _weighted_means(found.record, found.values / whole.unit, weight, len(y))[good]
-    # With the whole numbers observed, the other columns follow as before.
+    guess = _weighted_means(found.record, found.values / whole.unit, weight, len(rows))[good]
     units = np.eye(matrix.shape[1])[whole.columns]
     seen = np.hstack([y[good], guess])
-    z[good] = conditional_mean(seen, np.vstack([matrix, units]), prior, np.append(noise, np.zeros(len(units))))
-    z[np.ix_(good, whole.columns)] = guess
-    return z, details
+    z[rows[good]] = conditional_mean(seen, np.vstack([matrix, units]), prior, np.append(noise, np.zeros(len(units))))
+    z[np.ix_(rows[good], whole.columns)] = guess
 
 
 def unprojected(y: Matrix, matrix: Matrix, mean: Vector | None = None, *, least: bool = False) -> Matrix:
@@ -202,9 +276,15 @@ def unprojected(y: Matrix, matrix: Matrix, mean: Vector | None = None, *, least:
 
 
 def whole_numbers(
-    columns: Sequence[dict[str, str]], unit: Vector, ranges: KnownRanges | None, sample: Matrix | None
+    columns: Sequence[dict[str, str]],
+    unit: Vector,
+    ranges: KnownRanges | None,
+    sample: Matrix | None,
+    longest: float | None = None,
 ) -> WholeNumbers | None:
-    """The integer-typed columns and their box: as granted, or as a sample spans it, half as wide again."""
+    """The integer-typed columns and their box: as granted; as a sample spans it, half as wide again; or all that a
+    record of twice the longest released length could hold.
+    """
     chosen = np.array([j for j, c in enumerate(columns) if c["dtype"].startswith(("int", "uint"))], dtype=np.intp)
     if not len(chosen):
         return None
@@ -213,6 +293,8 @@ def whole_numbers(
     elif sample is not None and len(sample):
         margin = np.ptp(sample, axis=0) / 4 + 1
         lower, upper = sample.min(axis=0) - margin, sample.max(axis=0) + margin
+    elif longest is not None and np.isfinite(longest):
+        lower, upper = -2 * longest * unit, 2 * longest * unit
     else:
         return None
     lower, upper = np.ceil(lower[chosen]), np.floor(upper[chosen])
@@ -220,7 +302,7 @@ def whole_numbers(
         raise InputError(
             f"KnownRanges holds no whole number for {int((lower > upper).sum())} integer column(s); widen them"
         )
-    return WholeNumbers(chosen, lower, upper, unit[chosen])
+    return WholeNumbers(chosen, lower, upper, unit[chosen], certain=ranges is not None)
 
 
 def snapped(x: Matrix, whole: WholeNumbers | None) -> Matrix:

@@ -114,14 +114,18 @@ class ICAAttack(Attack):
         scaled = keeps_lengths(model) and self.variant == "best"
         # In [0, 1] only the sign with a positive mean is possible.
         signed = scaled and isinstance(model, NormalizedRotationModel) and model.normalize == "minmax"
-        if scaled and isinstance(model, OrthogonalModel) and np.ptp(model.unit) == 0:
-            signals, ambiguity = signals * model.unit[0], "order, sign"
+        units = None
+        if scaled and isinstance(model, OrthogonalModel) and not model.translated:
+            ambiguity, units = "order, sign", model.unit
+            if np.ptp(model.unit) == 0:
+                signals, units = signals * model.unit[0], None
         else:
             ambiguity = "order, scale" if signed else "order, sign, scale"
         values = np.full((len(signals), len(release.step.names)), np.nan)
         values[:, : signals.shape[1]] = signals
         open_parts = tuple(ambiguity.split(", "))
-        return full_guess(release, values, ambiguity=ambiguity, up_to=open_parts, **details | {"signals": signals})
+        details = {**details, "signals": signals}
+        return full_guess(release, values, ambiguity=ambiguity, up_to=open_parts, units=units, **details)
 
     def _assigned(self, release: Release, signals: Matrix, sample: Matrix, details: dict[str, Any]) -> Guess:
         """Signals as the columns whose laws they have, in private units."""

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
-from veil.attacks.normalized import widths_from_pairs
+from veil.attacks.normalized import paired_columns, widths_from_pairs
 from veil.attacks.parity import solve_parities
 from veil.attacks.permuted import from_coefficients, order_from_pairs
 from veil.blocks import Matrix
@@ -101,6 +101,9 @@ class KnownPairsAttack(Attack):
         else:
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         known_z, known_y = pairs.records / unit, y[pairs.rows]
+        paired = np.full(y.shape, np.nan)
+        if isinstance(model, NormalizedRotationModel):
+            paired = paired_columns(pairs.records, known_y, y)
         origin_z, origin_y = np.zeros(y.shape[1]), np.zeros(y.shape[1])
         if translated:  # differences to the known records' mean are free of the translation
             origin_z, origin_y = known_z.mean(axis=0), known_y.mean(axis=0)
@@ -119,10 +122,11 @@ class KnownPairsAttack(Attack):
         probability[pairs.rows] = 1.0
         candidates = np.delete(np.arange(len(y)), pairs.rows)
         target = int(candidates[np.argmax(probability[candidates])]) if len(candidates) else None
+        told = np.isfinite(paired).all(axis=0)
         return full_guess(
             release,
-            (z + origin_z) * unit,
-            ambiguity="none" if determined else "scale",
+            np.where(told, paired, (z + origin_z) * unit),
+            ambiguity="none" if determined or told.all() else "scale",
             rank=u.shape[1],
             breach_probability=probability,
             target=target,

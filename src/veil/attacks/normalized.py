@@ -5,10 +5,15 @@
 * from known pairs. Differences of records have ``Δy_i·Δy_j = Σ_c Δx_ic Δx_jc / width_c²``, which is linear in the d
   unknowns 1/width²; k records give k(k − 1)/2 such equations, so that about √(2d) of them are enough, far fewer
   than the d + 1 of a general affine map. With fewer, the solution nearest to the records' own spread is taken.
+* pairs of columns. A released column mixes its private column with one other (an odd column out with two), and keeps
+  its place: ``x_j = α y_j + β y_i + γ`` has three unknowns whatever d is, so four known records solve it, and show
+  the partner by fitting exactly.
 * from a sample: its own mean and spread (or extremes).
 """
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 
@@ -16,6 +21,9 @@ from veil.blocks import Matrix
 from veil.errors import NotApplicableError
 from veil.models import NormalizedRotationModel
 from veil.moments import Vector
+
+EXACT = 1e-8
+"""Of a column's spread: what an exact fit may miss by rounding."""
 
 
 def widths_from_pairs(records: Matrix, released: Matrix) -> tuple[Vector, bool]:
@@ -34,6 +42,31 @@ def widths_from_pairs(records: Matrix, released: Matrix) -> tuple[Vector, bool]:
     ratio = 1.0 + np.linalg.lstsq(scaled, target - scaled.sum(axis=1), rcond=1e-10)[0]
     determined = bool(np.linalg.matrix_rank(scaled, tol=1e-8 * np.linalg.norm(scaled, 2)) == x.shape[1])
     return np.sqrt(spread / np.clip(ratio, 1e-6, None)), determined
+
+
+def paired_columns(records: Matrix, released: Matrix, y: Matrix) -> Matrix:
+    """Private columns as the few released ones that fit them exactly on the known records; NaN where none do."""
+    values = np.full(y.shape, np.nan)
+    d, p = y.shape[1], len(records)
+    spread = np.abs(records - records.mean(axis=0)).max(axis=0)
+    for j in range(d):
+        for others in (1, 2):
+            if p < others + 3 or d < others + 1:
+                break
+            fits = []
+            for partners in combinations([i for i in range(d) if i != j], others):
+                used = [j, *partners]
+                design = np.column_stack([np.ones(p), released[:, used]])
+                weights, _, rank, _ = np.linalg.lstsq(design, records[:, j], rcond=1e-12)
+                miss = np.abs(design @ weights - records[:, j]).max()
+                if rank == len(used) + 1 and miss <= EXACT * spread[j]:
+                    fits.append((used, weights))
+            if fits:
+                # Several sets fit only where further columns do not matter: all give the same values.
+                used, weights = fits[0]
+                values[:, j] = weights[0] + y[:, used] @ weights[1:]
+                break
+    return values
 
 
 def normalization_of_sample(model: NormalizedRotationModel, sample: Matrix) -> tuple[Vector, Vector]:

@@ -34,12 +34,18 @@ def solve_parities(known_x: Matrix, known_u: Matrix, u: Matrix, density: float) 
     """Guess all records from ``u`` (N × k) and known pairs (p × d, p × k); ``density`` is the chance of a one in R."""
     x, bits = known_x > 0.5, known_u > 0.5
     rows, found = _subsets(x, bits, density)
-    values = np.tile(np.where(x.mean(axis=0) > 0.5, 1.0, 0.0), (len(u), 1))
-    determined, source = _eliminated(rows[found])
-    if determined.any():
-        share = (u[:, found] > 0.5) @ source[determined].T.astype(np.int64)
-        values[:, determined] = share % 2
+    usual = np.where(x.mean(axis=0) > 0.5, 1.0, 0.0)
+    determined, values = parities_of(rows[found], u[:, found], usual)
     return ParityGuess(values, determined, int(found.sum()))
+
+
+def parities_of(matrix: Bits, u: Matrix, usual: Matrix) -> tuple[Bits, Matrix]:
+    """Which attributes follow from released parities of known subsets, and the records (others as ``usual``)."""
+    determined, source = _eliminated(matrix)
+    values = np.tile(usual, (len(u), 1))
+    if determined.any():
+        values[:, determined] = ((u > 0.5) @ source[determined].T.astype(np.int64)) % 2
+    return determined, values
 
 
 def _subsets(x: Bits, bits: Bits, density: float) -> tuple[Bits, Bits]:

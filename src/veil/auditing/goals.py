@@ -11,7 +11,7 @@ from veil.auditing.grants import Level
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.parameters import number
-from veil.report.words import knowing, percent
+from veil.report.words import knowing, listed, percent
 
 if TYPE_CHECKING:
     from veil.auditing.result import AuditRow
@@ -114,9 +114,11 @@ class Goals:
 
     def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level]) -> list[Failure]:
         """A goal against which no attack was played does not hold: it was not tested."""
-        if any(self.counts(row.level, levels) for row in rows if row.states_values):
+        played = [row.level for row in rows if row.states_values]
+        bare = [u.label for u in levels if self.names(u) and not any(level.within(u) for level in played)]
+        if not bare:
             return []
-        text = "no attack was played at the knowledge levels that count, so the privacy goal was not tested"
+        text = f"no attack was played with the knowledge {listed(bare)}, so the privacy goal was not tested there"
         return [Failure(text, shown=False)]
 
     def utility_failures(self, utility: Mapping[str, Measure]) -> list[Failure]:

@@ -68,13 +68,15 @@ class Level:
         """How many records of a table the level grants; a sample has at least two."""
         return max(2, round(self.amount * n_rows)) if self.kind == "sample" else int(self.amount)
 
-    def serves(self, requires: Sequence[type[Knowledge]], uses: Sequence[type[Knowledge]] = ()) -> bool:
+    def serves(
+        self, requires: Sequence[type[Knowledge]], uses: Sequence[type[Knowledge]] = (), *, records: bool = False
+    ) -> bool:
         """Whether an attack is to be played at this level: it has what it requires, and knows more than with nothing.
 
         What anybody may assume counts as granted; an attack that the level's own knowledge does not change is
-        played once, with nothing.
+        played once, with nothing. ``records`` says that a sample comes from the table, so that its records are known.
         """
-        own = set(GRANTED[self.kind])
+        own = {*GRANTED[self.kind], *((KnownRecords,) if records and self.kind == "sample" else ())}
         free = {type(item) for item in ASSUMPTIONS}
         return set(requires) <= own | free and (self.kind == "nothing" or bool(own & {*requires, *uses}))
 
@@ -95,7 +97,10 @@ class Level:
                 "population."
             ),
             "ranges": "The attacker also knows the least and the greatest value of each private column.",
-            "matrix": "The attacker also has the secret matrix: the key has leaked.",
+            "matrix": (
+                "The attacker also has the secret matrix, because the key has leaked, and the smallest sample and the "
+                "ranges that this audit grants."
+            ),
         }[self.kind]
 
 

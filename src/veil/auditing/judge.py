@@ -65,12 +65,20 @@ class Judge:
     """
 
     def __init__(self, truth: Matrix, columns: Sequence[str], tolerance: float) -> None:
-        self.truth = truth
         self.columns = tuple(columns)
         self.tolerance = tolerance
         self.units = measures.standard_units(truth)
+        constant = self.units == 0
+        # Everybody who knows that a column is constant knows its value: it is not scored beside others.
+        self.truth = np.where(constant, np.nan, truth) if constant.any() and not constant.all() else truth
         present = [c[~np.isnan(c)] for c in truth.T]
         self.centre = np.array([np.median(c) if c.size else 0.0 for c in present])
+
+    @cached_property
+    def _constants(self) -> npt.NDArray[np.float64]:
+        """The best constant guess of each column."""
+        found = measures.best_constant_guess(self.truth, self.tolerance, self.units)
+        return np.where(np.isnan(found), self.centre, found)
 
     @cached_property
     def value_baseline(self) -> float:
@@ -118,14 +126,16 @@ class Judge:
         that the attack says nothing about are guessed by their constant.
         """
         values, truth = guess.values, self.truth[kept[guess.rows]]
-        if guess.up_to:
+        if guess.up_to and guess.units is not None:
+            values = measures.matched_signals(truth / guess.units, values, scale=False, origin=False) * guess.units
+        elif guess.up_to:
             values = measures.matched_signals(
                 truth, values, scale="scale" in guess.up_to, origin="scale" in guess.up_to
             )
         silent = np.isnan(values).all(axis=0)
         if not silent.any():
             return replace(guess, values=values)
-        return replace(guess, values=np.where(silent, self.centre, values))
+        return replace(guess, values=np.where(silent, self._constants, values))
 
     def _nrmse(self, truth: Matrix, values: Matrix) -> float:
         unit = np.where(self.units > 0, self.units, 1.0)

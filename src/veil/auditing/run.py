@@ -22,7 +22,7 @@ from veil.auditing.judge import Judge, Trial
 from veil.auditing.result import Audit, AuditRow, Candidate, Skipped, strength
 from veil.auditing.stage import Exposure, Stage
 from veil.auditing.utility import utilities
-from veil.errors import InputError, NotApplicableError
+from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import repetition_interval
 from veil.parameters import whole_number
 from veil.perturbations import Perturbation
@@ -139,7 +139,7 @@ class _Run:
             for attack in self.attacks:
                 self.progress(f"{label}: {level.label}", self.done, self.total)
                 self.done += 1
-                if not level.serves(attack.requires, attack.uses):
+                if not level.serves(attack.requires, attack.uses, records=self.stage.records_known):
                     continue
                 if not attack.applies_to(step.model):
                     reason = f"no theory for {step.method}"
@@ -148,7 +148,7 @@ class _Run:
                 try:
                     rows.append(self._row(label, level, attack, exposures))
                     players[id(rows[-1])] = attack
-                except NotApplicableError as error:
+                except (InputError, MissingKnowledgeError, NotApplicableError) as error:
                     skipped.append(Skipped(attack.label, level.label, str(error)))
         worst = max((row for row in rows if row.states_values), key=strength, default=None)
         if worst is not None:

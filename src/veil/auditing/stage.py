@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.auditing.grants import Deal, Grants, Level, Rows, deal
+from veil.auditing.grants import ASSUMPTIONS, Deal, Grants, Level, Rows, deal
 from veil.blocks import Matrix
-from veil.errors import InputError, NotApplicableError
+from veil.errors import InputError
 from veil.key import Key
 from veil.knowledge import KnownMatrix
 from veil.perturbations import Perturbation, find_perturbation
@@ -73,6 +73,21 @@ class Stage:
         self.truth: Matrix = np.ascontiguousarray(np.hstack(blocks).T)
         self.levels = grants.levels(n_rows)
 
+    def _with_lesser(self, dealt: Deal, rng: np.random.Generator) -> Deal:
+        """Whoever has the matrix may also hold the smallest sample and the ranges that the audit grants."""
+        samples = [level for level in self.levels if level.kind == "sample"][:1]
+        for level in [*samples, *(level for level in self.levels if level.kind == "ranges")]:
+            more = deal(level, self.truth, rng, sample_from=self._grants.sample_from)
+            known = tuple(item for item in more.knowledge if item not in ASSUMPTIONS)
+            withheld, given = np.union1d(dealt.withheld, more.withheld), np.union1d(dealt.given, more.given)
+            dealt = Deal((*known, *dealt.knowledge), withheld.astype(np.intp), given.astype(np.intp))
+        return dealt
+
+    @property
+    def records_known(self) -> bool:
+        """Whether a known sample is of the release's own records."""
+        return self._grants.sample_from == "table"
+
     def labels(self, target: str | None) -> npt.NDArray[np.str_] | None:
         """The values of a public column that analysts want to predict."""
         if target is None:
@@ -86,24 +101,25 @@ class Stage:
         """Deal one level's knowledge and publish the table with a fresh key."""
         address = [candidate, self.levels.index(level), repetition]
         entropy = None if self._seed is None else [self._seed, *address[1:]]
-        dealt = deal(level, self.truth, np.random.default_rng(entropy), sample_from=self._grants.sample_from)
+        rng = np.random.default_rng(entropy)
+        dealt = deal(level, self.truth, rng, sample_from=self._grants.sample_from)
+        if level.kind == "matrix":
+            dealt = self._with_lesser(dealt, rng)
         kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
         key = Key() if self._seed is None else Key.from_seed(_mixed(self._seed, *address))
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
         if level.kind == "matrix":
-            leaked = KnownMatrix(secret_matrix(release, key))
-            dealt = replace(dealt, knowledge=(leaked, *dealt.knowledge))
+            leaked = secret_matrix(release, key)
+            if leaked is not None:
+                dealt = replace(dealt, knowledge=(KnownMatrix(leaked), *dealt.knowledge))
         return Exposure(release, kept, dealt)
 
 
-def secret_matrix(release: Release, key: Key) -> Matrix:
-    """The matrix that a release was made with, from its key."""
+def secret_matrix(release: Release, key: Key) -> Matrix | None:
+    """The matrix that a release was made with, from its key; None where it was made without one."""
     step = key.entry(release.manifest.release_id).steps[0]
-    matrix = find_perturbation(step.method).rebuild(step, key).secret_matrix()
-    if matrix is None:
-        raise NotApplicableError(f"{step.method} has no secret matrix to disclose")
-    return matrix
+    return find_perturbation(step.method).rebuild(step, key).secret_matrix()
 
 
 def _mixed(*words: int) -> int:

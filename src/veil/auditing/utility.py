@@ -58,15 +58,20 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
         original = np.cov(complete.T, ddof=0).reshape(truth.shape[1], -1)
         found = MomentRecovery().fit(release).covariance_
         unit = np.outer(scale, scale)
-        return _kept(measures.covariance_distortion(original / unit, found / unit))
+        return _kept_covariance(original / unit, found / unit)
     if isinstance(model, RecordProjectionModel):
         z, y = model.scaled(truth), release.to_numpy()
-        return _kept(measures.covariance_distortion(z.T @ z / len(z), y.T @ y / len(z)))
+        return _kept_covariance(z.T @ z / len(z), y.T @ y / len(z))
     x, y = analyst_views(truth, release)
     if isinstance(model, BinaryProjectionModel) or x.shape[1] != y.shape[1]:
         return None
     original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
-    return _kept(measures.covariance_distortion(original, np.cov(y.T, ddof=0).reshape(y.shape[1], -1)))
+    return _kept_covariance(original, np.cov(y.T, ddof=0).reshape(y.shape[1], -1))
+
+
+def _kept_covariance(original: Matrix, released: Matrix) -> Measure | None:
+    """1 − relative error, or None where nothing varies."""
+    return _kept(measures.covariance_distortion(original, released)) if original.any() else None
 
 
 def _spread(x: Matrix) -> Matrix:

@@ -106,7 +106,7 @@ def choose_rotation_pairs(covariance: npt.ArrayLike, rho1: float, rho2: float) -
 
     Greedy: the pair of longest range first, then the longest among the columns left; an odd column goes last with the
     column that leaves it most room, as it is before any rotation. Long ranges make the angles harder to guess and no
-    attack harder: d + 1 known records undo any choice (A9).
+    attack harder: four known records undo any choice (A9).
 
     >>> [pair[:2] for pair in choose_rotation_pairs(np.eye(4), 0.3, 0.3)]
     [(0, 1), (2, 3)]

@@ -53,10 +53,10 @@ class PairwiseRotation(Perturbation):
     Notes
     -----
     *Threat.* Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and
-    width, which stay in the key unrounded. Distances between normalized records are kept exactly. A few known records
-    with their rows give the widths and then their span, d + 1 give everything (A9); a sample of the population gives
-    the rotation (A11). The thresholds say how far each rotation moves its columns, not what is safe. There is no
-    formal guarantee.
+    width, which stay in the key unrounded. Distances between normalized records are kept exactly. Each released column
+    mixes two private ones, so that four known records with their rows give everything, whatever d is (A9); a sample
+    of the population gives the rotation (A11). The thresholds say how far each rotation moves its columns, not what is
+    safe. There is no formal guarantee.
 
     Examples
     --------
@@ -164,6 +164,10 @@ class PairwiseRotation(Perturbation):
                 angle = point_in(secure, float(source.words(1)[0] >> np.uint64(11)) * 2.0**-53)
             rotation = _givens(len(columns), i, j, angle) @ rotation
         return rotation
+
+    def secret_matrix(self) -> Matrix:
+        """The rotation of the normalized columns."""
+        return self._rotation()
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Normalize and rotate."""
