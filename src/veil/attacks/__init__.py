@@ -18,6 +18,7 @@ from veil.attacks.logarithmic import LogAttack
 from veil.attacks.partial import PartialDisclosureAttack
 from veil.attacks.projected_sample import ProjectedSampleAttack
 from veil.attacks.projection_map import ProjectionMAPAttack
+from veil.attacks.response import ResponsePosteriorAttack
 from veil.attacks.serial import SerialAttack
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.attacks.univariate import UnivariateBayesAttack
@@ -45,6 +46,7 @@ ATTACKS: dict[str, type[Attack]] = {
         ProjectedSampleAttack,
         DisclosedMatrixAttack,
         HypersphereAttack,
+        ResponsePosteriorAttack,
     )
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "PartialDisclosureAttack",
     "ProjectedSampleAttack",
     "ProjectionMAPAttack",
+    "ResponsePosteriorAttack",
     "SVDAttack",
     "SerialAttack",
     "SpectralFilterAttack",

@@ -16,7 +16,7 @@ from veil.report.words import knowing, listed, percent
 if TYPE_CHECKING:
     from veil.auditing.result import AuditRow
 
-UTILITIES = ("distances", "covariance", "clusters", "neighbours", "classification")
+UTILITIES = ("distances", "covariance", "clusters", "neighbours", "classification", "proportions")
 
 
 class Failure(str):

@@ -48,6 +48,8 @@ class Trial:
 
 
 SMALLEST_CELL = 10
+CODE_UNIT = 1e-9
+"""The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
 FAR_OUT = 3.0
 
 
@@ -62,12 +64,22 @@ class Judge:
         Their names.
     tolerance
         How near a guess must be, in standard units.
+    categorical
+        Which columns are codes of categories: there only the right one counts.
     """
 
-    def __init__(self, truth: Matrix, columns: Sequence[str], tolerance: float) -> None:
+    def __init__(
+        self,
+        truth: Matrix,
+        columns: Sequence[str],
+        tolerance: float,
+        categorical: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
         self.columns = tuple(columns)
         self.tolerance = tolerance
-        self.units = measures.standard_units(truth)
+        self.categorical = np.zeros(truth.shape[1], dtype=bool) if categorical is None else categorical
+        varies = np.array([len(np.unique(c[~np.isnan(c)])) > 1 for c in truth.T])
+        self.units = np.where(self.categorical, np.where(varies, CODE_UNIT, 0.0), measures.standard_units(truth))
         constant = self.units == 0
         # Everybody who knows that a column is constant knows its value: it is not scored beside others.
         self.truth = np.where(constant, np.nan, truth) if constant.any() and not constant.all() else truth
@@ -100,7 +112,9 @@ class Judge:
     @cached_property
     def far_out_baseline(self) -> float:
         """What the best constant guess breaches among far-out values."""
-        return float(measures.far_out_baseline(self.truth, self.tolerance, self.units, FAR_OUT, self.centre))
+        return float(
+            measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
+        )
 
     def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
@@ -113,11 +127,17 @@ class Judge:
             record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
             columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
             n_columns=(~np.isnan(truth)).sum(axis=0),
-            far_out=measures.far_out_rate(truth, values, self.tolerance, self.units, FAR_OUT, self.centre),
-            n_far_out=int((np.abs(truth - self.centre) > FAR_OUT * self.units).sum()),
+            far_out=measures.far_out_rate(
+                self._numbers(truth), values, self.tolerance, self.units, FAR_OUT, self.centre
+            ),
+            n_far_out=int((np.abs(self._numbers(truth) - self.centre) > FAR_OUT * self.units).sum()),
             nrmse=self._nrmse(truth, values),
             n_scored=len(scored),
         )
+
+    def _numbers(self, truth: Matrix) -> Matrix:
+        """Values that can be far out: codes cannot."""
+        return np.where(self.categorical, np.nan, truth) if self.categorical.any() else truth
 
     def matched(self, guess: Guess, kept: Rows) -> Guess:
         """A guess with its columns in the private table's order, sign and scale, where it left them open.
@@ -140,6 +160,7 @@ class Judge:
     def _nrmse(self, truth: Matrix, values: Matrix) -> float:
         unit = np.where(self.units > 0, self.units, 1.0)
         error = ((values - truth) / unit) ** 2
+        error = np.where(self.categorical & ~np.isnan(error), (error > 0) * 1.0, error)
         return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
 
     def scores(self, trials: Sequence[Trial], *, one_matrix: bool, goal: float) -> dict[str, Any]:
@@ -170,9 +191,12 @@ class Judge:
             found.append(Measure(rate, low=low, high=high, higher_is="exposed"))
         return self.columns[j], pool(found, float(self.column_baselines[j]))
 
+    def _picture_units(self) -> npt.NDArray[np.float64]:
+        return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
+
     def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """Rows of the private table that the guess comes nearest to, with their error in standard units."""
-        unit = np.where(self.units > 0, self.units, 1.0)
+        unit = self._picture_units()
         guess = self.matched(guess, kept)
         rows = kept[guess.rows]
         error = np.sqrt(np.nanmean(((guess.values - self.truth[rows]) / unit) ** 2, axis=1))
@@ -184,7 +208,7 @@ class Judge:
         """Original against guess, pooled over columns, binned, cells under 10 suppressed."""
         guess = self.matched(guess, kept)
         use = ~np.isin(guess.rows, given)
-        unit = np.where(self.units > 0, self.units, 1.0)
+        unit = self._picture_units()
         x = (self.truth[kept[guess.rows[use]]] - self.centre) / unit
         y = (guess.values[use] - self.centre) / unit
         both = np.isfinite(x) & np.isfinite(y)

@@ -15,25 +15,27 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
-from veil.attacks import Attack, every_attack, find_attack
+from veil.attacks import Attack, Guess, every_attack, find_attack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level, as_grants
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.result import Audit, AuditRow, Candidate, Skipped, strength
 from veil.auditing.stage import Exposure, Stage
-from veil.auditing.utility import utilities
+from veil.auditing.utility import plan_utilities
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import repetition_interval
 from veil.parameters import whole_number
 from veil.perturbations import Perturbation
+from veil.plan import Plan, as_plan
 from veil.progress import Progress, silent
+from veil.release import Step
 
 FEWEST_REPETITIONS = 5
 
 
 def audit(
     table: Any,
-    perturbations: Perturbation | Sequence[Perturbation],
+    perturbations: Perturbation | Plan | Sequence[Perturbation | Plan],
     *,
     attacks: Literal["all"] | Sequence[str | Attack] = "all",
     grants: Grants | None = None,
@@ -80,7 +82,7 @@ def audit(
     >>> found.passed, found.worst.attack, found.worst.knowledge
     (False, 'known-pairs-attack', '3 known records')
     """
-    candidates = _as_candidates(perturbations)
+    candidates = [as_plan(p) for p in _as_candidates(perturbations)]
     repetitions = whole_number(repetitions, "repetitions", least=1)
     n_clusters = whole_number(n_clusters, "n_clusters", least=1)
     seed = None if seed is None else whole_number(seed, "seed")
@@ -91,11 +93,10 @@ def audit(
     stage = Stage(table, candidates, roles=dict(roles or {}), grants=grants, seed=seed)
     labels = stage.labels(target)
     goals.check_against(stage.levels)
-    judge = Judge(stage.truth, stage.columns, goals.tolerance)
     total = len(candidates) * len(stage.levels) * len(chosen)
     found = []
     for i, perturbation in enumerate(candidates):
-        run = _Run(stage, judge, goals, chosen, repetitions, perturbation, i, progress, total)
+        run = _Run(stage, goals, chosen, repetitions, perturbation, i, progress, total)
         found.append(run.candidate(n_clusters=n_clusters, labels=labels))
     if attacks != "all":
         _check_all_ran(chosen, found)
@@ -116,11 +117,10 @@ class _Run:
     """One candidate under every attack at every level."""
 
     stage: Stage
-    judge: Judge
     goals: Goals
     attacks: Sequence[Attack]
     repetitions: int
-    perturbation: Perturbation
+    perturbation: Plan
     index: int
     progress: Progress
     total: int
@@ -129,10 +129,11 @@ class _Run:
     def candidate(self, *, n_clusters: int, labels: Any) -> Candidate:
         label, levels = self.perturbation.describe(), self.stage.levels
         base = self.stage.expose(self.perturbation, self.index, levels[0], 0)
-        step = base.release.step
+        steps = base.release.manifest.steps
+        parts = [_Part(i, step, self.stage, self.goals.tolerance, len(steps) > 1) for i, step in enumerate(steps)]
         rows: list[AuditRow] = []
         skipped: list[Skipped] = []
-        players: dict[int, Attack] = {}
+        players: dict[int, tuple[Attack, _Part]] = {}
         self.done = self.index * len(levels) * len(self.attacks)
         for level in levels:
             exposures: dict[int, Exposure] = {0: base} if level is levels[0] else {}
@@ -141,25 +142,26 @@ class _Run:
                 self.done += 1
                 if not level.serves(attack.requires, attack.uses, records=self.stage.records_known):
                     continue
-                if not attack.applies_to(step.model):
-                    reason = f"no theory for {step.method}"
-                    skipped.append(Skipped(attack.label, level.label, reason, applies=False))
-                    continue
-                try:
-                    rows.append(self._row(label, level, attack, exposures))
-                    players[id(rows[-1])] = attack
-                except (InputError, MissingKnowledgeError, NotApplicableError) as error:
-                    skipped.append(Skipped(attack.label, level.label, str(error)))
+                for part in parts:
+                    if not attack.applies_to(part.step.model):
+                        reason = f"no theory for {part.step.method}"
+                        skipped.append(Skipped(attack.label, level.label, reason, applies=False))
+                        continue
+                    try:
+                        rows.append(self._row(label, level, attack, part, exposures))
+                        players[id(rows[-1])] = attack, part
+                    except (InputError, MissingKnowledgeError, NotApplicableError) as error:
+                        skipped.append(Skipped(part.names(attack), level.label, str(error)))
         worst = max((row for row in rows if row.states_values), key=strength, default=None)
         if worst is not None:
-            rows[rows.index(worst)] = self._pictured(worst, players[id(worst)])
-        worth = utilities(self.stage.truth, base.release, n_clusters=n_clusters, labels=labels)
+            rows[rows.index(worst)] = self._pictured(worst, *players[id(worst)])
+        worth = plan_utilities(self.stage.private, base.release, n_clusters=n_clusters, labels=labels)
         return Candidate(
             label=label,
-            method=step.method,
-            catalogue=step.catalogue,
-            guarantee=step.guarantee,
-            threat=_threat(self.perturbation),
+            method=base.release.manifest.method,
+            catalogue=" + ".join(step.catalogue for step in steps),
+            guarantee=base.release.manifest.guarantee,
+            threat=" ".join(_threat(p) for p in self.perturbation.perturbations),
             rows=tuple(rows),
             skipped=tuple(skipped),
             levels=tuple(levels),
@@ -172,24 +174,25 @@ class _Run:
             exposures[repetition] = self.stage.expose(self.perturbation, self.index, level, repetition)
         return exposures[repetition]
 
-    def _row(self, label: str, level: Level, attack: Attack, exposures: dict[int, Exposure]) -> AuditRow:
+    def _row(self, label: str, level: Level, attack: Attack, part: _Part, exposures: dict[int, Exposure]) -> AuditRow:
         trials: list[Trial] = []
         ambiguity, seconds = "none", 0.0
         up_to: tuple[str, ...] = ()
-        while not self._enough(trials, one_matrix=attack.one_matrix):
+        judge = part.judge
+        while not self._enough(trials, judge, one_matrix=attack.one_matrix):
             if trials:
                 self.progress(f"{label}: {level.label}, run {len(trials) + 1}", self.done, self.total)
             exposure = self._expose(level, len(trials), exposures)
             began = time.perf_counter()
-            guess = attack.run(exposure.release, *exposure.deal.knowledge)
+            guess = part.attacked(attack, exposure)
             seconds += time.perf_counter() - began
             ambiguity = guess.ambiguity if guess.ambiguity != "none" else ambiguity
             up_to = guess.up_to or up_to
-            trials.append(self.judge.try_guess(guess, exposure.kept, exposure.deal.given))
-        scores = self.judge.scores(trials, one_matrix=attack.one_matrix, goal=self.goals.max_advantage)
+            trials.append(judge.try_guess(guess, exposure.kept, exposure.deal.given))
+        scores = judge.scores(trials, one_matrix=attack.one_matrix, goal=self.goals.max_advantage)
         row = AuditRow(
             perturbation=label,
-            attack=attack.label,
+            attack=part.names(attack),
             catalogue=attack.catalogue,
             attack_words=attack.words,
             level=level,
@@ -203,7 +206,7 @@ class _Run:
         )
         return replace(row, failures=tuple(self.goals.failures(row, self.stage.levels)))
 
-    def _enough(self, trials: list[Trial], *, one_matrix: bool) -> bool:
+    def _enough(self, trials: list[Trial], judge: Judge, *, one_matrix: bool) -> bool:
         """Whether the attack was played often enough: once where records are independent trials."""
         if not one_matrix:
             return len(trials) == 1
@@ -212,23 +215,41 @@ class _Run:
         if len(trials) < FEWEST_REPETITIONS:
             return False
         lowest, _ = repetition_interval([float(t.value) for t in trials])
-        return (lowest - self.judge.value_baseline) / (1 - self.judge.value_baseline + 1e-12) > self.goals.max_advantage
+        return (lowest - judge.value_baseline) / (1 - judge.value_baseline + 1e-12) > self.goals.max_advantage
 
-    def _pictured(self, row: AuditRow, attack: Attack) -> AuditRow:
+    def _pictured(self, row: AuditRow, attack: Attack, part: _Part) -> AuditRow:
         exposure = self.stage.expose(self.perturbation, self.index, row.level, 0)
-        guess = attack.run(exposure.release, *exposure.deal.knowledge)
+        guess = part.attacked(attack, exposure)
         kept, given = exposure.kept, exposure.deal.given
-        return replace(
-            row,
-            picture=self.judge.picture(guess, kept, given),
-            records=tuple(self.judge.worst_records(guess, kept, given)),
-        )
+        picture = None if part.truth.categorical.any() else part.judge.picture(guess, kept, given)
+        return replace(row, picture=picture, records=tuple(part.judge.worst_records(guess, kept, given)))
+
+
+class _Part:
+    """One perturbation of the release under attack: its columns, their truth and their judge."""
+
+    def __init__(self, index: int, step: Step, stage: Stage, tolerance: float, several: bool) -> None:
+        self.index, self.step, self._several = index, step, several
+        self.at, self._d = stage.private.places(step.names), len(stage.columns)
+        self.truth = stage.private.part(step.names)
+        self.judge = Judge(self.truth.values, self.truth.columns, tolerance, self.truth.categorical)
+
+    def names(self, attack: Attack) -> str:
+        """The attack, and which part it is on where there are several."""
+        return f"{attack.label} on {self.step.method}" if self._several else attack.label
+
+    def attacked(self, attack: Attack, exposure: Exposure) -> Guess:
+        """The attack's guess of this part's columns, in the truth's numbers and codes."""
+        release = exposure.release.part(self.index)
+        guess = attack.run(release, *exposure.knowledge(self.index, self.at, self._d))
+        return self.truth.stated(guess, release)
 
 
 def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -> None:
     """An attack that was asked for by name and never ran is an error, not a pass."""
     for attack in attacks:
-        if any(row.attack == attack.label for candidate in candidates for row in candidate.rows):
+        labels = [row.attack.partition(" on ")[0] for candidate in candidates for row in candidate.rows]
+        if attack.label in labels:
             continue
         reasons = [s.reason for c in candidates for s in c.skipped if s.attack == attack.label]
         needs = ", ".join(kind.__name__ for kind in attack.requires)
@@ -236,9 +257,9 @@ def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -
         raise InputError(f"attacks: {attack.label} was asked for and could not run: {reason}")
 
 
-def _as_candidates(perturbations: Any) -> list[Perturbation]:
+def _as_candidates(perturbations: Any) -> list[Perturbation | Plan]:
     found = list(perturbations) if isinstance(perturbations, Sequence) else [perturbations]
-    if not found or not all(isinstance(p, Perturbation) for p in found):
+    if not found or not all(isinstance(p, Perturbation | Plan) for p in found):
         raise InputError("perturbations must be one perturbation or a list of them, for example AdditiveNoise()")
     return found
 

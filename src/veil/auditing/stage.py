@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.auditing.grants import ASSUMPTIONS, Deal, Grants, Level, Rows, deal
+from veil.auditing.truth import Truth, narrowed
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.key import Key
-from veil.knowledge import KnownMatrix
+from veil.knowledge import Knowledge, KnownMatrix
 from veil.perturbations import Perturbation, find_perturbation
-from veil.plan import as_plan, resolve
+from veil.plan import Plan, as_plan, resolve
 from veil.publication import publish
 from veil.release import Release
 from veil.schema import check_known_columns
@@ -31,6 +32,13 @@ class Exposure:
     release: Release
     kept: Rows
     deal: Deal
+    leaked: tuple[Matrix | None, ...] = ()
+
+    def knowledge(self, part: int, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
+        """What the attacker knows about one part of the release, whose columns are ``at`` among d."""
+        known = narrowed(self.deal.knowledge, at, d)
+        matrix = self.leaked[part] if self.leaked else None
+        return known if matrix is None else (KnownMatrix(matrix), *known)
 
 
 class Stage:
@@ -51,7 +59,7 @@ class Stage:
     def __init__(
         self,
         table: Any,
-        perturbations: Sequence[Perturbation],
+        perturbations: Sequence[Perturbation | Plan],
         *,
         roles: Mapping[str, str],
         grants: Grants,
@@ -66,11 +74,11 @@ class Stage:
             raise InputError("perturbations change different columns; audit them one by one, or give roles")
         # Roles as resolved on the whole table: a part of it may look different.
         self._roles = {column.name: str(column.role) for column in schemas[0].columns}
-        blocks = [block.matrix(self.columns) for block in source.blocks(self.columns)]
-        n_rows = sum(block.shape[1] for block in blocks)
+        n_rows = self._table.num_rows
         if n_rows < 4:
             raise InputError(f"the table has {n_rows} rows; an audit needs at least 4")
-        self.truth: Matrix = np.ascontiguousarray(np.hstack(blocks).T)
+        self.private = Truth.of(self._table, self.columns)
+        self.truth: Matrix = self.private.values
         self.levels = grants.levels(n_rows)
 
     def _with_lesser(self, dealt: Deal, rng: np.random.Generator) -> Deal:
@@ -97,7 +105,7 @@ class Stage:
             raise InputError(f"target {target!r} must have the role public, so that the analyst has it too")
         return np.array([str(value) for value in self._table.column(target).to_pylist()])
 
-    def expose(self, perturbation: Perturbation, candidate: int, level: Level, repetition: int) -> Exposure:
+    def expose(self, perturbation: Perturbation | Plan, candidate: int, level: Level, repetition: int) -> Exposure:
         """Deal one level's knowledge and publish the table with a fresh key."""
         address = [candidate, self.levels.index(level), repetition]
         entropy = None if self._seed is None else [self._seed, *address[1:]]
@@ -110,15 +118,14 @@ class Stage:
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
         if level.kind == "matrix":
-            leaked = secret_matrix(release, key)
-            if leaked is not None:
-                dealt = replace(dealt, knowledge=(KnownMatrix(leaked), *dealt.knowledge))
+            leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.steps)))
+            return Exposure(release, kept, dealt, leaked)
         return Exposure(release, kept, dealt)
 
 
-def secret_matrix(release: Release, key: Key) -> Matrix | None:
-    """The matrix that a release was made with, from its key; None where it was made without one."""
-    step = key.entry(release.manifest.release_id).steps[0]
+def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
+    """The matrix that a part of a release was made with, from its key; None where it was made without one."""
+    step = key.entry(release.manifest.release_id).steps[part]
     return find_perturbation(step.method).rebuild(step, key).secret_matrix()
 
 

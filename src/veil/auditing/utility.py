@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil import measures
+from veil.auditing.truth import Truth
 from veil.blocks import Matrix
 from veil.measures import Measure
 from veil.models import (
@@ -17,9 +18,12 @@ from veil.models import (
     MultiplicativeModel,
     NormalizedRotationModel,
     RecordProjectionModel,
+    ResponseModel,
     Scaled,
+    UnknownModel,
 )
 from veil.recovery import MomentRecovery
+from veil.recovery.proportions import ProportionRecovery
 from veil.release import Release
 
 
@@ -78,6 +82,46 @@ def _spread(x: Matrix) -> Matrix:
     scale = x.std(axis=0)
     scale[scale == 0] = 1.0
     return np.asarray(scale)
+
+
+def plan_utilities(
+    private: Truth,
+    release: Release,
+    *,
+    n_clusters: int = 3,
+    labels: Sequence[object] | npt.NDArray[np.object_] | None = None,
+    seed: int = 0,
+) -> dict[str, Measure]:
+    """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest."""
+    found: dict[str, list[Measure]] = {}
+    for i, step in enumerate(release.manifest.steps):
+        truth, part = private.part(step.names), release.part(i)
+        model = step.model
+        if isinstance(model, ResponseModel):
+            found.setdefault("proportions", []).append(proportions_kept(truth, part))
+        elif not isinstance(model, UnknownModel):
+            for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
+                found.setdefault(name, []).append(value)
+    return {name: values[0] if len(values) == 1 else _together(values) for name, values in found.items()}
+
+
+def proportions_kept(truth: Truth, release: Release) -> Measure:
+    """1 − total variation between the true proportions and those that the analyst recovers (R4), mean over columns."""
+    recovered = ProportionRecovery().fit(release)
+    kept = []
+    for j, name in enumerate(truth.columns):
+        column, listing = truth.values[:, j], truth.categories[j]
+        found = recovered.proportions_[name]
+        values = list(found)
+        codes = [np.nan if v is None else float(v) if listing is None else listing.index(v) for v in values]
+        shares = [np.mean(np.isnan(column)) if np.isnan(c) else np.mean(column == c) for c in codes]
+        kept.append(1.0 - 0.5 * float(np.abs(np.array(shares) - [found[v] for v in values]).sum()))
+    return Measure(float(np.mean(kept)), low=min(kept), high=max(kept), higher_is="useful")
+
+
+def _together(values: Sequence[Measure]) -> Measure:
+    low, high = min(v.low for v in values), max(v.high for v in values)
+    return Measure(float(np.mean(values)), low=low, high=high, higher_is="useful")
 
 
 def utilities(

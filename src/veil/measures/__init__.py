@@ -61,6 +61,17 @@ from veil.measures.reconstruction import (
     relative_error,
     variance_privacy,
 )
+from veil.measures.response import (
+    amplification,
+    fisher_information_loss,
+    local_epsilon,
+    odds_factors,
+    posterior_variance,
+    response_gain,
+    rho_breach_possible,
+    suspicion_bounds,
+)
+from veil.measures.response_design import design_response
 from veil.measures.row_space import determined_attributes, l_secure, row_decomposable
 from veil.measures.sphere import breach_bound, norm_range
 from veil.measures.utility import (
@@ -83,6 +94,7 @@ __all__ = [
     "SampleRisk",
     "SignalMatch",
     "advantage",
+    "amplification",
     "best_constant_guess",
     "breach_bound",
     "breach_probability",
@@ -102,6 +114,7 @@ __all__ = [
     "correlation_dissimilarity",
     "correlation_risk",
     "covariance_distortion",
+    "design_response",
     "determined_attributes",
     "difference_variances",
     "distance_distortion",
@@ -112,6 +125,7 @@ __all__ = [
     "entropy_privacy",
     "far_out_baseline",
     "far_out_rate",
+    "fisher_information_loss",
     "frobenius_error",
     "inner_product_distortion",
     "inner_product_variance",
@@ -120,6 +134,7 @@ __all__ = [
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_probability",
     "l_secure",
+    "local_epsilon",
     "lower_bound",
     "match_signals",
     "matched_error",
@@ -129,7 +144,9 @@ __all__ = [
     "noise_for_threshold",
     "norm_range",
     "nrmse",
+    "odds_factors",
     "posterior_gain",
+    "posterior_variance",
     "privacy_loss",
     "projection_accuracy",
     "projection_advice",
@@ -139,6 +156,8 @@ __all__ = [
     "records_to_withhold",
     "relative_error",
     "repetition_interval",
+    "response_gain",
+    "rho_breach_possible",
     "rotated_correlation",
     "rotated_variance",
     "row_decomposable",
@@ -146,6 +165,7 @@ __all__ = [
     "security_range",
     "sphere_breach_probability",
     "standard_units",
+    "suspicion_bounds",
     "upper_bound",
     "variance_privacy",
     "wilson",

@@ -14,6 +14,7 @@ from veil.recovery.geometry import PairEstimate, distance_interval, hamming_esti
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.noise import NoiseLaw
+from veil.recovery.proportions import ProportionRecovery
 
 if TYPE_CHECKING:
     from veil.recovery.mining import Outliers, VotedPerceptron, nested_loop_outliers
@@ -27,6 +28,7 @@ __all__ = [
     "NoisyTreeClassifier",
     "Outliers",
     "PairEstimate",
+    "ProportionRecovery",
     "Reconstruction",
     "VotedPerceptron",
     "distance_interval",

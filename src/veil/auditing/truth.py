@@ -1,0 +1,105 @@
+"""The private columns as numbers that guesses can be scored against: categories become codes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.attacks.base import Guess
+from veil.blocks import Matrix, to_float
+from veil.knowledge import Knowledge, KnownPairs, KnownRanges, KnownRecords, KnownSample
+from veil.models import ResponseModel
+from veil.release import Release
+from veil.schema import Kind, kind_of
+
+
+@dataclass(frozen=True)
+class Truth:
+    """N × d private values; columns that are no numbers as codes of their sorted values.
+
+    Attributes
+    ----------
+    values
+        Numbers, or codes; missing values are NaN.
+    columns
+        Names of the columns.
+    categories
+        For each column its values in the order of the codes, or None for numbers.
+    """
+
+    values: Matrix
+    columns: tuple[str, ...]
+    categories: tuple[tuple[Any, ...] | None, ...]
+
+    @classmethod
+    def of(cls, table: pa.Table, columns: Sequence[str]) -> Truth:
+        """The named columns of a table."""
+        rows: list[npt.NDArray[np.float64]] = []
+        listings: list[tuple[Any, ...] | None] = []
+        for name in columns:
+            array = table.column(name).combine_chunks()
+            if pa.types.is_dictionary(array.type):
+                array = array.cast(array.type.value_type)
+            if kind_of(array.type) is Kind.NUMERIC:
+                rows.append(np.array(to_float(array, name)))
+                listings.append(None)
+                continue
+            known = sorted(v for v in pc.unique(array).to_pylist() if v is not None)
+            codes = pc.index_in(array, value_set=pa.array(known, type=array.type)).fill_null(-1).to_numpy()
+            rows.append(np.where(codes < 0, np.nan, codes).astype(np.float64))
+            listings.append(tuple(known))
+        return cls(np.column_stack(rows), tuple(columns), tuple(listings))
+
+    def part(self, columns: Sequence[str]) -> Truth:
+        """Some of the columns."""
+        at = self.places(columns)
+        return Truth(self.values[:, at], tuple(columns), tuple(self.categories[j] for j in at))
+
+    def places(self, columns: Sequence[str]) -> list[int]:
+        """Where the named columns are."""
+        return [self.columns.index(name) for name in columns]
+
+    @property
+    def categorical(self) -> npt.NDArray[np.bool_]:
+        """Which columns are codes."""
+        return np.array([listing is not None for listing in self.categories])
+
+    def stated(self, guess: Guess, release: Release) -> Guess:
+        """A guess in these numbers and codes, where it was made in codes of the release's own list."""
+        model = release.step.model
+        if not isinstance(model, ResponseModel):
+            return guess
+        values = guess.values.copy()
+        for j, (known, listing) in enumerate(zip(model.categories, self.categories, strict=True)):
+            meaning = [
+                np.nan if v is None else float(v) if listing is None else listing.index(v) if v in listing else -1.0
+                for v in known
+            ]
+            values[:, j] = np.array(meaning)[guess.values[:, j].astype(np.intp)]
+        return Guess(values, guess.columns, guess.rows, guess.ambiguity, guess.details, guess.up_to, guess.units)
+
+
+def narrowed(knowledge: Sequence[Knowledge], at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
+    """What is known of some of d columns."""
+    if len(at) == d:
+        return tuple(knowledge)
+    found: list[Knowledge] = []
+    for item in knowledge:
+        if isinstance(item, KnownPairs):
+            found.append(KnownPairs(item.records[:, at], item.rows))
+        elif isinstance(item, KnownRecords):
+            found.append(KnownRecords(item.records[:, at]))
+        elif isinstance(item, KnownSample):
+            found.append(KnownSample(item.sample[:, at]))
+        elif isinstance(item, KnownRanges):
+            lower, upper = item.for_columns(d)
+            found.append(KnownRanges(lower[at], upper[at]))
+        else:
+            found.append(item)
+    return tuple(found)
