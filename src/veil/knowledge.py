@@ -21,6 +21,9 @@ from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.sources import as_table
 
+LARGEST = 1e140
+"""Beyond this, squares and their sums leave float64."""
+
 
 class Knowledge:
     """Base of everything an attacker may be granted. Its repr tells sizes, not values."""
@@ -167,8 +170,10 @@ class KnownMatrix(Knowledge):
 
     def __init__(self, matrix: Any) -> None:
         found = _numbers(matrix, "matrix").astype(np.float64)
-        if found.ndim != 2 or not found.size or not np.isfinite(found).all():
-            raise InputError(f"matrix must be a finite k × d array; got shape {found.shape}")
+        if found.ndim != 2 or not found.size or not (np.abs(found) <= LARGEST).all():
+            raise InputError(
+                f"matrix must be a finite k × d array of entries within ±{LARGEST:g}; got shape {found.shape}"
+            )
         self.matrix = found
 
     def describe(self) -> str:
@@ -195,7 +200,7 @@ class KnownRanges(Knowledge):
             raise InputError("lower and upper must be one finite number per private column, or one for all")
         wrong = int((self.lower > self.upper).sum())
         if wrong:
-            raise InputError(f"lower must not be above upper; it is in {wrong} column(s)")
+            raise InputError(f"lower must not be above upper; it is in {wrong} column(s): are the two rows swapped?")
 
     def describe(self) -> str:
         """That ranges are known."""
@@ -253,9 +258,18 @@ def as_records(data: Any, parameter: str) -> Matrix:
         raise InputError(f"{parameter} must hold numbers only; leave out its text columns")
     blocks = [block.matrix(names) for block in table.blocks()]
     array = np.ascontiguousarray(np.hstack(blocks).T) if blocks else np.empty((0, len(names)))
-    bad = int((~np.isfinite(array)).sum())
-    if bad:
-        raise InputError(f"{parameter} has {bad} missing or infinite values; leave out those records")
+    bad = (~np.isfinite(array)).sum(axis=0)
+    if bad.any():
+        column = names[int(np.argmax(bad))]
+        raise InputError(
+            f"{parameter} has {int(bad.sum())} missing or infinite values (column {column!r} first); leave out or "
+            "complete those rows"
+        )
+    huge = int((np.abs(array) > LARGEST).sum())
+    if huge:
+        raise InputError(
+            f"{parameter} has {huge} values beyond ±{LARGEST:g}, which cannot be squared; rescale the columns"
+        )
     return array
 
 

@@ -287,6 +287,8 @@ def _fits(
     good = good and isinstance(model.n_components, int) and model.n_components >= 1
     if isinstance(model, RecordProjectionModel):
         return good and n_released == n_private and model.n_records > model.n_components
+    if not isinstance(model, PermutedTransformModel):
+        good = good and model.kind in ("gaussian", "achlioptas1", "achlioptas3", "sparse", "given")
     if isinstance(model, ProjectionModel):
         good = good and bool(np.isfinite(model.noise).all() and (model.noise >= 0).all())
     return good and n_released == model.n_components

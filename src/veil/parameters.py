@@ -38,4 +38,5 @@ def numbers(value: Any, name: str, *, rule: str) -> list[float]:
 
 
 def _shown(value: Any) -> str:
-    return repr(value) if isinstance(value, int | float | None) or value == "" else f"a {type(value).__name__}"
+    plain = isinstance(value, int | float | None) or (isinstance(value, str) and not value)
+    return repr(value) if plain else f"a {type(value).__name__}"

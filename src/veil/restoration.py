@@ -36,14 +36,14 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     for step, method in zip(entry.steps, methods, strict=True):
         if not method.invertible(consistent=entry.consistent_on is not None):
             stuck += step.columns
+    if len(stuck) == len(entry.columns):
+        raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
     if stuck and not partial:
         raise NotInvertibleError(
             f"{len(stuck)} column(s) cannot come back from this release: {', '.join(map(repr, stuck[:8]))}; "
             "use partial=True (command line: --partial) for the others",
             stuck,
         )
-    if len(stuck) == len(entry.columns):
-        raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
     table = release.table.read()
     order = key.row_order(entry)
     if order is not None:

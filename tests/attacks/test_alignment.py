@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import ortho_group
+from scipy.stats import ortho_group, special_ortho_group
 from sklearn.datasets import load_breast_cancer
 
 from veil.attacks.alignment import align_sample, spectral_start
@@ -128,6 +128,39 @@ def test_margin_tells_a_determined_sign_from_a_guess():
     margin = align_sample(y, s, replicates=0).margin
     assert np.max(margin) > 5
     assert np.sum(margin < 3) == 2
+
+
+@pytest.mark.parametrize("columns", [3, 15])
+def test_a_rotation_tells_the_sign_that_nothing_else_tells(columns):
+    """The last column is symmetric about 0: without the determinant its sign is right in half of the runs."""
+    runs = 10
+    signs = {True: 0, False: 0}
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        table = np.hstack([skewed(seed, 700, columns - 1), rng.normal(0.0, 12.0, (700, 1))])
+        matrix = special_ortho_group.rvs(columns, random_state=rng)
+        x, s = table[100:], table[:100]
+        y = x @ matrix.T
+        for proper in signs:
+            found = align_sample(y, s, replicates=2, proper=proper)
+            signs[proper] += np.corrcoef(found.recover(y, shrink=False)[:, -1], x[:, -1])[0, 1] > 0
+            if proper:
+                assert np.linalg.det(found.matrix) == pytest.approx(1.0)
+                assert found.margin.min() > 2
+    assert signs[True] == runs
+    assert signs[False] < runs
+
+
+@pytest.mark.parametrize("robust", [False, True])
+@pytest.mark.parametrize("translation", [False, True])
+def test_every_way_through_keeps_to_rotations(robust, translation):
+    rng = np.random.default_rng(9)
+    table = rng.negative_binomial([2, 4, 6], [0.2, 0.5, 0.3], (1500, 3)).astype(float)
+    matrix = special_ortho_group.rvs(3, random_state=rng)
+    found = align_sample(
+        table[80:] @ matrix.T, table[:80], replicates=4, proper=True, robust=robust, translation=translation
+    )
+    assert np.linalg.det(found.matrix) == pytest.approx(1.0)
 
 
 def test_same_seed_same_answer_and_no_replicates_no_shrinkage():

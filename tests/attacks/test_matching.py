@@ -113,6 +113,28 @@ def test_mirror_images_are_ambiguous():
     assert found.rows.tolist() in ([0, 1, 2, 3], [100, 101, 102, 103])
 
 
+@pytest.mark.parametrize("image", [0, 100])
+def test_a_judge_decides_between_equally_good_matchings(image):
+    rng = np.random.default_rng(6)
+    half = rng.normal(size=(100, 3))
+    y = rotated(np.vstack([half, half * [-1, 1, 1]]), rng)
+    found = match_records(half[:4], y, judge=lambda records, rows: float((rows != records + image).sum()))
+    assert found.rows.tolist() == [image + i for i in range(4)]
+    assert found.alternatives == 2
+    assert not found.unique.any()
+
+
+def test_coarse_whole_numbers_are_searched_to_the_end():
+    """Thousands of triangles fit three of the records; with few rows all of them are followed."""
+    rng = np.random.default_rng(1)
+    z = rng.integers(0, 5, size=(300, 4)).astype(float)
+    rows = rng.choice(300, size=9, replace=False)
+    found = match_records(z[rows], rotated(z, rng, True), translated=True)
+    assert found.complete
+    assert found.alternatives == 1
+    np.testing.assert_array_equal(z[found.rows], z[rows])
+
+
 def test_two_records_can_be_exchanged_under_a_translation():
     rng = np.random.default_rng(7)
     z = rng.normal(size=(300, 4))

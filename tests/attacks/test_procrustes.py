@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
-from scipy.stats import ortho_group
+from scipy.stats import ortho_group, special_ortho_group
 
 from veil.attacks import procrustes
 from veil.attacks.alignment import spectral_start
@@ -47,6 +47,32 @@ def test_polar_is_the_nearest_orthogonal_matrix():
     np.testing.assert_allclose(nearest.T @ nearest, np.eye(4), atol=1e-12)
     for other in ortho_group.rvs(4, 50, random_state=1):
         assert np.linalg.norm(matrix - nearest) <= np.linalg.norm(matrix - other)
+
+
+def test_the_nearest_rotation():
+    rng = np.random.default_rng(10)
+    for _ in range(6):
+        matrix = rng.normal(size=(3, 3))
+        nearest = polar(matrix, proper=True)
+        assert np.linalg.det(nearest) == pytest.approx(1.0)
+        if np.linalg.det(matrix) > 0:
+            np.testing.assert_array_equal(nearest, polar(matrix))
+        others = special_ortho_group.rvs(3, 50, random_state=1)
+        assert all(np.linalg.norm(matrix - nearest) <= np.linalg.norm(matrix - other) for other in others)
+
+
+@pytest.mark.parametrize("translation", [False, True])
+@pytest.mark.parametrize("method", [energy_procrustes, nearest_procrustes])
+def test_rotations_stay_rotations(method, translation):
+    """Behind a reflection the best rotation is worse than the best orthogonal matrix, and is still descended to."""
+    for seed in range(6):
+        _, y, s, _ = normal_problem(seed, records=300, sample=40)
+        start = special_ortho_group.rvs(3, random_state=seed)
+        fit = method(y, s, start, translation=translation, proper=True)
+        assert (np.diff(fit.history) <= 0).all()
+        assert np.linalg.det(fit.matrix) == pytest.approx(1.0)
+    with pytest.raises(InputError, match="start: must be a rotation"):
+        method(y, s, -start, proper=True)
 
 
 @pytest.mark.parametrize("translation", [False, True])

@@ -103,6 +103,53 @@ def test_greedy_search_leaves_no_single_or_double_flip_that_helps():
     assert found.runner_up >= found.energy
 
 
+@pytest.mark.parametrize("engine", ["numba", "numpy"])
+def test_exact_search_with_a_parity_is_the_brute_force_argmin_of_half_the_patterns(engine):
+    for seed in range(24):
+        columns, parity = 2 + seed % 5, 1 - 2 * (seed % 2)
+        a, b, _ = two_samples(seed, columns, records=60, sample=7, shift=0.1)
+        patterns, energies = brute_force(a, b)
+        energies[patterns.prod(axis=1) != parity] = np.inf
+        order = np.argsort(energies)
+        found = exact_signs(a, b, engine=engine, parity=parity)
+        np.testing.assert_array_equal(found.signs, patterns[order[0]])
+        assert found.energy == pytest.approx(energies[order[0]], rel=1e-12)
+        assert found.runner_up == pytest.approx(energies[order[1]], rel=1e-12)
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_greedy_search_keeps_the_parity(pairs):
+    same = 0
+    for seed in range(60):
+        a, b, _ = two_samples(seed, 2 + seed % 8, records=200, sample=30, shift=0.15 + 0.05 * (seed % 6))
+        parity = 1 - 2 * (seed % 2)
+        greedy = greedy_signs(a, b, parity=parity, pairs=pairs)
+        assert greedy.signs.prod() == parity
+        assert greedy.runner_up >= greedy.energy or not pairs
+        same += np.array_equal(greedy.signs, exact_signs(a, b, parity=parity).signs)
+    assert same >= (57 if pairs else 40)
+
+
+def test_a_coin_toss_is_settled_by_the_parity():
+    """The second column is symmetric: with the product of the signs known, its sign follows from the first's."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        a, b = rng.normal([3.0, 0.0], 1.0, (600, 2)), rng.normal([3.0, 0.0], 1.0, (50, 2))
+        for parity in (-1, 1):
+            found = exact_signs(a, b, engine="numpy", parity=parity)
+            assert found.signs.tolist() == [1.0, parity]
+            assert found.margin.min() > 5
+
+
+@pytest.mark.parametrize("search", [exact_signs, greedy_signs])
+def test_one_column_with_a_parity_has_no_rival(search):
+    a, b, _ = two_samples(11, 1, shift=1.0)
+    for parity in (-1, 1):
+        found = search(a, b, parity=parity)
+        assert found.signs.tolist() == [parity]
+        assert found.margin.tolist() == [np.inf]
+
+
 def test_choice_by_number_of_columns():
     a, b, signs = two_samples(5, 4, shift=2.0)
     assert choose_signs(a, b).method == "exact"

@@ -98,7 +98,7 @@ def test_audit_exit_codes_and_reports(folder):
     model = json.loads(passed.stdout)
     assert model["passed"] is True
     assert model["edition"] == "external"
-    rotated = [*base, "--method", "orthogonal-transform"]
+    rotated = [*base, "--method", "pairwise-rotation"]
     untested = run(*rotated, "--against", "nothing", "-o", "r.json", cwd=folder, code=3)
     assert "was not tested" in " ".join(untested.stdout.split())
     assert json.loads((folder / "r.json").read_text())["passed"] is False

@@ -6,6 +6,7 @@ import pytest
 
 import veil
 from veil.attacks.known_records import KnownRecordsAttack
+from veil.attacks.matching import match_records
 from veil.release import Manifest, Step, memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.
@@ -17,7 +18,7 @@ def released(x, seed=0, **options):
     return veil.publish(x, veil.OrthogonalTransform(random_state=seed, **options))[0]
 
 
-def by_hand(y, *, translated=False, unit=None):
+def by_hand(y, *, translated=False, unit=None, dtype="float64"):
     """A release with these rows and an orthogonal manifest."""
     d = y.shape[1]
     names = [f"c{j}" for j in range(d)]
@@ -26,7 +27,7 @@ def by_hand(y, *, translated=False, unit=None):
         "proper": False,
         "translation": float(translated),
     }
-    columns = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": "float64"} for n in names)
+    columns = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": dtype} for n in names)
     step = Step("orthogonal-transform", "P6", parameters, columns, tuple(names))
     schema = tuple({"name": n, "type": "double"} for n in names)
     manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, "k", "", "", "", "0")
@@ -128,6 +129,53 @@ def test_mirror_images_are_called_ambiguous():
     assert guess.details["unique"] == 0
     error = min(np.abs(guess.values - image).max() for image in (x, x * [-1, 1, 1]))
     assert error < 1e-9
+
+
+def haar(d, seed):
+    q, r = np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))
+    return q * np.sign(np.diag(r))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_exact_matchings_the_one_inside_the_known_range_is_taken(seed):
+    """The known records' mirror images are in the table too; only the other records tell which is which."""
+    rng = np.random.default_rng(seed)
+    x = rng.gamma(2.0, size=(100, 3))
+    x = np.vstack([x[:6] * [-1, 1, 1], x])[rng.permutation(106)]
+    known = x[x[:, 0] < 0] * [-1, 1, 1]
+    guess = KnownRecordsAttack().run(by_hand(x @ haar(3, seed).T), veil.knowledge.KnownRecords(known))
+    assert guess.ambiguity == "match"
+    assert np.abs(guess.values - x).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_of_exact_matchings_the_whole_one_is_taken(seed):
+    """H/2 of order 4 maps records with an even sum to whole numbers, and only those: a float column cannot tell."""
+    rng = np.random.default_rng(seed)
+    turn = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]) / 2
+    even = 2 * rng.integers(-2, 3, size=(6, 4)) + [[1, 1, 0, 0]]
+    x = np.vstack([even, even @ turn.T, rng.integers(-4, 5, size=(120, 4))])[rng.permutation(132)]
+    y = x @ haar(4, seed).T
+    known = veil.knowledge.KnownRecords(even)
+    guess = KnownRecordsAttack().run(by_hand(y, dtype="int64"), known)
+    np.testing.assert_allclose(guess.values, x, atol=1e-9)
+
+
+def test_of_a_grids_symmetries_the_most_ordinary_is_taken():
+    """Correlated answers 0 to 4 have several exact matchings: the right one is taken far more often than by chance."""
+    right, chances = 0, []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        answers = 2.3 + rng.normal(size=(300, 1)) * [1, 0.8, 0.6, -0.5] + 0.7 * rng.normal(size=(300, 4))
+        x = np.clip(np.round(answers), 0, 4).astype(int)
+        known = x[rng.choice(300, size=7, replace=False)]
+        release = released(x, seed, translation=2.0)
+        guess = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(known))
+        right += bool((np.abs(guess.values - x) < 0.5).all())
+        scaled = release.step.model.scaled(known)
+        chances.append(1 / match_records(scaled, release.to_numpy(), translated=True).alternatives)
+    p = np.array(chances)
+    assert right > p.sum() + 3 * np.sqrt((p * (1 - p)).sum())
 
 
 def test_too_few_records_are_no_better_than_guessing():

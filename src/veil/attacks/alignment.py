@@ -1,7 +1,8 @@
 """The whole known-sample attack on arrays: eigenvectors, signs, refinement, shrinkage (A11).
 
 *Model.* ``y_j = M x_j + t`` with ``M`` orthogonal and ``t = 0`` unless a translation is allowed; an
-independent sample ``s_i`` of the same population, records as rows. Nothing else is seen.
+independent sample ``s_i`` of the same population, records as rows. Nothing else is seen. Where ``M`` is
+known to be a rotation, every step keeps to rotations: one sign then follows from the others.
 
 1. *Starts.* Eigenvectors of the second moments about the origin (and of the covariances), signs by
    energy. About the origin, because an error in direction moves the mean as well, and the mean is the
@@ -22,6 +23,7 @@ Liu 2007, §4.5, is step 1 with covariances alone: `spectral_start` with ``centr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -109,18 +111,20 @@ def spectral_start(
     *,
     centred: bool = False,
     robust: bool = False,
-    search: Callable[[Floats, Floats], SignChoice] = choose_signs,
+    search: Callable[..., SignChoice] = choose_signs,
+    proper: bool = False,
 ) -> tuple[Floats, SignChoice]:
     """``M̂ = W D Zᵀ`` from eigenvectors of both tables, with signs ``D`` by energy.
 
     Eigenvectors of covariances if ``centred``, of second moments about the origin otherwise; if
     ``robust``, of the records' directions alone (spatial signs), in which a far-out record counts as
     any other. The signs are always searched in the coordinates given, which for centred tables leaves
-    only skewness to tell them.
+    only skewness to tell them. ``proper`` keeps to rotations.
     """
     y, s = check_pair(y, s)
     w, z = _axes(y, centred, robust), _axes(s, centred, robust)
-    choice = search(y @ w, s @ z)
+    parity = int(math.copysign(1, np.linalg.det(w) * np.linalg.det(z))) if proper else None
+    choice = search(y @ w, s @ z, parity=parity)
     return np.asarray((w * choice.signs) @ z.T), choice
 
 
@@ -133,6 +137,7 @@ def align_sample(
     seed: int = 0,
     max_pairs: int = 100_000,
     robust: bool = False,
+    proper: bool = False,
 ) -> Alignment:
     """Estimate the orthogonal map between a release and a sample of the same population.
 
@@ -151,24 +156,35 @@ def align_sample(
         Pairs used per start and refit. The winner is refined once more on up to 4 million.
     robust
         Start from eigenvectors that outliers do not turn (see `spectral_start`) as well.
+    proper
+        Whether M is known to be a rotation, without reflection.
     """
     y, s = check_pair(y, s)
     if replicates < 0:
         raise InputError(f"replicates: must not be negative, is {replicates}")
     with one_blas_thread():  # thousands of small products, where more threads only wait for each other
-        return _align(y, s, translation, replicates, np.random.default_rng(seed), max_pairs, robust)
+        return _align(y, s, translation, replicates, np.random.default_rng(seed), max_pairs, robust, proper)
 
 
 def _align(
-    y: Floats, s: Floats, translation: bool, replicates: int, rng: np.random.Generator, max_pairs: int, robust: bool
+    y: Floats,
+    s: Floats,
+    translation: bool,
+    replicates: int,
+    rng: np.random.Generator,
+    max_pairs: int,
+    robust: bool,
+    proper: bool,
 ) -> Alignment:
-    first, signs = spectral_start(*_centred(y, s) if translation else (y, s))
+    spectral = partial(spectral_start, proper=proper)
+    first, signs = spectral(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)
-    sturdy = [spectral_start(y, s, centred=c, robust=True)[0] for c in (True, False)] if robust else []
-    starts = [first, *sturdy, *_further_starts(few_y, few_s, replicates, rng, translation=translation)]
-    quick = partial(energy_procrustes, few_y, translation=translation, max_iter=40, tol=1e-6, max_pairs=max_pairs)
+    sturdy = [spectral(y, s, centred=c, robust=True)[0] for c in (True, False)] if robust else []
+    starts = [first, *sturdy, *_further_starts(few_y, few_s, spectral, replicates, rng, translation=translation)]
+    slow = partial(energy_procrustes, translation=translation, proper=proper)
+    quick = partial(slow, few_y, max_iter=40, tol=1e-6, max_pairs=max_pairs)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
-    fit = energy_procrustes(y, s, fits[0].matrix, offset=fits[0].offset, translation=translation)
+    fit = slow(y, s, fits[0].matrix, offset=fits[0].offset)
     energy = fit.objective
 
     some = thin_rows(s, _SOME_RECORDS)
@@ -176,7 +192,7 @@ def _align(
     refits = _refits(some, modes, _energies(few_y, modes, some), quick, replicates, rng)
 
     tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
-    close = partial(nearest_procrustes, tree, translation=translation)
+    close = partial(nearest_procrustes, tree, translation=translation, proper=proper)
     near = partial(close, max_iter=20, tol=1e-4)
     glance = partial(close, max_iter=3)
     promising = sorted(_distinct([*modes, *refits]), key=lambda f: glance(some, f.matrix, offset=f.offset).objective)
@@ -200,7 +216,7 @@ def _align(
         reliability=_reliability(refits or [fit]),
         centre=s.mean(axis=0),
         signs=signs,
-        margin=_margin(y, fit.forward(s), shift=translation),
+        margin=_margin(y, fit.forward(s), shift=translation, proper=proper),
         energy=energy,
         refinement="nearest" if use_nearest else "energy",
         twins=twins(tree, fit, s),
@@ -208,15 +224,21 @@ def _align(
 
 
 def _further_starts(
-    y: Floats, s: Floats, replicates: int, rng: np.random.Generator, *, translation: bool
+    y: Floats,
+    s: Floats,
+    spectral: Callable[..., tuple[Floats, SignChoice]],
+    replicates: int,
+    rng: np.random.Generator,
+    *,
+    translation: bool,
 ) -> Iterator[Floats]:
     """Covariance eigenvectors of the whole sample, then eigenvectors of resampled samples."""
     rough = partial(greedy_signs, max_pairs=_FEW_PAIRS, pairs=False)
     if not translation:
-        yield spectral_start(y, s, centred=True, search=rough)[0]
+        yield spectral(y, s, centred=True, search=rough)[0]
     for _ in range(replicates):
         drawn = s[rng.integers(0, len(s), len(s))]
-        yield spectral_start(*_centred(y, drawn) if translation else (y, drawn), search=rough)[0]
+        yield spectral(*_centred(y, drawn) if translation else (y, drawn), search=rough)[0]
 
 
 def _centred(y: Floats, s: Floats) -> tuple[Floats, Floats]:
@@ -246,12 +268,12 @@ def _spatial_median(table: Floats) -> Floats:
     return np.asarray(centre)
 
 
-def _margin(y: Floats, mapped: Floats, *, shift: bool) -> Floats:
+def _margin(y: Floats, mapped: Floats, *, shift: bool, proper: bool) -> Floats:
     """Sign margins of sample records that were already mapped onto the release."""
     if shift:
         y, mapped = _centred(y, mapped)
     axes = _axes(y, centred=False)
-    return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]))
+    return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]), paired=proper)
 
 
 def _energies(y: Floats, modes: list[Fit], s: Floats) -> Floats:

@@ -8,8 +8,8 @@ nearly one length, or a coarse release, take a search that the budget ends.
 With a translation there is no origin. A pair of records is sought by its distance among all N²/2 pairs of rows (the
 pair whose distance is rarest; another when its records turn out to be absent), then, where it has many hits, a third
 record that makes the triangle; each hit gives an origin. Two records alone can always be exchanged. More than ``HITS``
-triangles to try or ``ORIGINS`` origins to follow are cut short: coarse releases of many rows are safe from *this*
-search only.
+triangles to try or ``ORIGINS`` origins to follow (more where rows are few) are cut short: coarse releases of many rows
+are safe from *this* search only.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Rows = npt.NDArray[np.intp]
 Pairs = tuple[tuple[int, int], ...]
 
 ORIGINS = 1_000
+LENGTHS = 10_000_000
 FEW = 50
 HITS = 20_000_000
 PAIRS = 8
@@ -113,9 +114,10 @@ class ConsistentSets:
             if len(hits) > FEW and len(self.known) > 2:
                 k = max((k for k in range(len(self.known)) if k not in (i, j)), key=lambda k: self._apart(i, k))
                 hits = self._triangles(i, j, k, places)
-            if len(hits) > ORIGINS:
+            most = max(ORIGINS, LENGTHS // n)  # each costs n lengths
+            if len(hits) > most:
                 self.complete = False
-            for fixed in hits[:ORIGINS]:
+            for fixed in hits[:most]:
                 self.from_origin(self.known[i], self.released[fixed[0][1]], fixed)
 
     def _apart(self, i: int, j: int) -> float:

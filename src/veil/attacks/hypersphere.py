@@ -57,6 +57,7 @@ class HypersphereAttack(Attack):
     catalogue = "A17"
     words = "places each record where its released length and the columns' ranges allow"
     requires = (KnownRanges,)
+    one_matrix = True
     variants = ("best", "paper")
 
     def __init__(self, *, variant: str = "best", epsilon: float = 0.1, random_state: int = 0) -> None:

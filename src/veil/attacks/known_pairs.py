@@ -86,7 +86,10 @@ class KnownPairsAttack(Attack):
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.step.model
         if not len(pairs.rows) or pairs.rows.max() >= len(y):
-            raise InputError(f"KnownPairs.rows must name 1 to {len(y)} rows of the release, which has {len(y)}")
+            raise InputError(
+                f"KnownPairs.rows must be rows of the release, from 0 to {len(y) - 1}; "
+                + ("none was given" if not len(pairs.rows) else f"{int((pairs.rows >= len(y)).sum())} are beyond")
+            )
         if isinstance(model, PermutedTransformModel):
             return _permuted(release, model, y, pairs)
         if isinstance(model, BinaryProjectionModel):
@@ -123,6 +126,8 @@ class KnownPairsAttack(Attack):
         candidates = np.delete(np.arange(len(y)), pairs.rows)
         target = int(candidates[np.argmax(probability[candidates])]) if len(candidates) else None
         told = np.isfinite(paired).all(axis=0)
+        if told.all():
+            misfit = 0.0  # the records fit their rows exactly, whatever the estimated widths say
         return full_guess(
             release,
             np.where(told, paired, (z + origin_z) * unit),
@@ -154,11 +159,11 @@ class KnownPairsAttack(Attack):
 def _permuted(release: Release, model: PermutedTransformModel, y: Matrix, pairs: KnownPairs) -> Guess:
     """The secret order of the coefficients from the known records, then every record."""
     known_z = model.scaled(pairs.records)
-    order, unsettled = order_from_pairs(model, known_z, y[pairs.rows])
+    order, unsettled, misfit = order_from_pairs(model, known_z, y[pairs.rows])
     # Few records say little about how coefficients vary together: dropped ones get their mean.
     z = from_coefficients(model, y, order, known_z.mean(axis=0), np.eye(known_z.shape[1]))
     ambiguity = "order" if unsettled else "none"
-    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, unsettled=unsettled)
+    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, unsettled=unsettled, misfit=misfit)
 
 
 def _misfit(known_z: Matrix, known_y: Matrix) -> float:

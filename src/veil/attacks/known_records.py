@@ -5,6 +5,11 @@ even that they are in the release. M keeps lengths and distances, so that the ro
 (:mod:`veil.attacks.matching`); the rest is A9: each direction of the matched records' span is known, the others are
 guessed by their mean. The tutorial regresses X on Y with d records, and the inverse of an orthogonal matrix comes out;
 here it is made orthogonal, so that rounding errors in one direction do not spread, and fewer than d records do.
+
+Coarse whole numbers have many matchings that are exact: a grid has symmetries. The manifest says which columns were
+whole numbers; the matching is taken whose table is whole there and has the known records among its ordinary ones.
+A table that has the grid's own symmetries, such as independent uniform columns of one width, keeps its secret order
+and signs all the same.
 """
 
 from __future__ import annotations
@@ -12,15 +17,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
+from scipy.spatial.distance import cdist
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.consistent_sets import Rows
 from veil.attacks.known_pairs import completed_rotation, known_bases
-from veil.attacks.matching import match_records
+from veil.attacks.matching import match_records, release_tolerance
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownRecords
 from veil.models import Model, OrthogonalModel
+from veil.moments import Vector
 from veil.release import Release
+
+JUDGED_ROWS = 1_000
 
 
 class KnownRecordsAttack(Attack):
@@ -40,7 +51,8 @@ class KnownRecordsAttack(Attack):
     (another row would do as well) and ``unmatched``; ``rank`` of the span in which the matrix is known, as for A9;
     ``misfit``, the largest error of a length or distance, relative to the longest; ``complete``, whether the search
     for the rows came to its end. ``guess.ambiguity`` is "match" when several matchings are equally good and mean
-    different matrices: the most consistent is used. Equal rows (duplicates) are ambiguous as rows, not for the matrix.
+    different matrices: the one with the most plausible table is used, then the most consistent. Equal rows (duplicates)
+    are ambiguous as rows, not for the matrix.
 
     Too few matched records leave the rest of the space open: 1 of 5 dimensions known is hardly better than a constant
     guess. When no record is found, the guess is the known records' mean.
@@ -69,7 +81,16 @@ class KnownRecordsAttack(Attack):
         if not isinstance(model, OrthogonalModel):
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         known = model.scaled(records)
-        found = match_records(known, y, translated=model.translated, tolerance=self.tolerance)
+        allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
+        whole = np.array([column["dtype"].startswith(("int", "uint")) for column in release.step.columns])
+        seen = y[np.isfinite(y).all(axis=1)]
+        seen = seen[np.linspace(0, len(seen) - 1, min(len(seen), JUDGED_ROWS)).astype(np.intp)]
+
+        def judge(matched: Rows, rows: Rows) -> float:
+            z, _ = _undone(seen, known[matched], y[rows], known, model, allowed)
+            return strangeness(z, known, model.unit, whole)
+
+        found = match_records(known, y, translated=model.translated, tolerance=allowed, judge=judge)
         there = found.rows >= 0
         z, rank = _undone(y, known[there], y[found.rows[there]], known, model, found.tolerance)
         longest = float(np.linalg.norm(known, axis=1).max())
@@ -85,6 +106,21 @@ class KnownRecordsAttack(Attack):
             misfit=found.misfit / longest if longest > 0 else 0.0,
             complete=found.complete,
         )
+
+
+def strangeness(z: Matrix, known: Matrix, unit: Vector, whole: npt.NDArray[np.bool_]) -> float:
+    """How little a recovered table looks like the private one, as far as known records and column types tell.
+
+    The distance of ``whole`` columns from whole numbers (0: all are, 1: as far as values at random), less the mean
+    logarithm of the table's density at the known records (normal kernel, Scott's width): they should be ordinary
+    records of it, neither outside its range nor where few others are. ``z`` and ``known`` are in units of ``unit``.
+    """
+    parts = (z * unit)[:, whole]
+    uneven = 4.0 * float(np.abs(parts - np.round(parts)).mean()) if parts.size else 0.0
+    n, d = z.shape
+    width = float(np.sqrt(z.var(axis=0).mean())) * n ** (-1.0 / (d + 4))
+    near = np.exp(-0.5 * (cdist(known, z) / width) ** 2).sum(axis=1) if width > 0 else np.zeros(len(known))
+    return uneven - float(np.log1p(near).mean())
 
 
 def _undone(

@@ -6,7 +6,8 @@ eigenvectors of both give M up to the sign of each; the two-sample energy statis
 
 *paper*: eigenvectors of both covariances and the best of all sign patterns (beyond 13 columns the best
 found by flips). *best*: eigenvectors about the origin too, energy–Procrustes refinement from many starts,
-and shrinkage of what the sample does not determine; see :mod:`veil.attacks.alignment`.
+and shrinkage of what the sample does not determine; see :mod:`veil.attacks.alignment`. Where the manifest says that M
+is a rotation, *best* keeps to rotations: a sign that nothing else tells follows from the others.
 
 Rotations of normalized columns (P5) are lined up with the sample normalized by its own mean and spread. Of a transform
 with coefficients in a secret order (P10), each coefficient is recognised by its distribution.
@@ -89,10 +90,10 @@ class KnownSampleAttack(Attack):
             return _permuted(release, model, y, model.scaled(sample))
         if isinstance(model, NormalizedRotationModel):
             centre, width = normalization_of_sample(model, sample)
-            translated = False
+            translated, proper = False, True
         elif isinstance(model, OrthogonalModel):
             centre, width = np.zeros(y.shape[1]), model.unit
-            translated = model.translated
+            translated, proper = model.translated, model.proper
         else:
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         sample = (sample - centre) / width
@@ -100,7 +101,13 @@ class KnownSampleAttack(Attack):
             z, signs = _paper(y, sample, translated=translated, robust=self.robust)
             return full_guess(release, z * width + centre, ambiguity=_ambiguity(signs.margin), margins=signs.margin)
         found = align_sample(
-            y, sample, translation=translated, replicates=self.replicates, seed=self.seed, robust=self.robust
+            y,
+            sample,
+            translation=translated,
+            replicates=self.replicates,
+            seed=self.seed,
+            robust=self.robust,
+            proper=proper,
         )
         # Twins alone leave a symmetry of the value grid, or an offset by its steps, open.
         certain = found.twins > y.shape[1] and found.stability > CERTAIN and not translated

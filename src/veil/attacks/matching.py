@@ -5,13 +5,15 @@ release at all. Without translation a row must have its record's length, and row
 (tutorial, "a-priori knowledge"; Giannella, Liu and Kargupta 2013); with one only the distances count.
 
 The answer is the largest set of records with rows that agree with all lengths and distances within the tolerance;
-:mod:`veil.attacks.consistent_sets` searches for it. Several sets may be equally large: the most consistent is taken,
-and what they do not agree on is not called unique.
+:mod:`veil.attacks.consistent_sets` searches for it. Several sets may be equally large, and whole numbers agree so
+exactly that only rounding noise tells their errors apart: who knows more about the table judges them first. What they
+do not agree on is not called unique.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +24,8 @@ from veil.blocks import Matrix
 from veil.parameters import number, whole_number
 
 Vector = npt.NDArray[np.float64]
+
+Judge = Callable[[Rows, Rows], float]
 
 ACCIDENT = 0.01
 WIDER = 1_000.0
@@ -64,11 +68,14 @@ def match_records(
     translated: bool = False,
     tolerance: float | None = None,
     budget: int = 20_000,
+    judge: Judge | None = None,
 ) -> Matching:
     """Match known records (p × d, in the units that were rotated) to rows of a release (N × d).
 
     ``tolerance`` is the largest error of a released record, as a length; None reads it off the release
     (:func:`release_tolerance`). ``budget`` limits the steps of the search. Rows with missing values match nothing.
+    ``judge`` says of matched records and their rows how strange they would make the table; of several best matchings
+    the least strange is taken, and of equally strange ones the most consistent.
     """
     allowed = release_tolerance(released) if tolerance is None else tolerance
     number(allowed, "tolerance", low=0.0, high=math.inf, rule="a length of at least 0, or None")
@@ -79,7 +86,7 @@ def match_records(
         search.from_pairs()
     else:
         search.from_zero()
-    return _settled(search, present, translated=translated)
+    return _settled(search, present, judge, translated=translated)
 
 
 def release_tolerance(released: Matrix) -> float:
@@ -104,14 +111,18 @@ def release_tolerance(released: Matrix) -> float:
     return error * math.sqrt(released.shape[1])
 
 
-def _settled(search: ConsistentSets, present: Rows, *, translated: bool) -> Matching:
-    """The most consistent of the best matchings, with each row given to one record."""
+def _settled(search: ConsistentSets, present: Rows, judge: Judge | None, *, translated: bool) -> Matching:
+    """The least strange, then the most consistent of the best matchings, with each row given to one record."""
     p = len(search.known)
     rows, unique = np.full(p, -1, dtype=np.intp), np.zeros(p, dtype=bool)
     if not search.best:
         return Matching(rows, unique, 0, 0.0, search.tolerance, search.complete)
     errors = [search.errors(matched, translated=translated) for matched in search.best]
-    least = int(np.argmin([(error**2).sum() for error in errors]))
+    strange = [0.0] * len(errors)
+    if judge is not None and len(errors) > 1:
+        parts = [np.array(matched, dtype=np.intp).T for matched in search.best]
+        strange = [round(judge(records, present[rows]), 6) for records, rows in parts]
+    least = min(range(len(errors)), key=lambda k: (strange[k], float((errors[k] ** 2).sum())))
     chosen = search.best[least]
     others = [dict(matched) for matched in search.best]
     free: dict[int, list[int]] = {}

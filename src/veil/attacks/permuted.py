@@ -19,13 +19,15 @@ Order = npt.NDArray[np.intp]
 QUANTILES = np.linspace(0.005, 0.995, 100)
 
 
-def order_from_pairs(model: PermutedTransformModel, known_z: Matrix, known_y: Matrix) -> tuple[Order, int]:
-    """Which coefficient each released column is, and how many columns could as well be another."""
+def order_from_pairs(model: PermutedTransformModel, known_z: Matrix, known_y: Matrix) -> tuple[Order, int, float]:
+    """Which coefficient each released column is, how many columns could as well be another, and the relative misfit."""
     coefficients = known_z @ model.transform.T
     cost = ((known_y[:, :, None] - coefficients[:, None, :]) ** 2).sum(axis=0)
     size = float((coefficients**2).sum()) or 1.0
     fits = (cost <= 1e-12 * size).sum(axis=1)
-    return linear_sum_assignment(cost)[1], int((fits > 1).sum())
+    order = linear_sum_assignment(cost)[1]
+    misfit = float(np.sqrt(cost[np.arange(len(order)), order].sum() / size))
+    return order, int((fits > 1).sum()), misfit
 
 
 def order_from_sample(model: PermutedTransformModel, sample: Matrix, y: Matrix) -> tuple[Order, Vector]:

@@ -4,7 +4,8 @@
 independent sample ``s_i`` of the same population, records as rows. Signs are not what limits the
 attack of Liu 2007, §4.5: the error of the sample's eigenvectors is. Both functions here start from a
 rough ``M`` and lower a mean of distances; both are reweighted Procrustes problems, solved by the polar
-factor of ``Σ w_ij y_j s_iᵀ`` with ``w = 1/distance``, and neither ever raises its objective.
+factor of ``Σ w_ij y_j s_iᵀ`` with ``w = 1/distance``, and neither ever raises its objective. With
+``proper`` both keep to rotations (Kabsch's correction of the polar factor).
 
 `energy_procrustes` lowers ``mean over i, j of ‖y_j − M s_i − t‖``, the part of the two-sample energy
 statistic that depends on ``M``: it aligns the two distributions, and tolerates a poor start.
@@ -75,17 +76,23 @@ class _Cloud:
     s: Floats
     cross: Floats
 
-    def solve(self, *, translation: bool) -> tuple[Floats, Floats]:
+    def solve(self, *, translation: bool, proper: bool) -> tuple[Floats, Floats]:
         """The orthogonal M and offset t of least ``Σ w ‖y − M s − t‖²``."""
         if not translation:
-            return polar(self.cross), np.zeros(len(self.y))
-        matrix = polar(self.cross - np.outer(self.y, self.s) / self.weight)
+            return polar(self.cross, proper=proper), np.zeros(len(self.y))
+        matrix = polar(self.cross - np.outer(self.y, self.s) / self.weight, proper=proper)
         return matrix, (self.y - matrix @ self.s) / self.weight
 
 
-def polar(matrix: Floats) -> Floats:
-    """The orthogonal matrix nearest to ``matrix``."""
+def polar(matrix: Floats, *, proper: bool = False) -> Floats:
+    """The orthogonal matrix nearest to ``matrix``; with ``proper`` the nearest rotation.
+
+    >>> polar(np.diag([3.0, -1.0]), proper=True).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
     u, _, vt = np.linalg.svd(matrix)
+    if proper and np.linalg.det(u) * np.linalg.det(vt) < 0:
+        u[:, -1] = -u[:, -1]  # the direction of the least singular value costs least
     return np.asarray(u @ vt)
 
 
@@ -99,6 +106,7 @@ def energy_procrustes(
     max_iter: int = 200,
     tol: float = 1e-8,
     max_pairs: int | None = 4_000_000,
+    proper: bool = False,
 ) -> Fit:
     """Lower the mean distance between all released and all mapped sample records.
 
@@ -115,6 +123,8 @@ def energy_procrustes(
     max_pairs
         Evenly spaced records are used where there are more pairs than this. Memory does not grow
         with the number of pairs.
+    proper
+        Only rotations; the start must be one.
     """
     y, s = thin_pairs(y, s, max_pairs)
     floor = _floor(y, s)
@@ -135,7 +145,7 @@ def energy_procrustes(
             column += weight.sum(axis=0)
         return total / pairs, _Cloud(float(column.sum()), row, column @ s, cross)
 
-    return _descend(step, y, s, start, offset, translation, max_iter, tol)
+    return _descend(step, y, s, start, offset, translation, max_iter, tol, proper)
 
 
 def nearest_procrustes(
@@ -147,6 +157,7 @@ def nearest_procrustes(
     translation: bool = False,
     max_iter: int = 500,
     tol: float = 1e-9,
+    proper: bool = False,
 ) -> Fit:
     """Lower the mean distance from each mapped sample record to the nearest released one.
 
@@ -164,7 +175,7 @@ def nearest_procrustes(
         cloud = _Cloud(float(weight.sum()), pulled.sum(axis=0), weight @ s, pulled.T @ s)
         return float(distance.mean()), cloud
 
-    return _descend(step, records, s, start, offset, translation, max_iter, tol)
+    return _descend(step, records, s, start, offset, translation, max_iter, tol, proper)
 
 
 def nearest_distances(tree: KDTree, fit: Fit, s: Floats) -> Floats:
@@ -191,12 +202,15 @@ def _descend(
     translation: bool,
     max_iter: int,
     tol: float,
+    proper: bool,
 ) -> Fit:
     """Repeat ``step`` and solve; keep the last map that did not raise the objective."""
     columns = y.shape[1]
     matrix = np.asarray(start, dtype=np.float64)
     if matrix.shape != (columns, columns) or np.abs(matrix.T @ matrix - np.eye(columns)).max() > 1e-6:
         raise InputError(f"start: must be an orthogonal {columns} × {columns} matrix")
+    if proper and np.linalg.det(matrix) < 0:
+        raise InputError("start: must be a rotation, with determinant 1, where only rotations are fitted")
     if max_iter < 0:
         raise InputError(f"max_iter: must not be negative, is {max_iter}")
     if not translation:
@@ -206,7 +220,7 @@ def _descend(
     value, cloud = step(matrix, shift)
     history = [value]
     for _ in range(max_iter):
-        candidate = cloud.solve(translation=translation)
+        candidate = cloud.solve(translation=translation, proper=proper)
         value, cloud = step(*candidate)
         if value > history[-1]:  # rounding: the majorised objective differs by the floor
             return Fit(matrix, shift, tuple(history), converged=True)

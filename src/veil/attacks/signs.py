@@ -14,6 +14,9 @@ The paper maximises a permutation p-value of that statistic; p-values tie, the s
 
 `exact_signs` visits all 2^d patterns, `greedy_signs` descends from a good start where d is too large
 for that, and `choose_signs` picks between them. Each says how well the data identify its answer.
+
+Where M is known to be a rotation, ``det M = 1`` gives the product of the signs, ``det W · det Z``: half
+of the patterns fall away, and one sign follows from the others. That product is the ``parity``.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from scipy.spatial.distance import cdist
 
 from veil.attacks.gray_code import ROOT_ERROR, Engine, Floats, gray_signs, pair_tiles, pattern_energies
 from veil.errors import InputError
+
+Parity = Literal[-1, 1] | None
 
 EXACT_LIMIT: Final = 13
 """Beyond this many columns `choose_signs` no longer visits every pattern."""
@@ -45,13 +50,14 @@ class SignChoice:
         Mean distance ``‖a_j − D b_i‖`` over the pairs used.
     runner_up
         The second lowest energy: of all patterns when ``method`` is ``"exact"``, of those one or two
-        flips away when it is ``"greedy"``.
+        flips away when it is ``"greedy"``. The energy itself where the parity leaves no second pattern.
     gap
         ``runner_up − energy`` in units of its standard error over sample records.
     margin
         Per column, what flipping that column alone adds to the energy, in units of its standard error
         over sample records (the scarce side). If a sign is a coin toss its margin is about |N(0, 1)|:
-        below 2 the sign is a guess. Zero where the sample says nothing.
+        below 2 the sign is a guess. Zero where the sample says nothing. With a parity, what flipping it
+        together with the other column that costs least adds.
     method
         ``"exact"`` or ``"greedy"``.
     """
@@ -68,10 +74,13 @@ class SignChoice:
         return np.flatnonzero(~(self.margin >= threshold))
 
 
-def choose_signs(a: Floats, b: Floats, *, limit: int = EXACT_LIMIT, max_pairs: int | None = 500_000) -> SignChoice:
+def choose_signs(
+    a: Floats, b: Floats, *, limit: int = EXACT_LIMIT, max_pairs: int | None = 500_000, parity: Parity = None
+) -> SignChoice:
     """The best sign pattern: by `exact_signs` up to ``limit`` columns, by `greedy_signs` beyond.
 
-    ``max_pairs`` bounds the work of the exact search, which takes 2^d roots per pair.
+    ``max_pairs`` bounds the work of the exact search, which takes 2^d roots per pair. ``parity`` is the
+    product of the signs where it is known.
 
     >>> rng = np.random.default_rng(0)
     >>> a = rng.normal([3.0, -2.0], [1.0, 2.0], (500, 2))
@@ -80,12 +89,14 @@ def choose_signs(a: Floats, b: Floats, *, limit: int = EXACT_LIMIT, max_pairs: i
     [-1.0, 1.0]
     """
     if check_pair(a, b)[0].shape[1] <= limit:
-        return exact_signs(a, b, max_pairs=max_pairs)
-    return greedy_signs(a, b)
+        return exact_signs(a, b, max_pairs=max_pairs, parity=parity)
+    return greedy_signs(a, b, parity=parity)
 
 
-def exact_signs(a: Floats, b: Floats, *, max_pairs: int | None = None, engine: Engine = "numba") -> SignChoice:
-    """The pattern of lowest energy among all 2^d.
+def exact_signs(
+    a: Floats, b: Floats, *, max_pairs: int | None = None, engine: Engine = "numba", parity: Parity = None
+) -> SignChoice:
+    """The pattern of lowest energy among all 2^d, or among those whose signs have the product ``parity``.
 
     Patterns whose energies the compiled engine's rounding cannot separate are compared once more in
     double precision, so that both engines give the same answer.
@@ -101,21 +112,32 @@ def exact_signs(a: Floats, b: Floats, *, max_pairs: int | None = None, engine: E
     """
     a, b = thin_pairs(a, b, max_pairs)
     energies = pattern_energies(a, b, engine=engine)
+    if parity is not None:  # each pattern of the Gray code is one flip away from the one before
+        energies[int(parity > 0) :: 2] = np.inf
     order = np.argsort(energies, kind="stable")
     tied = int(np.count_nonzero(energies <= energies[order[1]] * (1 + 4 * ROOT_ERROR)))
     patterns = [gray_signs(int(code), a.shape[1]) for code in np.sort(order[: min(tied, 32)])]
-    best, second = sorted(patterns, key=lambda signs: _energy(a, b, signs))[:2]
-    return _judge(a, b, best, second, "exact")
+    if parity is not None:
+        patterns = [signs for signs in patterns if signs.prod() == parity]
+    ranked = sorted(patterns, key=lambda signs: _energy(a, b, signs))
+    return _judge(a, b, ranked[0], ranked[:2][-1], "exact", parity)
 
 
 def greedy_signs(
-    a: Floats, b: Floats, *, max_pairs: int | None = 100_000, pairs: bool = True, max_steps: int = 200
+    a: Floats,
+    b: Floats,
+    *,
+    max_pairs: int | None = 100_000,
+    pairs: bool = True,
+    max_steps: int = 200,
+    parity: Parity = None,
 ) -> SignChoice:
     """A pattern that no single flip and no pair of flips improves.
 
     Starts from each column's own one-dimensional energy, takes the best single flip while one helps,
     then (with ``pairs``) the best pair of flips, and repeats. A step costs d roots per pair of records,
-    d²/2 where pairs are tried.
+    d²/2 where pairs are tried. If the signs then have not the product ``parity``, the flip that costs
+    least is made, and pairs of flips go on from there.
     """
     a, b = thin_pairs(a, b, max_pairs)
     columns = a.shape[1]
@@ -130,14 +152,32 @@ def greedy_signs(
         if after[r, q] >= enough:
             break
         signs = neighbour
-    return _judge(a, b, signs, neighbour, "greedy")
+    if parity is not None:
+        signs, neighbour = _with_parity(a, b, signs, parity, max_steps if pairs else 0)
+    return _judge(a, b, signs, neighbour, "greedy", parity)
 
 
-def sign_margins(a: Floats, b: Floats, signs: Floats, *, max_pairs: int | None = 100_000) -> Floats:
-    """Per column, the rise in energy from flipping it alone, in standard errors over sample records."""
+def sign_margins(
+    a: Floats, b: Floats, signs: Floats, *, max_pairs: int | None = 100_000, paired: bool = False
+) -> Floats:
+    """Per column, the rise in energy from flipping it alone, in standard errors over sample records.
+
+    With ``paired``, from flipping it together with the other column that costs least: what a rival must
+    do that keeps the product of the signs. Infinite for a single column, which then has no rival.
+    """
     a, b = thin_pairs(a, b, max_pairs)
     base = record_energies(a, b * signs)
-    return np.array([t_ratio(record_energies(a, b * _flipped(signs, r, r)) - base) for r in range(len(signs))])
+
+    def rise(r: int, q: int) -> Floats:
+        return record_energies(a, b * _flipped(signs, r, q)) - base
+
+    alone = [rise(r, r) for r in range(len(signs))]
+    if not paired:
+        return np.array([t_ratio(rises) for rises in alone])
+    if len(signs) == 1:
+        return np.full(1, np.inf)
+    cheap, next_cheap = np.argsort([rises.mean() for rises in alone], kind="stable")[:2].tolist()
+    return np.array([t_ratio(rise(r, next_cheap if r == cheap else cheap)) for r in range(len(signs))])
 
 
 def check_pair(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -185,9 +225,11 @@ def _energy(a: Floats, b: Floats, signs: Floats) -> float:
     return float(record_energies(a, b * signs).mean())
 
 
-def _judge(a: Floats, b: Floats, signs: Floats, second: Floats, method: Literal["exact", "greedy"]) -> SignChoice:
+def _judge(
+    a: Floats, b: Floats, signs: Floats, second: Floats, method: Literal["exact", "greedy"], parity: Parity
+) -> SignChoice:
     base, other = record_energies(a, b * signs), record_energies(a, b * second)
-    margin = sign_margins(a, b, signs, max_pairs=None)
+    margin = sign_margins(a, b, signs, max_pairs=None, paired=parity is not None)
     return SignChoice(signs, float(base.mean()), float(other.mean()), t_ratio(other - base), margin, method)
 
 
@@ -205,6 +247,26 @@ def _flipped(signs: Floats, r: int, q: int) -> Floats:
     flipped = signs.copy()
     flipped[list({r, q})] *= -1.0
     return flipped
+
+
+def _with_parity(a: Floats, b: Floats, signs: Floats, parity: int, max_steps: int) -> tuple[Floats, Floats]:
+    """Signs whose product is ``parity`` after the best flip and pairs of flips, and the best pattern two flips away."""
+    columns = len(signs)
+    alone = np.diag(_flip_energies(a, b, signs, pairs=False))
+    order = np.argsort(alone, kind="stable").tolist()
+    if signs.prod() == parity:
+        neighbour = _flipped(signs, *order[:2]) if columns > 1 else signs
+    else:
+        signs, neighbour = _flipped(signs, order[0], order[0]), _flipped(signs, order[:2][-1], order[:2][-1])
+    for _ in range(max_steps if columns > 1 else 0):
+        after = _flip_energies(a, b, signs, pairs=True)
+        np.fill_diagonal(after, np.inf)
+        r, q = divmod(int(np.argmin(after)), columns)
+        neighbour = _flipped(signs, r, q)
+        if after[r, q] >= _energy(a, b, signs) * (1 - 1e-12):
+            break
+        signs = neighbour
+    return signs, neighbour
 
 
 def _columnwise_signs(a: Floats, b: Floats) -> Floats:

@@ -114,8 +114,22 @@ def parse_value(text: str) -> Any:
 
 def _from_file(path: Path) -> Any:
     """Numbers from a file, so that secrets need not stand on a command line."""
+    import numpy as np
+
     from veil.knowledge import as_records
 
+    if not path.is_file():
+        raise click.UsageError(f"@FILE must name a file of numbers; there is none called {path.name!r}")
+    for read in (
+        lambda: np.load(path, allow_pickle=False),
+        lambda: np.loadtxt(path, delimiter=","),
+        lambda: np.loadtxt(path),
+    ):
+        if path.suffix in (".npy", ".csv", ".txt"):
+            try:
+                return read()
+            except ValueError:
+                continue
     if path.suffix == ".json":
         try:
             return json.loads(path.read_text(encoding="utf-8"))

@@ -223,7 +223,7 @@ def _rotation_table(found: Any) -> Any:
         header_style="bold",
         title=(
             f"If pairs were rotated: angles from 0° to 360° that change both columns by a variance of at least "
-            f"{found.rotation_threshold:g}\n(a distance to the release, not a bound on any attack)"
+            f"{found.rotation_threshold:g}\n(neighbouring columns; perturb draws its own pairs. This bounds no attack)"
         ),
         title_justify="left",
         title_style="",

@@ -102,8 +102,8 @@ def attack(
             click.echo(f"{tool.attack_name()} makes no use of {option}.", err=True)
     if guess.details.get("misfit", 0.0) > 1e-3:
         click.echo(
-            "Warning: the known records do not fit their rows (lengths differ by "
-            f"{guess.details['misfit']:.0%}); are rows counted from 0, and the columns right?",
+            "Warning: the known records do not fit their rows (they differ by "
+            f"{guess.details['misfit']:.0%}); are rows counted from 0, columns right, and rows not shuffled?",
             err=True,
         )
     if guess.ambiguity != "none":

@@ -75,9 +75,10 @@ class SampleRisk:
                 f"directions to {self.angle:.2f} radians and the weakest sign by {self.margin:.1f} standard errors."
             )
         return (
-            f"Means and covariances alone do not undo a rotation of this table with a {self.n_records:,}-record sample "
+            "Only an audit can tell whether a sample undoes a rotation of this table: skewed columns often give it "
+            f"away (A11). Means and covariances of {self.n_records:,} records alone do not "
             f"(smallest eigen-ratio {self.ratio:.2f}, directions to {self.angle:.2f} radians, weakest sign "
-            f"{self.margin:.1f} standard errors); skewed columns may still give it away (A11), so audit it."
+            f"{self.margin:.1f} standard errors)."
         )
 
 

@@ -21,8 +21,11 @@ from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, rounded
 from veil.quantiles import add_noise, grid_for, subtract_noise
 from veil.randomness import row_words
+from veil.schema import listed
 from veil.secret import SecretParameter, revealed
 
+LOST_DIGITS = 1e-6
+"""Of a column's spread: the error that mixing in float64 may bring."""
 BEST_CONDITION = 1e8
 """A matrix worse conditioned than this does not bring records back."""
 
@@ -66,7 +69,19 @@ class LinearPerturbation(Perturbation):
         return out
 
     def _min_rows(self) -> int:
-        return 2 if self.scaling == "std" else 1
+        return 2 if isinstance(self.scaling, str) else 1
+
+    def _check_digits(self, moments: Moments, columns: Sequence[str], shift: float = 0.0) -> None:
+        """Refuse columns whose digits would drown in the mixture: their values would not come back."""
+        farthest = np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)) / self.unit_
+        size = float(np.sqrt((farthest**2).sum())) + shift
+        spread = moments.std / self.unit_
+        lost = [n for n, s in zip(columns, spread, strict=True) if s > 0 and size * 2.0**-52 > LOST_DIGITS * s]
+        if lost:
+            raise InputError(
+                f"column {listed(lost)}: beside the largest values of the table (and the translation) float64 cannot "
+                "hold its digits once columns are mixed; use scaling='std', subtract constants, or rescale columns"
+            )
 
 
 class LinearTransform(LinearPerturbation):
@@ -141,6 +156,7 @@ class LinearTransform(LinearPerturbation):
         share = number(
             self.noise_scale, "noise_scale", low=0.0, high=1e6, rule="a number of at least 0, for example 0.1"
         )
+        self._check_digits(moments, columns)
         given = revealed(self.matrix)
         self._given = None
         if given is not None:
@@ -219,7 +235,8 @@ class LinearTransform(LinearPerturbation):
         return len(matrix) >= matrix.shape[1] and float(np.linalg.cond(matrix)) < BEST_CONDITION
 
     def _min_rows(self) -> int:
-        return 2 if self.scaling == "std" or self.noise_scale else 1
+        noisy = not isinstance(self.noise_scale, int | float) or self.noise_scale != 0
+        return 2 if isinstance(self.scaling, str) or noisy else 1
 
     def describe(self) -> str:
         """The method and its settings; the matrix is secret."""

@@ -95,6 +95,7 @@ class OrthogonalTransform(LinearPerturbation):
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
         spread = float(np.sqrt(np.mean((moments.std / self.unit_) ** 2)))
         self.spread_ = rounded(spread) if self.translation else 0.0
+        self._check_digits(moments, columns, 8.0 * float(translation) * self.spread_)
 
     def disclose(self) -> dict[str, Any]:
         """Units, whether reflections were possible, and the law of the translation."""
@@ -135,4 +136,5 @@ class OrthogonalTransform(LinearPerturbation):
         return True
 
     def _min_rows(self) -> int:
-        return 2 if self.scaling == "std" or self.translation else 1
+        moved = not isinstance(self.translation, int | float) or self.translation != 0
+        return 2 if isinstance(self.scaling, str) or moved else 1

@@ -163,6 +163,8 @@ class RandomProjection(LinearPerturbation):
             if not (isinstance(value, str) and value in allowed):
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
         self._learn_units(moments, columns, fewest=1 if self.reduces else 2)
+        if not self.reduces:
+            self._check_digits(moments, columns)
         self.n_records_ = moments.n_rows
         most, what = (moments.n_rows - 1, "records") if self.reduces else (len(columns), "columns")
         if k > most:

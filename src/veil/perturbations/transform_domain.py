@@ -78,6 +78,7 @@ class TransformDomain(LinearPerturbation):
             raise InputError(f"basis must be one of {', '.join(TRANSFORMS)}; got {self.basis!r}")
         if self.n_components is not None and whole_number(self.n_components, "n_components", least=1) > len(columns):
             raise InputError(f"n_components must be at most the number of columns ({len(columns)})")
+        self._check_digits(moments, columns)
         self._order(moments)
 
     def _n_released(self) -> int:
