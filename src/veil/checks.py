@@ -18,6 +18,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.attacks.base import Attack
 from veil.blocks import BLOCK_ROWS, Matrix
@@ -58,7 +59,15 @@ def _table(n: int = 300, d: int = 4, seed: int = 0) -> Matrix:
 def _table_for(perturbation: Perturbation, n: int = 300, d: int = 4) -> Matrix:
     """A table that the method takes: zeros and ones where it releases such."""
     x = _table(n, d)
-    return np.asarray(x > np.median(x, axis=0), dtype=np.float64) if perturbation.boolean else x
+    return np.asarray(x > np.median(x, axis=0), dtype=np.float64) if perturbation.takes == "bits" else x
+
+
+def _categories(n: int = 300, changed: int = 0) -> pa.Table:
+    """Columns of texts and of whole numbers; ``changed`` cells differ."""
+    rng = np.random.default_rng(0)
+    text, numbers = rng.choice(["a", "b", "c"], n), rng.integers(0, 4, n)
+    text[:changed] = np.where(text[:changed] == "a", "b", "a")
+    return pa.table({"x0": text, "x1": numbers})
 
 
 def _seeded(perturbation: Perturbation, seed: int = _SEED) -> Perturbation:
@@ -69,6 +78,10 @@ def _seeded(perturbation: Perturbation, seed: int = _SEED) -> Perturbation:
 
 def check_perturbation(perturbation: Perturbation) -> None:
     """Run every contract of a perturbation."""
+    if perturbation.takes == "categories":
+        for check in (check_names, check_categories):
+            check(_seeded(perturbation))
+        return
     for check in (
         check_names,
         check_disclosure,
@@ -95,13 +108,36 @@ def check_names(perturbation: Perturbation) -> None:
     _expect("*Threat.*" in (type(perturbation).__doc__ or ""), "the docstring must state its *Threat.*")
 
 
+def check_categories(perturbation: Perturbation) -> None:
+    """On categories: the same table gets the same release, the disclosed parameters are enough to make it again, and
+    neither renderings nor pickles hold the key.
+    """
+    x = _categories()
+    release, key = publish(x, perturbation)
+    _expect(
+        publish(x, perturbation)[0].table.read().equals(release.table.read()),
+        "the same table was perturbed differently",
+    )
+    said = json.dumps(release.step.parameters, allow_nan=False)
+    _expect(str(_SEED) not in said, "disclose() shows the seed")
+    _expect(str(_SEED) not in repr(perturbation) + perturbation._repr_html_(), "a rendering shows the seed")
+    twin = type(perturbation).rebuild(key.ledger[0].steps[0], key)
+    _expect(twin.disclose() == json.loads(said), "rebuild() from disclosed parameters differs")
+    if perturbation.addressed:
+        other = publish(_categories(changed=1), perturbation)[0].table.read().column("x0")
+        same = np.mean(
+            [a == b for a, b in zip(other.to_pylist(), release.table.read().column("x0").to_pylist(), strict=True)]
+        )
+        _expect(same < 0.95, "one changed cell left the other reports as they were")
+
+
 def check_disclosure(perturbation: Perturbation) -> None:
     """``disclose`` is plain JSON and holds neither the seed nor an extreme or mean of the table."""
     x = _table_for(perturbation)
     said = json.dumps(perturbation.fit(x).disclose(), allow_nan=False)
     _expect(str(_SEED) not in said, "disclose() shows the seed")
     facts = [("mean", x.mean(axis=0))]
-    if not perturbation.boolean:  # of zeros and ones, the extremes are no secret
+    if perturbation.takes != "bits":  # of zeros and ones, the extremes are no secret
         facts += [("minimum", x.min(axis=0)), ("maximum", x.max(axis=0))]
     for what, values in facts:
         for value in values:
@@ -153,14 +189,18 @@ def check_blocks(perturbation: Perturbation) -> None:
     x = _table_for(perturbation, BLOCK_ROWS + 11, 2)
     release, _ = publish(x, perturbation)
     direct = perturbation.fit(x).transform(x)
-    _expect(np.array_equal(release.to_numpy(), direct), "publish and transform differ across blocks")
+    arrays = perturbation.decoded(direct.T)
+    released = [release.table.read().column(n).combine_chunks() for n in release.step.released]
+    _expect(
+        all(a.equals(b) for a, b in zip(arrays, released, strict=True)), "publish and transform differ across blocks"
+    )
 
 
 def check_same_noise_and_unrelated_noise(perturbation: Perturbation) -> None:
     """The same table gets the same release; with addressed noise, one changed cell gets unrelated noise."""
     # Two values only, so that among equal cells the release differs by its randomness alone.
     x = np.random.default_rng(0).integers(1, 3, size=(4_000, 3)).astype(np.float64)
-    x = x - 1 if perturbation.boolean else x
+    x = x - 1 if perturbation.takes == "bits" else x
     fitted = perturbation.fit(x)
     first = fitted.transform(x)
     _expect(np.array_equal(first, fitted.transform(x)), "the same table was perturbed differently")
@@ -180,8 +220,9 @@ def check_missing_values(perturbation: Perturbation) -> None:
     x = _table_for(perturbation)
     x[3, 1] = np.nan
     if perturbation.element_wise:
-        released = publish(x, perturbation)[0].to_numpy()
-        _expect(np.array_equal(np.isnan(released), np.isnan(x)), "the pattern of missing values changed")
+        released = publish(x, perturbation)[0].table.read()
+        gaps = np.column_stack([released.column(j).is_null().to_numpy() for j in range(x.shape[1])])
+        _expect(np.array_equal(gaps, np.isnan(x)), "the pattern of missing values changed")
         return
     try:
         publish(x, perturbation)
@@ -207,6 +248,9 @@ def check_attack(attack: Attack) -> None:
     _expect(attack.attack_name().endswith("-attack"), "an attack's class name ends in Attack")
     met = 0
     for cls in PERTURBATIONS.values():
+        if cls.takes == "categories":
+            met += _check_on_categories(attack, cls)
+            continue
         x = _table_for(cls())
         release, key = publish(x[:280], _seeded(cls()))
         if attack.applies_to(release.step.model):
@@ -216,6 +260,17 @@ def check_attack(attack: Attack) -> None:
             except NotApplicableError:
                 continue
     _expect(met, "the attack applies to no registered perturbation")
+
+
+def _check_on_categories(attack: Attack, cls: type[Perturbation]) -> bool:
+    """The attack on randomized categories, where it applies."""
+    release, _ = publish(_categories(), _seeded(cls()))
+    if not attack.applies_to(release.step.model):
+        return False
+    guess, again = attack.run(release), attack.run(release)
+    _expect(guess.values.shape == (300, 2), "guess.values must be rows × private columns")
+    _expect(np.array_equal(guess.values, again.values, equal_nan=True), "the same attack gave another guess")
+    return True
 
 
 def _check_attack_on(attack: Attack, release: Release, x: Matrix, matrix: Matrix | None) -> None:

@@ -28,12 +28,18 @@ ESTIMATORS = [
     veil.RandomProjection(1, kind="sparse", scaling=None),
     veil.TransformDomain(),
     veil.TransformDomain(1, basis="dft"),
+    veil.LaplaceMechanism(1.0, (-10.0, 10.0)),
+    veil.GaussianMechanism(1.0, 1e-6, (-10.0, 10.0)),
 ]
-# scikit-learn's checks have no tables of zeros and ones, and know no transformer that reduces rows.
+# scikit-learn's checks have no tables of zeros and ones or of categories, and know no transformer that reduces rows.
 OTHERS = [
     veil.BinaryProjection(8),
     veil.RandomProjection(3, axis="records"),
     veil.RandomProjection(3, kind="sparse", axis="records"),
+    veil.Discretize(4),
+    veil.RandomizedResponse(epsilon=1.0),
+    veil.RandomizedResponse(gamma=3.0, joint=True),
+    veil.Pseudonymize(),
 ]
 ADDRESSED_BY_TABLE = {
     "check_methods_subset_invariance": "noise is addressed by the whole table: a subset is another table",

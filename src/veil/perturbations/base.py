@@ -63,6 +63,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Settings that are always named in reports, even at their default.
     boolean
         Releases true and false instead of numbers.
+    takes
+        What its columns hold: "numbers", "bits" (0 and 1) or "categories".
     natural_role
         The role of a column that a plan gives to this method without saying one.
     """
@@ -73,6 +75,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     addressed: ClassVar[bool] = False
     headline: ClassVar[tuple[str, ...]] = ()
     natural_role: ClassVar[Role] = Role.SENSITIVE
+    takes: ClassVar[str] = "numbers"
     boolean: ClassVar[bool] = False
     guarantee: ClassVar[str] = "none"
 

@@ -92,6 +92,7 @@ class BinaryProjection(Perturbation):
     covers = frozenset({Kind.NUMERIC, Kind.BOOLEAN})
     headline = ("n_components",)
     boolean = True
+    takes = "bits"
     p_: float
 
     def __init__(

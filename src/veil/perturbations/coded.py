@@ -104,6 +104,7 @@ class CodedPerturbation(Perturbation):
 
     covers = frozenset({Kind.CATEGORY, Kind.TEXT, Kind.BOOLEAN, Kind.NUMERIC})
     element_wise = True
+    takes = "categories"
     categories: Any
     missing: str
     categories_: list[Categories]

@@ -39,6 +39,11 @@ class Pseudonymize(Perturbation):
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
+    Attributes
+    ----------
+    collision_probability_ : float
+        An upper bound of the chance that two different values of a column share a pseudonym.
+
     Notes
     -----
     *Threat.* Released: pseudonyms, and with them which records have equal values and how often each occurs; rare and
@@ -59,7 +64,8 @@ class Pseudonymize(Perturbation):
     covers = frozenset({Kind.TEXT, Kind.CATEGORY, Kind.NUMERIC, Kind.BOOLEAN})
     element_wise = True
     natural_role = Role.QUASI
-    n_rows_: int
+    takes = "categories"
+    collision_probability_: float
 
     def __init__(self, *, domain: str | None = None, bits: int = 128, random_state: Any = None) -> None:
         self.domain = domain
@@ -76,24 +82,20 @@ class Pseudonymize(Perturbation):
         bits = whole_number(self.bits, "bits", least=128)
         if bits % 8 or bits > 256:
             raise InputError(f"bits must be a multiple of 8 from 128 to 256; got {bits}")
-        self.n_rows_ = moments.n_rows
-
-    @property
-    def collision_probability(self) -> float:
-        """An upper bound of the chance that any two values of a column share a pseudonym: n²/2^(bits + 1)."""
-        return float(self.n_rows_) ** 2 / 2.0 ** (int(self.bits) + 1)
+        # No more different values than rows: at most n²/2 pairs, each alike with probability 2^−bits.
+        self.collision_probability_ = float(f"{float(moments.n_rows) ** 2 / 2.0 ** (bits + 1):.1e}")
 
     def disclose(self) -> dict[str, Any]:
         """Length, domain, and what remains visible."""
         return {
             "bits": int(self.bits),
             "domain": self.domain,
-            "collision_probability_below": float(f"{self.collision_probability:.1e}"),
+            "collision_probability_below": self.collision_probability_,
             "warning": "equal values have equal pseudonyms: equality and frequency remain",
         }
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.n_rows_ = 0
+        self.collision_probability_ = parameters["collision_probability_below"]
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Pseudonyms are texts; see :meth:`released_arrays`."""
