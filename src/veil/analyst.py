@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from veil.models import AdditiveModel
-from veil.recovery import DistributionRecovery, MomentRecovery
+from veil.errors import NotApplicableError
+from veil.models import AdditiveModel, ResponseModel
+from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.bands import quantile_interval
 from veil.release import Release
-from veil.report.recovered import RecoveredColumn, RecoveredView
+from veil.report.recovered import RecoveredColumn, RecoveredShares, RecoveredView
 
 Quantile = tuple[float, float, float | None, float | None]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -30,8 +31,53 @@ def recover_folder(folder: Path, *, n_bins: int = 100) -> RecoveredView:
 
 
 def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
-    """The same for a release in memory."""
-    moments = MomentRecovery().fit(release)
+    """The same for a release in memory; of several parts, all that a recovery has a theory for."""
+    columns: list[RecoveredColumn] = []
+    shares: list[RecoveredShares] = []
+    moments: list[MomentRecovery] = []
+    refused: NotApplicableError | None = None
+    for i, step in enumerate(release.manifest.steps):
+        part = release.part(i)
+        if isinstance(step.model, ResponseModel):
+            shares += _shares(part)
+            continue
+        try:
+            moments.append(MomentRecovery().fit(part))
+        except NotApplicableError as error:
+            refused = error
+            continue
+        columns += _columns(part, moments[-1], n_bins)
+    if not columns and not shares and refused is not None:
+        raise refused
+    # Covariances between parts are not estimated.
+    alone = moments[0] if len(moments) == 1 else None
+    return RecoveredView(
+        method=release.manifest.method,
+        release=release.manifest.release,
+        n_rows=sum(block.n_rows for block in release.table.blocks(release.manifest.steps[0].released[:1])),
+        columns=tuple(columns),
+        covariance=() if alone is None else tuple(tuple(float(v) for v in row) for row in alone.covariance_),
+        covariance_half=() if alone is None else tuple(tuple(float(2 * v) for v in r) for r in alone.covariance_se_),
+        note=NOTE,
+        proportions=tuple(shares),
+    )
+
+
+def _shares(release: Release) -> list[RecoveredShares]:
+    found = ProportionRecovery().fit(release)
+    listed = []
+    for name in found.columns_:
+        shares, own, total = found.proportions_[name], found.randomization_se_[name], found.standard_errors_[name]
+        rows = (
+            (str(c) if c is not None else "(missing)", float(v), 2 * float(own[c]), 2 * float(total[c]))
+            for c, v in shares.items()
+        )
+        listed.append(RecoveredShares(name, tuple(rows)))
+    return listed
+
+
+def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[RecoveredColumn]:
+    """Moments of every column, and its distribution where the noise is additive."""
     variance, error = np.diag(moments.covariance_), np.diag(moments.covariance_se_)
     std = np.sqrt(np.clip(variance, 0.0, None))
     # Delta method: the error of a root is the error of its square over twice the root.
@@ -58,15 +104,7 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
                 density=density,
             )
         )
-    return RecoveredView(
-        method=release.method,
-        release=release.manifest.release,
-        n_rows=release.moments().n_rows,
-        columns=tuple(columns),
-        covariance=tuple(tuple(float(v) for v in row) for row in moments.covariance_),
-        covariance_half=tuple(tuple(float(2 * v) for v in row) for row in moments.covariance_se_),
-        note=NOTE,
-    )
+    return columns
 
 
 def _quantiles(release: Release, shapes: DistributionRecovery, j: int, name: str) -> tuple[Quantile, ...]:

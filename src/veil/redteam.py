@@ -26,6 +26,7 @@ from veil.knowledge import (
     as_records,
     select_columns,
 )
+from veil.models import ResponseModel
 from veil.release import Release
 
 ROW_COLUMN = "row"
@@ -90,7 +91,7 @@ def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFi
     kind = format_of(target)
     release = Release.load(folder)
     guess = attack.run(release, *known.read(release))
-    columns = {name: pa.array(guess.values[:, j], from_pandas=True) for j, name in enumerate(guess.columns)}
+    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
     row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
     for end in ("lower", "upper"):
         if end in guess.details:
@@ -99,6 +100,14 @@ def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFi
     with draft_file(target, mode=0o600) as draft:
         write_table(pa.table({row: pa.array(guess.rows), **columns}), draft, kind)
     return guess
+
+
+def _column(release: Release, guess: Guess, j: int) -> pa.Array:
+    """A guessed column; codes of categories as the categories themselves."""
+    model = release.step.model
+    if not isinstance(model, ResponseModel):
+        return pa.array(guess.values[:, j], from_pandas=True)
+    return pa.array(list(model.categories[j])).take(pa.array(guess.values[:, j].astype(np.int64)))
 
 
 def read_known_pairs(path: Path, release: Release) -> KnownPairs:

@@ -41,15 +41,35 @@ def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> Non
 
     console = Console()
     console.print(f"\nRelease {view.release}, {view.method}, {view.n_rows:,} records\n", highlight=False)
+    for column in view.proportions:
+        console.print(_share_table(column))
+    if not view.columns:
+        if output is not None:
+            click.echo(f"Page written to {output}")
+        return
     console.print(_moment_table(view))
     console.print("± is two standard errors: of this table's own moments, and of the population's.", style="dim")
-    if view.columns[0].quantiles:
+    if all(column.quantiles for column in view.columns):
         console.print(_quantile_table(view))
     else:
         console.print("Distributions are recovered from additive noise only; this release has another kind.\n")
-    console.print(_covariance_table(view))
+    if view.covariance:
+        console.print(_covariance_table(view))
     if output is not None:
         click.echo(f"Page written to {output}")
+
+
+def _share_table(column: Any) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column(escape(column.name))
+    for name in ("share", "± table", "± population"):
+        grid.add_column(name, justify="right")
+    for category, *numbers in column.shares:
+        grid.add_row(escape(category), *(f"{number:.1%}" for number in numbers))
+    return grid
 
 
 def _moment_table(view: Any) -> Any:

@@ -28,6 +28,14 @@ class RecoveredColumn:
 
 
 @dataclass(frozen=True)
+class RecoveredShares:
+    """One column of categories: (category, share, two standard errors for the table, and for the population)."""
+
+    name: str
+    shares: tuple[tuple[str, float, float, float], ...]
+
+
+@dataclass(frozen=True)
 class RecoveredView:
     """Everything a renderer may know about a recovery."""
 
@@ -38,6 +46,7 @@ class RecoveredView:
     covariance: tuple[tuple[float, ...], ...]
     covariance_half: tuple[tuple[float, ...], ...]
     note: str
+    proportions: tuple[RecoveredShares, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -67,7 +76,12 @@ def recovered_page(view: RecoveredView) -> str:
         ),
         el(
             "main",
-            el("section", el("h2", "Means and spreads"), scrolling(_moments(view), "Means and spreads")),
+            el("section", el("h2", "Means and spreads"), scrolling(_moments(view), "Means and spreads"))
+            if view.columns
+            else None,
+            el("section", el("h2", "Proportions"), *(scrolling(_shares(c), c.name) for c in view.proportions))
+            if view.proportions
+            else None,
             el(
                 "section",
                 el("h2", "Distributions"),
@@ -76,11 +90,24 @@ def recovered_page(view: RecoveredView) -> str:
             )
             if densities
             else None,
-            el("section", el("h2", "Covariances"), scrolling(_covariances(view), "Covariances")),
+            el("section", el("h2", "Covariances"), scrolling(_covariances(view), "Covariances"))
+            if view.covariance
+            else None,
             el("section", el("h2", "How to read this"), el("p", view.note)),
         ),
     )
     return f"<!DOCTYPE html>\n{el('html', head, body, lang='en')}\n"
+
+
+def _shares(column: RecoveredShares) -> Markup:
+    titles = ("Category", "Share", "± for the table", "± for the population")
+    head = el("tr", *(el("th", text, scope="col", class_="num" if text != "Category" else None) for text in titles))
+    rows = [
+        el("tr", el("th", name, scope="row"), *(el("td", f"{v:.1%}", class_="num") for v in numbers))
+        for name, *numbers in column.shares
+    ]
+    caption = el("caption", f"{column.name}: recovered shares with two standard errors")
+    return el("table", caption, el("thead", head), el("tbody", *rows))
 
 
 def _moments(view: RecoveredView) -> Markup:
