@@ -115,8 +115,11 @@ def _utility(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
 
 def _picture(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
     row, picture = candidate.strongest, candidate.picture
-    if row is None or picture is None:
+    if row is None:
         return el("p", "There is no picture: no guess was made.", class_="empty")
+    if picture is None:
+        text = "There is no picture: the strongest attack guesses categories, which are right or wrong."
+        return el("p", text, class_="empty")
     chart = heat_map(picture, name=f"{key}-picture", attack=row.attack, smallest=model.smallest_cell)
     hidden = picture.n_suppressed / picture.n_values if picture.n_values else 0.0
     outside = picture.n_outside / picture.n_values if picture.n_values else 0.0

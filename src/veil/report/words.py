@@ -158,4 +158,5 @@ UTILITIES = {
     "clusters": "clusters found",
     "neighbours": "nearest neighbours",
     "classification": "accuracy of a classifier",
+    "proportions": "shares of the categories",
 }
