@@ -130,25 +130,31 @@ def test_margin_tells_a_determined_sign_from_a_guess():
     assert np.sum(margin < 3) == 2
 
 
-@pytest.mark.parametrize("columns", [3, 15])
-def test_a_rotation_tells_the_sign_that_nothing_else_tells(columns):
+def test_a_rotation_tells_the_sign_that_nothing_else_tells():
     """The last column is symmetric about 0: without the determinant its sign is right in half of the runs."""
     runs = 10
-    signs = {True: 0, False: 0}
+    right = {True: 0, False: 0}
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        table = np.hstack([skewed(seed, 700, columns - 1), rng.normal(0.0, 12.0, (700, 1))])
-        matrix = special_ortho_group.rvs(columns, random_state=rng)
+        table = np.column_stack([rng.gamma(2.0, 1.5, 700), rng.gamma(1.5, 4.0, 700), rng.normal(0.0, 5.0, 700)])
         x, s = table[100:], table[:100]
-        y = x @ matrix.T
-        for proper in signs:
-            found = align_sample(y, s, replicates=2, proper=proper)
-            signs[proper] += np.corrcoef(found.recover(y, shrink=False)[:, -1], x[:, -1])[0, 1] > 0
-            if proper:
-                assert np.linalg.det(found.matrix) == pytest.approx(1.0)
-                assert found.margin.min() > 2
-    assert signs[True] == runs
-    assert signs[False] < runs
+        y = x @ special_ortho_group.rvs(3, random_state=rng).T
+        for proper in right:
+            found = align_sample(y, s, replicates=0, proper=proper)
+            right[proper] += np.corrcoef(found.recover(y)[:, -1], x[:, -1])[0, 1] > 0
+            assert (found.margin.min() > 2) == proper
+        assert np.linalg.det(align_sample(y, s, replicates=2, proper=True).matrix) == pytest.approx(1.0)
+    assert right[True] == runs
+    assert right[False] < runs
+
+
+def test_start_with_many_columns_is_a_rotation():
+    _, y, s, matrix = split(np.random.default_rng(8).normal(size=(400, 16)) * np.geomspace(1, 9, 16), 60, 8)
+    y[:, 0] *= np.sign(np.linalg.det(matrix))
+    for centred in (False, True):
+        start, choice = spectral_start(y, s, centred=centred, proper=True)
+        assert choice.method == "greedy"
+        assert np.linalg.det(start) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("robust", [False, True])

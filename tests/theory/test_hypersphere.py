@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from veil.attacks.hypersphere import HypersphereAttack, projected_mean, tilted_box
+from veil.attacks.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
 from veil.knowledge import KnownRanges
 from veil.measures import sphere_breach_probability
 from veil.models import OrthogonalModel, ProjectionModel
@@ -50,14 +50,61 @@ def test_mean_given_the_length_against_drawn_records(lower, upper, level):
     assert (np.abs(found - near.mean(axis=0)) < 0.02 * (upper - lower).max() + 4 * error).all()
 
 
+FEW = [
+    (np.array([-1.0]), np.array([2.0])),
+    (np.array([-1.0, -0.5]), np.array([2.0, 1.0])),
+    (np.array([-1.0, -0.8, -0.8]), np.array([1.0, 1.5, 1.5])),
+    (np.array([1.0, -1.0, 0.0]), np.array([1.0, 2.0, 3.0])),  # the first is known
+    (np.array([-1.0, -3.0, -2.0, 0.2]), np.array([2.0, 1.0, 2.0, 1.0])),
+]
+
+
+@pytest.mark.parametrize(("lower", "upper"), FEW)
+def test_few_attributes_against_drawn_records(lower, upper):
+    """Within 4.5 standard errors of 800,000 draws; tilting alone errs by up to a tenth of a range here."""
+    z = np.random.default_rng(0).uniform(lower, upper, size=(800_000, len(lower)))
+    square = (z**2).sum(axis=1)
+    box, rough = box_by_length(lower, upper), tilted_box(lower, upper)
+    away = []
+    for level in (0.02, 0.2, 0.5, 0.8, 0.98):
+        # Draws around q against the mean over the same lengths, so that the width of the band does not matter.
+        band = np.abs(square - np.quantile(square, level)) < 0.02 * square.std()
+        near, q = z[band], square[band]
+        error = near.std(axis=0) / np.sqrt(len(near)) + 1e-4
+        assert (np.abs(box.at(q).mean(axis=0) - near.mean(axis=0)) < 4.5 * error).all()
+        away.append(np.abs(rough.at(q).mean(axis=0) - near.mean(axis=0)).max())
+    assert max(away) > 0.03 * (upper - lower).max()
+
+
+@pytest.mark.parametrize(("d", "mean"), [(1, 1.0), (2, 2 / np.pi), (3, 0.5), (4, 4 / (3 * np.pi))])
+def test_inside_the_unit_cube_the_mean_is_that_of_a_sphere(d, mean):
+    """For lengths below 1 the cube [0, 1]^d cuts nothing off: E z_j is a multiple of r, and q's density r^(d − 2)."""
+    box = box_by_length(np.zeros(d), np.ones(d))
+    r = np.linspace(0.1, 0.99, 40)
+    np.testing.assert_allclose(box.at(r**2), np.tile(mean * r[:, None], d), atol=2e-4)
+    inside = (box.square > 0.01) & (box.square < 0.98)
+    exact = mean * np.sqrt(box.square[inside, None])
+    np.testing.assert_allclose(box.mean[inside], np.tile(exact, d), rtol=1e-6)
+    excess = box.log_density[inside] - (d - 2) / 2 * np.log(box.square[inside])
+    np.testing.assert_allclose(excess, excess[0], atol=1e-6)
+
+
+@pytest.mark.parametrize(("lower", "upper"), FEW)
+def test_the_density_of_the_length_sums_to_the_volume(lower, upper):
+    box = box_by_length(lower, upper)
+    volume = np.prod((upper - lower)[upper > lower])
+    assert np.trapezoid(np.exp(box.log_density), box.square) == pytest.approx(volume, rel=0.005)
+
+
+@pytest.mark.parametrize("box", [BOXES[1], FEW[2], FEW[4]])
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("noise", [0.0, 0.7])
-def test_mean_given_a_projection_against_brute_force(k, noise):
-    lower, upper = BOXES[1]
+def test_mean_given_a_projection_against_brute_force(box, k, noise):
+    lower, upper = box
     rng = np.random.default_rng(1)
-    z = rng.uniform(lower, upper, size=(200_000, 6))
+    z = rng.uniform(lower, upper, size=(200_000, len(lower)))
     y = rng.normal(size=(5, k)) * 2
-    found = projected_mean(y, np.full(k, noise), tilted_box(lower, upper))
+    found = projected_mean(y, np.full(k, noise), box_by_length(lower, upper))
     variance = (z**2).sum(axis=1) / k + noise**2
     for i in range(5):
         log = -k / 2 * np.log(variance) - (y[i] ** 2).sum() / (2 * variance)
@@ -66,6 +113,19 @@ def test_mean_given_a_projection_against_brute_force(k, noise):
         exact = weight @ z
         error = np.sqrt((weight**2) @ (z - exact) ** 2)
         assert (np.abs(found[i] - exact) < 0.02 * (upper - lower) + 4 * error).all()
+
+
+def test_three_columns_are_guessed_by_the_exact_mean():
+    """‖z‖² = 1.5 as a release shows it: the mean of the sphere's part inside the box, where tilting is far off."""
+    lower, upper = np.array([-1.0, -1.0, -1.0]), np.array([1.0, 1.5, 2.0])
+    x = np.random.default_rng(8).uniform(lower, upper, size=(2_000_000, 3))
+    x = x[np.abs((x**2).sum(axis=1) - 1.5) < 0.01]
+    y = np.linalg.qr(np.random.default_rng(9).normal(size=(3, 3)))[0] @ np.array([1.5**0.5, 0.0, 0.0])
+    guess = HypersphereAttack()._run(released(y[None], orthogonal(3)), (KnownRanges(lower, upper),)).values[0]
+    error = x.std(axis=0) / np.sqrt(len(x))
+    assert (np.abs(guess - x.mean(axis=0)) < 4.5 * error + 1e-3).all()
+    assert np.abs(tilted_box(lower, upper).at(np.array([1.5]))[0] - x.mean(axis=0)).max() > 8 * error.max()
+    assert guess[1] == pytest.approx(guess[2], abs=1e-5), "their ranges differ only beyond the sphere"
 
 
 def test_the_box_breaches_where_the_sphere_does_not():

@@ -67,17 +67,14 @@ def skewed_and_symmetric(rng, n):
 
 
 def test_a_rotation_gives_the_sign_of_a_symmetric_column():
-    """Two skewed columns and N(0, 25): det M = 1 gives the third sign; by chance it is right in half of the runs."""
-    right = {True: 0, False: 0}
-    for seed in range(10):
+    """Two skewed columns and N(0, 25): only det M = 1 gives the third sign."""
+    for seed in range(4):
         rng = np.random.default_rng(seed)
-        x, sample = skewed_and_symmetric(rng, 1_000), skewed_and_symmetric(rng, 100)
-        for proper in right:
-            guess = attacked(x, sample, seed, scaling=None, proper=proper)
-            right[proper] += np.corrcoef(guess.values[:, 2], x[:, 2])[0, 1] > 0
-            assert guess.ambiguity == ("none" if proper else "sign")
-    assert right[True] == 10
-    assert right[False] < 10
+        x, sample = skewed_and_symmetric(rng, 500), skewed_and_symmetric(rng, 100)
+        guess = attacked(x, sample, seed, scaling=None, proper=True)
+        assert np.corrcoef(guess.values[:, 2], x[:, 2])[0, 1] > 0.9
+        assert guess.ambiguity == "none"
+    assert attacked(x, sample, seed, scaling=None).ambiguity == "sign"
 
 
 def test_normalized_columns_were_rotated_without_reflection():
@@ -104,6 +101,22 @@ def test_many_columns_are_attacked_for_real():
     ours = np.sqrt(np.mean(((guess.values - private) / unit) ** 2))
     mean = np.sqrt(np.mean(((sample.mean(axis=0) - private) / unit) ** 2))
     assert ours < 0.7 * mean
+
+
+@pytest.mark.slow
+def test_more_starts_by_default():
+    """Half of the wines against the other half: 16 resampled samples miss the optimum that 32, the default, find."""
+    from sklearn.datasets import load_wine
+
+    x = load_wine().data
+    order = np.random.default_rng(5).permutation(len(x))
+    sample, private = x[order[:89]], x[order[89:]]
+    release, _ = veil.publish(private, veil.OrthogonalTransform(random_state=5))
+    few, usual = (
+        np.sqrt(np.mean(((attack.run(release, veil.KnownSample(sample)).values - private) / x.std(axis=0)) ** 2))
+        for attack in (veil.KnownSampleAttack(replicates=16), veil.KnownSampleAttack())
+    )
+    assert usual < 0.8 * few
 
 
 def test_wrong_samples_are_refused():

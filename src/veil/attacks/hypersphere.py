@@ -7,15 +7,19 @@ Known: the range of each attribute, a uniform prior on a box. Directions tell no
 
 *paper*: any point of the sphere ``‖ẑ‖ = ‖y‖``, the radius kept to what the box allows (with the right ends, errata
 L-p); one is drawn. Most of that sphere lies outside the box. *best*: the posterior mean, E[z | ‖y‖] under
-the box prior. Given ``‖z‖² = q`` the attributes of a uniform z are nearly independent with densities ∝ exp(s z_j²)
-on their ranges, s chosen so that E‖z‖² = q (Gibbs conditioning, with its first Edgeworth term); q itself has the
-saddlepoint density ``exp(K(s) − s q)/√(2π K″(s))``, K the cumulant function of ‖z‖².
+the box prior. Given ``‖z‖² = q`` a uniform z is uniform on the part of the sphere inside the box. Up to four attributes
+its mean and area are found by quadrature: arcs in the plane, further attributes one after the other. Of more, the
+attributes are nearly independent with densities ∝ exp(s z_j²) on their ranges, s chosen so that E‖z‖² = q (Gibbs
+conditioning, with its first Edgeworth term); q itself has the saddlepoint density ``exp(K(s) − s q)/√(2π K″(s))``, K
+the cumulant function of ‖z‖². Its means err by up to 3 % of the widest range, and by up to 8 % where one range is
+several times as wide as all others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 import numpy as np
@@ -30,8 +34,10 @@ from veil.moments import Vector
 from veil.parameters import number, whole_number
 from veil.release import Release
 
+FEW: Final = 4
 TILTS: Final = 257
 _NODES: Final = 48  # Gauss–Legendre nodes per range
+_SLICES: Final = 8  # nodes between corners, per attribute beyond the second
 _TILE: Final = 1 << 22
 
 
@@ -88,9 +94,9 @@ class HypersphereAttack(Attack):
             direction = np.random.default_rng(seed).standard_normal((len(y), d))
             z = direction * (radius / np.linalg.norm(direction, axis=1))[:, None]
         elif isinstance(model, ProjectionModel):
-            z = projected_mean(y, noise, tilted_box(lower, upper))
+            z = projected_mean(y, noise, box_by_length(lower, upper))
         else:
-            z = tilted_box(lower, upper).at(radius**2)
+            z = box_by_length(lower, upper).at(radius**2)
         allowed = lengths if isinstance(model, ProjectionModel) else (radius, radius)
         bound = breach_bound(radius, self.epsilon, d, allowed)
         slack = 1e-9 * lengths[1] ** 2
@@ -99,7 +105,7 @@ class HypersphereAttack(Attack):
 
 
 @dataclass(frozen=True)
-class TiltedBox:
+class BoxByLength:
     """Uniform records of a box by squared length: a table over q = ‖z‖², ascending.
 
     ``log_density`` is q's own up to a constant, ``mean`` is E[z | q], one row per q.
@@ -114,15 +120,81 @@ class TiltedBox:
         return np.stack([np.interp(square, self.square, column) for column in self.mean.T], axis=1)
 
 
-def tilted_box(lower: Vector, upper: Vector) -> TiltedBox:
-    """The table of a box, by exponential tilting of z²; its ends are the nearest and the farthest point."""
+def box_by_length(lower: Vector, upper: Vector) -> BoxByLength:
+    """The table of a box: exact where at most four attributes vary, by tilting otherwise."""
+    exact = 1 <= int((upper > lower).sum()) <= FEW
+    return sliced_box(lower, upper) if exact else tilted_box(lower, upper)
+
+
+def sliced_box(lower: Vector, upper: Vector) -> BoxByLength:
+    """The table of a box in which one to four attributes vary, by quadrature over the sphere inside it."""
+    vary = upper > lower
+    near, far = np.clip(0.0, lower, upper), np.where(np.abs(lower) > np.abs(upper), lower, upper)
+    fixed = float((lower[~vary] ** 2).sum())
+    sides = [_sides(low, high) for low, high in zip(lower[vary], upper[vary], strict=True)]
+    ends = (near[vary] ** 2).sum(), (far[vary] ** 2).sum()
+    # Edges and corners, where the mean may bend or jump, lie between two close points of the grid.
+    bends = np.array([sum(corner) for corner in product(*({a**2 for s in side for a in s[:2]} for side in sides))])
+    radii = np.linspace(np.sqrt(ends[0]), np.sqrt(ends[1]), TILTS)
+    square = np.unique(np.concatenate([radii**2, bends * (1 - 1e-9), bends * (1 + 1e-9)]))
+    square = square[(square > ends[0]) & (square < ends[1])]
+    total = np.zeros((1 + len(sides), len(square)))
+    for piece in product(*sides):
+        low, high, sign = np.array(piece).T
+        total += _sphere_moments(square, low, high) * np.concatenate([[1.0], sign])[:, None]
+    there = total[0] > 0
+    square, total = square[there], total[:, there]
+    mean = np.tile(lower, (len(square), 1))
+    mean[:, vary] = np.clip((total[1:] / total[0]).T, lower[vary], upper[vary])
+    return BoxByLength(
+        fixed + np.concatenate([[ends[0]], square, [ends[1]]]),
+        np.concatenate([[-np.inf], np.log(total[0]), [-np.inf]]),
+        np.vstack([near, mean, far]),
+    )
+
+
+def _sides(low: float, high: float) -> list[tuple[float, float, float]]:
+    """A range as ranges of the absolute value with their signs."""
+    both = [(max(low, 0.0), high, 1.0), (max(-high, 0.0), -low, -1.0)]
+    return [side for side in both if side[1] > side[0]]
+
+
+def _sphere_moments(square: Vector, low: Vector, high: Vector) -> Matrix:
+    """Density of ‖z‖² times the volume of a box with no value below 0, and that times each mean, one per row."""
+    if len(low) == 1:
+        length = np.sqrt(square)
+        density = np.where((length >= low[0]) & (length <= high[0]), 0.5 / np.maximum(length, 1e-150), 0.0)
+        return np.stack([density, density * length])
+    if len(low) == 2:
+        radius = np.maximum(np.sqrt(square), 1e-150)
+        first = np.maximum(np.arccos(np.minimum(high[0] / radius, 1)), np.arcsin(np.minimum(low[1] / radius, 1)))
+        last = np.minimum(np.arccos(np.minimum(low[0] / radius, 1)), np.arcsin(np.minimum(high[1] / radius, 1)))
+        last = np.maximum(first, last)
+        across, up = np.sin(last) - np.sin(first), np.cos(first) - np.cos(last)
+        return np.stack([last - first, radius * across, radius * up]) / 2
+    nodes, weights = np.polynomial.legendre.leggauss(_SLICES)
+    # The cubic crowds the nodes at both ends, where slices open like a root.
+    place, weights = (2 + 3 * nodes - nodes**3) / 4, weights * 0.75 * (1 - nodes**2)
+    # What is left for the other attributes bends where its sphere passes one of their corners.
+    corners = np.unique([sum(c) for c in product(*zip(low[:-1] ** 2, high[:-1] ** 2, strict=True))])
+    edges = np.sort(np.clip(np.sqrt(np.maximum(square[:, None] - corners, 0)), low[-1], high[-1]), axis=1)
+    width = np.diff(edges, axis=1)[:, :, None]
+    value = (edges[:, :-1, None] + width * place).reshape(len(square), -1)
+    left = np.maximum(square[:, None] - value**2, 0)
+    inner = _sphere_moments(left.ravel(), low[:-1], high[:-1]).reshape(len(low), *value.shape)
+    weighed = inner * (width * weights).reshape(value.shape)
+    return np.vstack([weighed.sum(axis=2), (weighed[0] * value).sum(axis=1)])
+
+
+def tilted_box(lower: Vector, upper: Vector) -> BoxByLength:
+    """The table of a box, nearly, by exponential tilting of z²; its ends are the nearest and the farthest point."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     z = (lower + upper)[:, None] / 2 + (upper - lower)[:, None] / 2 * nodes
     square = z**2
     far = np.where(np.abs(lower) > np.abs(upper), lower, upper)
     size = float((far**2).mean())
     if size == 0.0:  # the box is the origin
-        return TiltedBox(np.zeros(1), np.zeros(1), np.zeros((1, len(lower))))
+        return BoxByLength(np.zeros(1), np.zeros(1), np.zeros((1, len(lower))))
     # Steps near 0 are small against the spread of ‖z‖², whatever the dimension.
     step = 0.5 / np.sqrt(len(lower))
     tilts = step * np.sinh(np.linspace(-1.0, 1.0, TILTS) * np.arcsinh(200.0 / step)) / size
@@ -147,14 +219,14 @@ def tilted_box(lower: Vector, upper: Vector) -> TiltedBox:
         log_density[i] = (np.log(total) + top).sum() - s * q[i] - np.log(max(spread, 1e-300)) / 2
     near = np.clip(0.0, lower, upper)
     ends = ((near**2).sum(), (far**2).sum())
-    return TiltedBox(
+    return BoxByLength(
         np.maximum.accumulate(np.concatenate([[ends[0]], np.clip(q, *ends), [ends[1]]])),
         np.concatenate([[-np.inf], log_density, [-np.inf]]),
         np.vstack([near, mean, far]),
     )
 
 
-def projected_mean(y: Matrix, noise: Vector, box: TiltedBox) -> Matrix:
+def projected_mean(y: Matrix, noise: Vector, box: BoxByLength) -> Matrix:
     """E[z | y] for a projection: the table's rows, weighted by prior and likelihood of their length."""
     k = y.shape[1]
     width = np.gradient(box.square) if len(box.square) > 1 else np.ones(1)

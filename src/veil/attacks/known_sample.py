@@ -42,7 +42,7 @@ class KnownSampleAttack(Attack):
     ----------
     variant : {"best", "paper"}
         The refined alignment, or eigenvectors and signs alone.
-    replicates : int, default 16
+    replicates : int, default 32
         Resampled samples of ``best``: more starts and a steadier shrinkage, for more time.
     seed : int, default 0
         Seeds the resampling.
@@ -63,7 +63,7 @@ class KnownSampleAttack(Attack):
     one_matrix = True
     variants = ("best", "paper")
 
-    def __init__(self, *, variant: str = "best", replicates: int = 16, seed: int = 0, robust: bool = False) -> None:
+    def __init__(self, *, variant: str = "best", replicates: int = 32, seed: int = 0, robust: bool = False) -> None:
         super().__init__(variant=variant)
         self.replicates = replicates
         self.seed = seed

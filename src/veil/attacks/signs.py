@@ -34,6 +34,8 @@ from veil.errors import InputError
 
 Parity = Literal[-1, 1] | None
 
+_KEPT_VALUES: Final = 4_000_000
+
 EXACT_LIMIT: Final = 13
 """Beyond this many columns `choose_signs` no longer visits every pattern."""
 
@@ -141,19 +143,20 @@ def greedy_signs(
     """
     a, b = thin_pairs(a, b, max_pairs)
     columns = a.shape[1]
+    tiles = _Tiles(a, b)
     signs = _columnwise_signs(a, b)
     for _ in range(max_steps):
         enough = _energy(a, b, signs) * (1 - 1e-12)
-        after = _flip_energies(a, b, signs, pairs=False)
+        after = tiles.flip_energies(signs, pairs=False)
         if pairs and after.min() >= enough:
-            after = _flip_energies(a, b, signs, pairs=True)
+            after = tiles.flip_energies(signs, pairs=True)
         r, q = divmod(int(np.argmin(after)), columns)
         neighbour = _flipped(signs, r, q)
         if after[r, q] >= enough:
             break
         signs = neighbour
     if parity is not None:
-        signs, neighbour = _with_parity(a, b, signs, parity, max_steps if pairs else 0)
+        signs, neighbour = _with_parity(tiles, signs, parity, max_steps if pairs else 0)
     return _judge(a, b, signs, neighbour, "greedy", parity)
 
 
@@ -249,21 +252,21 @@ def _flipped(signs: Floats, r: int, q: int) -> Floats:
     return flipped
 
 
-def _with_parity(a: Floats, b: Floats, signs: Floats, parity: int, max_steps: int) -> tuple[Floats, Floats]:
+def _with_parity(tiles: _Tiles, signs: Floats, parity: int, max_steps: int) -> tuple[Floats, Floats]:
     """Signs whose product is ``parity`` after the best flip and pairs of flips, and the best pattern two flips away."""
     columns = len(signs)
-    alone = np.diag(_flip_energies(a, b, signs, pairs=False))
+    alone = np.diag(tiles.flip_energies(signs, pairs=False))
     order = np.argsort(alone, kind="stable").tolist()
     if signs.prod() == parity:
         neighbour = _flipped(signs, *order[:2]) if columns > 1 else signs
     else:
         signs, neighbour = _flipped(signs, order[0], order[0]), _flipped(signs, order[:2][-1], order[:2][-1])
     for _ in range(max_steps if columns > 1 else 0):
-        after = _flip_energies(a, b, signs, pairs=True)
+        after = tiles.flip_energies(signs, pairs=True)
         np.fill_diagonal(after, np.inf)
         r, q = divmod(int(np.argmin(after)), columns)
         neighbour = _flipped(signs, r, q)
-        if after[r, q] >= _energy(a, b, signs) * (1 - 1e-12):
+        if after[r, q] >= _energy(tiles.a, tiles.b, signs) * (1 - 1e-12):
             break
         signs = neighbour
     return signs, neighbour
@@ -276,17 +279,28 @@ def _columnwise_signs(a: Floats, b: Floats) -> Floats:
     return np.array([1.0 if _energy(x, y, plus) <= _energy(x, y, minus) else -1.0 for x, y in columns])
 
 
-def _flip_energies(a: Floats, b: Floats, signs: Floats, *, pairs: bool) -> Floats:
-    """Energy after flipping r (diagonal) or r and q (above it); infinite where not evaluated."""
-    columns = a.shape[1]
-    total = np.zeros((columns, columns))
-    for square, products in pair_tiles(a, b):
-        turn = 4.0 * signs[:, None] * products
-        start = square - 0.5 * turn.sum(axis=0)
-        for r in range(columns):
-            last = columns if pairs else r + 1
-            moved = start + turn[r] + turn[r:last]
-            moved[0] -= turn[r]
-            total[r, r:last] += np.sqrt(np.maximum(moved, 0.0)).sum(axis=1)
-    evaluated = np.triu(np.ones_like(total)) if pairs else np.eye(columns)
-    return np.where(evaluated > 0, total / (len(a) * len(b)), np.inf)
+class _Tiles:
+    """All pairs of records in tiles (`pair_tiles`), kept between the steps of a search where they are few."""
+
+    def __init__(self, a: Floats, b: Floats) -> None:
+        self.a, self.b = a, b
+        self.kept = list(pair_tiles(a, b)) if a.size * len(b) <= _KEPT_VALUES else None
+
+    def flip_energies(self, signs: Floats, *, pairs: bool) -> Floats:
+        """Energy after flipping r (diagonal) or r and q (above it); infinite where not evaluated."""
+        columns = len(signs)
+        total = np.zeros((columns, columns))
+        for square, products in self.kept or pair_tiles(self.a, self.b):
+            turn = 4.0 * signs[:, None] * products
+            start = square - 0.5 * turn.sum(axis=0)
+            if not pairs:
+                turn += start
+                np.sqrt(np.maximum(turn, 0.0, out=turn), out=turn)
+                total[np.diag_indices(columns)] += turn.sum(axis=1)
+                continue
+            for r in range(columns):
+                moved = start + turn[r] + turn[r:]
+                moved[0] -= turn[r]
+                total[r, r:] += np.sqrt(np.maximum(moved, 0.0)).sum(axis=1)
+        evaluated = np.triu(np.ones_like(total)) if pairs else np.eye(columns)
+        return np.where(evaluated > 0, total / (len(self.a) * len(self.b)), np.inf)
