@@ -149,6 +149,24 @@ class ResponseModel:
 
 
 @dataclass(frozen=True)
+class BasketModel:
+    """Transactions of 0 and 1, randomized by a public law (P19); what a kind does not use is None.
+
+    ``kind`` "mask": an item of the transaction is reported with probability ``keep``, any other with ``insert``, each
+    by itself. "select": j uniform on 0…``cutoff``, min(j, m) of the m items kept, chosen uniformly, and every other
+    item there with probability ``insert``; the last released column is m. "gamma": of all 2^``n_items`` patterns the
+    true one is reported with probability γx, any other with x = 1/(γ + 2^n − 1).
+    """
+
+    kind: str
+    n_items: int
+    keep: float | None = None
+    insert: float | None = None
+    cutoff: int | None = None
+    gamma: float | None = None
+
+
+@dataclass(frozen=True)
 class UnknownModel:
     """Nothing is said about how the release was made."""
 
@@ -164,6 +182,7 @@ Model = (
     | MultiplicativeModel
     | LogNormalModel
     | ResponseModel
+    | BasketModel
     | UnknownModel
 )
 
@@ -229,6 +248,10 @@ def _binary(parameters: dict[str, Any]) -> BinaryProjectionModel:
     return BinaryProjectionModel(parameters["n_components"], parameters["p"])
 
 
+def _basket(parameters: dict[str, Any]) -> BasketModel:
+    return BasketModel(**parameters)
+
+
 _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "additive-noise": _additive,
     "binary-projection": _binary,
@@ -237,6 +260,7 @@ _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "laplace-mechanism": _additive,
     "linear-transform": _linear,
     "log-normal-noise": _lognormal,
+    "market-basket": _basket,
     "multiplicative-noise": _multiplicative,
     "orthogonal-transform": _orthogonal,
     "pairwise-rotation": _rotation,
@@ -274,10 +298,21 @@ def check_model(model: Model, n_private: int, n_released: int) -> None:
         good = len(model.categories) == n_private == n_released
         good = good and [m.shape for m in model.matrices] == [(k, k) for k in sizes]
         good = good and all(bool(np.isfinite(m).all() and (m >= 0).all()) for m in model.matrices)
+    elif isinstance(model, BasketModel):
+        good = model.n_items == n_private == n_released - (model.kind == "select") and _is_basket_law(model)
     else:
         good = True
     if not good:
         raise ValueError("the parameters do not fit the columns")
+
+
+def _is_basket_law(model: BasketModel) -> bool:
+    if model.kind == "gamma":
+        return model.gamma is not None and 1 < model.gamma < np.inf
+    good = model.insert is not None and 0 < model.insert < 1
+    if model.kind == "mask":
+        return good and model.keep is not None and 0 < model.keep < 1 and model.keep != model.insert
+    return good and model.kind == "select" and isinstance(model.cutoff, int) and 1 <= model.cutoff <= 20
 
 
 def _fits(

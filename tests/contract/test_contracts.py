@@ -34,6 +34,9 @@ ESTIMATORS = [
 # scikit-learn's checks have no tables of zeros and ones or of categories, and know no transformer that reduces rows.
 OTHERS = [
     veil.BinaryProjection(8),
+    veil.MarketBasket(),
+    veil.MarketBasket("select"),
+    veil.MarketBasket("gamma"),
     veil.RandomProjection(3, axis="records"),
     veil.RandomProjection(3, kind="sparse", axis="records"),
     veil.Discretize(4),

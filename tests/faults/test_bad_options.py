@@ -184,7 +184,7 @@ KNOWN = {
     "rows missing": ("a,b,n,row\n1,2,3,\n", ("'row'",)),
     "rows negative": ("a,b,n,row\n1,2,3,-1\n", ("rows",)),
     "rows twice": ("a,b,n,row\n1,2,3,0\n4,5,6,0\n", ("rows",)),
-    "rows beyond": ("a,b,n,row\n1,2,3,60\n", ("rows", "60")),
+    "rows beyond": ("a,b,n,row\n1,2,3,60\n", ("rows", "0 to 59", "1 are beyond")),
     "rows huge": ("a,b,n,row\n1,2,3,99999999999999999999\n", ("'row'",)),
     "text": ("a,b,n,row\nSECRETCELL,2,3,0\n", ("numbers",)),
     "missing": ("a,b,n,row\n,2,3,0\n31415926.5,2,3,1\n", ("1 missing",)),

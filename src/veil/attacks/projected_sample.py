@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
-from veil.attacks.projection_alignment import align_projection
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs, KnownSample
@@ -66,6 +65,8 @@ class ProjectedSampleAttack(Attack):
         return isinstance(model, ProjectionModel) and model.n_components <= len(model.unit)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        from veil.attacks.projection_alignment import align_projection  # numba compiles it on first use
+
         whole_number(self.islands, "islands", least=1)
         whole_number(self.particles, "particles", least=2)
         whole_number(self.seed, "seed")

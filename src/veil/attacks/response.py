@@ -12,7 +12,7 @@ chi-square) share a group, as long as the group has no more than that, and group
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -24,10 +24,10 @@ from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge
 from veil.measures import PosteriorGain, posterior_gain
-from veil.models import Model, ResponseModel
+from veil.models import BasketModel, Model, ResponseModel
 from veil.parameters import whole_number
 from veil.release import Release
-from veil.response import kron_apply, posterior
+from veil.response import gamma_matrix, kron_apply, posterior
 from veil.response_likelihood import most_likely
 
 MOST_CELLS = 50_000
@@ -79,15 +79,19 @@ class ResponsePosteriorAttack(Attack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Randomized response."""
-        return isinstance(model, ResponseModel)
+        """Randomized response, and market baskets that are one (items flipped by themselves, or whole patterns)."""
+        return isinstance(model, ResponseModel) or (isinstance(model, BasketModel) and model.kind != "select")
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole_number(self.seed, "seed")
         if not isinstance(self.joint, bool):
             raise InputError(f"joint must be True or False; got a {type(self.joint).__name__}")
-        model, codes = release.step.model, release.codes()
-        if not isinstance(model, ResponseModel):
+        model = release.step.model
+        if isinstance(model, BasketModel):
+            model, codes = basket_response(model), release.to_numpy().astype(np.int64)
+        elif isinstance(model, ResponseModel):
+            codes = release.codes()
+        else:
             raise NotApplicableError("the manifest does not describe randomized responses")
         if not len(codes):
             raise NotApplicableError("the release has no rows")
@@ -115,6 +119,19 @@ class ResponsePosteriorAttack(Attack):
             groups=tuple(tuple(release.step.names[j] for j in group) for group in groups),
             steps=tuple(steps),
         )
+
+
+def basket_response(model: BasketModel) -> ResponseModel:
+    """Market baskets as randomized responses of 0/1 items: one by one, or the whole pattern as one variable."""
+    binary = ((False, True),) * model.n_items
+    if model.kind == "mask" and model.keep is not None:
+        insert = 1.0 - model.keep if model.insert is None else model.insert
+        matrix = np.array([[1.0 - insert, 1.0 - model.keep], [insert, model.keep]])
+        return ResponseModel(binary, (matrix,) * model.n_items)
+    if model.kind == "gamma" and model.gamma is not None:
+        patterns = tuple(product((0, 1), repeat=model.n_items))
+        return ResponseModel(binary, (gamma_matrix(model.gamma, len(patterns)),), patterns)
+    raise NotApplicableError(f"baskets of kind {model.kind!r} are no randomized responses")
 
 
 def sequential_posteriors(codes: Codes, matrices: Sequence[Matrix], prior: Matrix) -> list[ColumnPosterior]:

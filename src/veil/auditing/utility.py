@@ -13,6 +13,7 @@ from veil.blocks import Matrix
 from veil.measures import Measure
 from veil.models import (
     AdditiveModel,
+    BasketModel,
     BinaryProjectionModel,
     LogNormalModel,
     MultiplicativeModel,
@@ -45,6 +46,8 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
         return (x - centre) / width, y
     if isinstance(model, BinaryProjectionModel):
         return x, y
+    if isinstance(model, BasketModel):
+        return x, y[:, : model.n_items]
     scale = _spread(x)
     return x / scale, y / scale
 

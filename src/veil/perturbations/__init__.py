@@ -7,6 +7,7 @@ import difflib
 from veil.errors import InputError
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
+from veil.perturbations.baskets import MarketBasket
 from veil.perturbations.binary import BinaryProjection
 from veil.perturbations.discretization import Discretize
 from veil.perturbations.linear import LinearTransform
@@ -31,6 +32,7 @@ PERTURBATIONS: dict[str, type[Perturbation]] = {
         LaplaceMechanism,
         LinearTransform,
         LogNormalNoise,
+        MarketBasket,
         MultiplicativeNoise,
         OrthogonalTransform,
         PairwiseRotation,
@@ -51,6 +53,7 @@ __all__ = [
     "LaplaceMechanism",
     "LinearTransform",
     "LogNormalNoise",
+    "MarketBasket",
     "MultiplicativeNoise",
     "OrthogonalTransform",
     "PairwiseRotation",

@@ -15,6 +15,7 @@ from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.noise import NoiseLaw
 from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.supports import Support, frequent_itemsets, itemset_support
 
 if TYPE_CHECKING:
     from veil.recovery.mining import Outliers, VotedPerceptron, nested_loop_outliers
@@ -30,10 +31,13 @@ __all__ = [
     "PairEstimate",
     "ProportionRecovery",
     "Reconstruction",
+    "Support",
     "VotedPerceptron",
     "distance_interval",
+    "frequent_itemsets",
     "hamming_estimate",
     "inner_product_interval",
+    "itemset_support",
     "nested_loop_outliers",
     "reconstruct",
     "reconstruct_joint",
