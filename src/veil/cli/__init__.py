@@ -14,7 +14,7 @@ import click
 
 from veil._version import __version__
 from veil.cli.analyst import recover
-from veil.cli.owner import inspect, perturb, restore
+from veil.cli.owner import init, inspect, perturb, restore
 from veil.cli.redteam import attack, audit, demo
 from veil.errors import VeilError
 
@@ -81,10 +81,11 @@ def main() -> None:
     First steps:
       veil demo                                   the whole loop on a real table
       veil inspect patients.csv                   columns, roles and what to decide
+      veil init patients.csv                      a plan to edit: roles, methods, goals
       veil audit patients.csv --method additive-noise --set scale=1
       veil perturb patients.csv --method additive-noise -o release --key my.veilkey
     """
 
 
-for command in (demo, inspect, perturb, attack, audit, recover, restore):
+for command in (demo, inspect, init, perturb, attack, audit, recover, restore):
     main.add_command(command)

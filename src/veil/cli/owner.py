@@ -77,7 +77,32 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--method", required=True, help="For example additive-noise or orthogonal-transform.")
+@click.option("-o", "--output", default="plan.toml", type=click.Path(path_type=Path), help="The plan file to write.")
+@role_option
+def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
+    """Write a commented plan for a table: roles, methods, goals and what attackers may know.
+
+    \b
+    Example:
+      veil init patients.csv -o plan.toml
+      veil audit patients.csv --plan plan.toml -o report.html
+    """
+    from veil.atomic import refuse_existing, write_public
+    from veil.inspection import inspect_table
+    from veil.planfile import draft_plan
+
+    refuse_existing(output)
+    with progress_bar() as progress:
+        found = inspect_table(table, parse_pairs(roles, "--role"), progress=progress)
+    write_public(output, draft_plan(found, table.name).encode())
+    open_columns = sum(column.role is None for column in found.columns)
+    click.echo(f"Plan written to {output}: {len(found.columns)} columns, {open_columns} to decide on (now: drop).")
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--method", help="For example additive-noise or orthogonal-transform.")
+@click.option("--plan", "plan_file", type=click.Path(path_type=Path), help="A plan file (see veil init) instead.")
 @list_option("methods")
 @set_option
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The release folder to make.")
@@ -98,7 +123,8 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
 @json_option
 def perturb(
     table: Path,
-    method: str,
+    method: str | None,
+    plan_file: Path | None,
     settings: tuple[str, ...],
     output: Path,
     new_key: Path | None,
@@ -123,7 +149,17 @@ def perturb(
 
     if (new_key is None) == (reuse_key is None):
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
-    perturbation = build_method(method, settings, allow_seed=allow_seed)
+    if (method is None) == (plan_file is None):
+        raise click.UsageError("give --method NAME, or --plan FILE (veil init writes one)")
+    perturbation: Any
+    if plan_file is not None:
+        from veil.planfile import load_plan
+
+        if settings:
+            raise click.UsageError("--set goes with --method; a plan file has the parameters of its parts")
+        perturbation = load_plan(plan_file).plan
+    else:
+        perturbation = build_method(str(method), settings, allow_seed=allow_seed)
     remarks: list[str] = []
     with progress_bar() as progress:
         release = publish_file(
@@ -147,13 +183,13 @@ def perturb(
             "release": str(output),
             "key": str(key),
             "number": manifest.release,
-            "method": release.method,
+            "method": manifest.method,
             "remarks": remarks,
         }
         click.echo(json.dumps(said))
         return
     click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
-    click.echo(f"Key written to {key}: keep it private. Formal guarantee: {release.step.guarantee}.")
+    click.echo(f"Key written to {key}: keep it private. Formal guarantee: {manifest.guarantee}.")
     for sentence in remarks:
         click.echo(sentence)
     if manifest.key != "secret":

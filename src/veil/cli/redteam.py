@@ -117,9 +117,9 @@ def attack(
     "--method",
     "methods",
     multiple=True,
-    required=True,
     help="NAME or NAME:param=value,...; many compare candidates.",
 )
+@click.option("--plan", "plan_file", type=click.Path(path_type=Path), help="A plan file: candidate, goals and grants.")
 @list_option("methods")
 @set_option
 @role_option
@@ -155,31 +155,43 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     output: Path | None = options["output"]
     if output is not None and output.suffix not in (".html", ".json"):
         raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
-    if len(methods) > 1 and settings:
+    if not methods and options["plan_file"] is None:
+        raise click.UsageError("give --method NAME, or --plan FILE (veil init writes one)")
+    if (len(methods) > 1 or not methods) and settings:
         raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
     utility = {
         k: one_number(v, "--min-utility") for k, v in parse_pairs(options["min_utility"], "--min-utility").items()
     }
+    candidates = [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods]
+    grants = Grants(
+        pairs=numbers(options["pairs"], "--pairs", int),
+        sample=numbers(options["sample"], "--sample", float),
+        sample_from=options["sample_from"],
+        records=numbers(options["records"], "--records", int),
+        ranges=options["ranges"],
+        matrix=options["matrix"],
+    )
+    goals = Goals(
+        max_advantage=options["max_advantage"],
+        tolerance=options["tolerance"],
+        min_utility=utility,
+        against=list(options["against"]) or None,
+    )
+    roles = parse_pairs(options["roles"], "--role")
+    if options["plan_file"] is not None:
+        from veil.planfile import load_plan
+
+        file = load_plan(options["plan_file"])
+        candidates, goals, grants = [file.plan, *candidates], file.goals, file.grants
+        roles = {**file.plan.roles, **roles}
     with progress_bar() as progress:
         found = run_audit(
             table,
-            [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods],
+            candidates,
             attacks=list(options["attacks"]) or "all",
-            grants=Grants(
-                pairs=numbers(options["pairs"], "--pairs", int),
-                sample=numbers(options["sample"], "--sample", float),
-                sample_from=options["sample_from"],
-                records=numbers(options["records"], "--records", int),
-                ranges=options["ranges"],
-                matrix=options["matrix"],
-            ),
-            goals=Goals(
-                max_advantage=options["max_advantage"],
-                tolerance=options["tolerance"],
-                min_utility=utility,
-                against=list(options["against"]) or None,
-            ),
-            roles=parse_pairs(options["roles"], "--role"),
+            grants=grants,
+            goals=goals,
+            roles=roles,
             target=options["target"],
             repetitions=options["repetitions"],
             seed=options["seed"],

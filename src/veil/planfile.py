@@ -1,0 +1,166 @@
+"""Plans as files: a commented TOML that says roles, methods, goals and what attackers may know.
+
+::
+
+    [roles]
+    name = "drop"
+
+    [[part]]
+    method = "additive-noise"      # columns = [...] names some; without it, all the rest
+    scale = 0.5
+
+    [goals]
+    max_advantage = 0.05
+
+    [grants]
+    pairs = [1, 5]
+
+Unknown keys are errors with a suggestion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veil.auditing import Goals, Grants
+from veil.errors import FileFormatError, InputError
+from veil.inspection import Inspection
+from veil.perturbations import Perturbation, find_perturbation
+from veil.plan import Plan
+from veil.schema import Kind
+from veil.secret import SecretParameter
+
+SECTIONS = ("roles", "part", "goals", "grants")
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """What a plan file says: the plan, the goals and the grants."""
+
+    plan: Plan
+    goals: Goals
+    grants: Grants
+
+
+def load_plan(path: str | Path) -> PlanFile:
+    """Read a plan file; every unknown key or value is an error that names it."""
+    path = Path(path)
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"{path.name}: cannot read the plan ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
+    _check_keys(said, SECTIONS, path.name)
+    parts = said.get("part", [])
+    if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
+        raise InputError(f"{path.name}: needs at least one [[part]] with a method")
+    found = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
+    plan = Plan(found, roles=_section(said, "roles", path.name))
+    return PlanFile(plan, _made(Goals, said, "goals", path.name), _made(Grants, said, "grants", path.name))
+
+
+def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    section = said.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{where}: {name} must be a section, [{name}]")
+    return dict(section)
+
+
+def _made(cls: Any, said: Mapping[str, Any], name: str, where: str) -> Any:
+    section = _section(said, name, where)
+    _check_keys(section, [f.name for f in dataclasses.fields(cls)], f"{where}: [{name}]")
+    return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
+
+
+def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
+    method = part.pop("method", None)
+    if not isinstance(method, str):
+        raise InputError(f'{where} needs a method, for example method = "additive-noise"')
+    cls = find_perturbation(method)
+    columns = part.pop("columns", None)
+    known = [name for name in inspect.signature(cls).parameters if name != "random_state"]
+    _check_keys(part, known, f"{where} ({method})")
+    secret = [name for name in part if isinstance(getattr(cls, name, None), SecretParameter)]
+    if secret:
+        raise InputError(
+            f"{where} ({method}): {secret[0]} is a secret and does not belong into a plan; use the Python API"
+        )
+    return columns, cls(**{key: tuple(v) if isinstance(v, list) and key == "bounds" else v for key, v in part.items()})
+
+
+def _check_keys(said: Iterable[str], known: Sequence[str], where: str) -> None:
+    for key in said:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise InputError(f"{where} has an unknown key {key!r}; {hint}")
+
+
+def draft_plan(found: Inspection, source: str) -> str:
+    """A plan for a table, to be edited: inferred roles, one method per kind of column, goals and grants."""
+    numbers = [c.name for c in found.columns if c.role == "sensitive"]
+    texts = [c for c in found.columns if c.role is None]
+    lines = [
+        f"# A plan for {source}: {found.n_rows:,} records, {len(found.columns)} columns.",
+        "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
+        "",
+        "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
+        "# identifier, drop: not released. Numbers are sensitive unless you say otherwise.",
+        "[roles]",
+    ]
+    for column in found.columns:
+        note = f"  # {column.note}" if column.note else ""
+        if column.role is None:
+            lines.append(
+                f'{_key(column.name)} = "drop"  # {column.kind}: decide{"; " + column.note if column.note else ""}'
+            )
+        else:
+            lines.append(f"# {_key(column.name)} = {_text(column.role)}{note}")
+    lines += ["", "# One part per method; a part without columns takes all that is left.", "[[part]]"]
+    if numbers:
+        lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
+    else:
+        lines += ['method = "randomized-response"', "epsilon = 1.0"]
+    kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN)]
+    if numbers and kinds:
+        lines += [
+            "",
+            "# Categories can be kept in the release by randomized response; take them out of [roles] then.",
+            "# [[part]]",
+            f"# columns = [{', '.join(_text(n) for n in kinds)}]",
+            '# method = "randomized-response"',
+            "# epsilon = 1.0",
+        ]
+    return "\n".join([*lines, "", *_DEFAULTS, ""])
+
+
+_DEFAULTS = (
+    "# What must hold: no attack may gain more than this over guessing.",
+    "[goals]",
+    f"max_advantage = {Goals().max_advantage}",
+    f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
+    "",
+    "# What attackers may know.",
+    "[grants]",
+    "pairs = [1, 5]     # records with their rows",
+    "sample = [0.02]    # a sample of the population, as a share of the table",
+)
+
+
+def _key(name: str) -> str:
+    bare = name.replace("_", "").replace("-", "")
+    return name if bare.isalnum() and bare.isascii() else _text(name)
+
+
+def _text(value: str) -> str:
+    """A TOML string."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'

@@ -1,0 +1,95 @@
+"""Plan files: drafted for a table, read back, and refused with a suggestion."""
+
+import pandas as pd
+import pytest
+
+import veil
+from veil.errors import FileFormatError, InputError
+from veil.inspection import inspect_table
+from veil.planfile import draft_plan, load_plan
+
+
+def table():
+    return pd.DataFrame(
+        {
+            "who": [f"p{i}" for i in range(60)],
+            "a b": range(60),
+            'quo"te': [0.5 * i for i in range(60)],
+            "group": ["x", "y"] * 30,
+        }
+    )
+
+
+def written(folder, text):
+    path = folder / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_draft_can_be_used_as_it_is(tmp_path):
+    """Whatever the columns are called: undecided ones are dropped, numbers get noise."""
+    frame = table()
+    file = load_plan(written(tmp_path, draft_plan(inspect_table(frame), "t.csv")))
+    release, _ = veil.publish(frame, file.plan)
+    assert release.data.columns.tolist() == ['quo"te']
+    assert file.goals == veil.Goals()
+    assert file.grants == veil.Grants()
+
+
+def test_parts_roles_goals_and_grants_are_read(tmp_path):
+    text = """
+    [roles]
+    who = "drop"
+    "a b" = "quasi"
+    [[part]]
+    columns = ["group"]
+    method = "randomized-response"
+    epsilon = 2.0
+    [[part]]
+    method = "multiplicative-noise"
+    bounds = [0.5, 1.5]
+    [goals]
+    max_advantage = 0.2
+    against = ["pairs"]
+    min_utility = { distances = 0.5 }
+    [grants]
+    pairs = [1, 3]
+    sample = []
+    """
+    file = load_plan(written(tmp_path, text))
+    assert file.plan.describe().startswith("randomized response (epsilon 2.0) on 1 column + multiplicative noise")
+    assert (file.goals.max_advantage, file.grants.pairs, file.grants.sample) == (0.2, (1, 3), ())
+    frame = table().drop(columns='quo"te')
+    release, _ = veil.publish(frame.assign(**{"a b": frame["a b"] + 1}), file.plan)
+    assert [step.method for step in release.manifest.steps] == ["randomized-response", "multiplicative-noise"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[role]\nx = 'drop'", "unknown key 'role'; did you mean 'roles'"),
+        ("[[part]]\nmethod = 'additive-nois'", "did you mean additive-noise"),
+        (
+            "[[part]]\nmethod = 'additive-noise'\nscael = 1",
+            r"part 1 \(additive-noise\) has an unknown key 'scael'; did you mean 'scale'",
+        ),
+        (
+            "[[part]]\nmethod = 'additive-noise'\n[goals]\nmax_advantge = 1",
+            r"\[goals\] has an unknown key .*did you mean 'max_advantage'",
+        ),
+        ("[[part]]\nscale = 1", "part 1 needs a method"),
+        ("[roles]\nx = 'drop'", r"at least one \[\[part\]\]"),
+        ("[[part]]\nmethod = 'linear-transform'\nmatrix = [[1, 2], [3, 4]]", "matrix is a secret"),
+        ("[[part]]\nmethod = 'additive-noise'\nrandom_state = 1", "unknown key 'random_state'"),
+    ],
+)
+def test_mistakes_are_named(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        load_plan(written(tmp_path, text))
+
+
+def test_what_is_no_plan(tmp_path):
+    with pytest.raises(FileFormatError, match="not a TOML file"):
+        load_plan(written(tmp_path, "[[part"))
+    with pytest.raises(FileFormatError, match="cannot read the plan"):
+        load_plan(tmp_path / "nothing.toml")
