@@ -165,6 +165,7 @@ class CsvTable(FileTable):
             if b"\n" not in start and b"\r" not in start:
                 raise FileFormatError(f"{path.name}: the file has a header and no rows")
             self._types: dict[str, pa.DataType] = dict(types or {})
+            self._own = types is not None
             schema = self._settle_types(path)
             if types is None:
                 schema = self._settle_digits(path, schema)
@@ -179,9 +180,15 @@ class CsvTable(FileTable):
         return pacsv.open_csv(
             stream,
             read_options=pacsv.ReadOptions(block_size=8 << 20),
-            parse_options=pacsv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
+            # A release's empty line is a record whose only value is missing, and its "" is a text.
+            parse_options=pacsv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True, ignore_empty_lines=not self._own
+            ),
             convert_options=pacsv.ConvertOptions(
-                column_types=self._types, include_columns=list(columns) if columns is not None else None
+                column_types=self._types,
+                include_columns=list(columns) if columns is not None else None,
+                strings_can_be_null=self._own,
+                quoted_strings_can_be_null=not self._own,
             ),
         )
 

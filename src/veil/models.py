@@ -167,6 +167,14 @@ class BasketModel:
 
 
 @dataclass(frozen=True)
+class ClassModel:
+    """A value is released as the class between public edges that it lies in (P17); ``names`` are the classes' texts."""
+
+    edges: tuple[Vector, ...]
+    names: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class UnknownModel:
     """Nothing is said about how the release was made."""
 
@@ -182,6 +190,7 @@ Model = (
     | MultiplicativeModel
     | LogNormalModel
     | ResponseModel
+    | ClassModel
     | BasketModel
     | UnknownModel
 )
@@ -244,6 +253,11 @@ def _response(parameters: dict[str, Any]) -> ResponseModel:
     )
 
 
+def _classes(parameters: dict[str, Any]) -> ClassModel:
+    edges = tuple(np.asarray(e, dtype=np.float64) for e in parameters["edges"])
+    return ClassModel(edges, tuple(tuple(n) for n in parameters["names"]))
+
+
 def _binary(parameters: dict[str, Any]) -> BinaryProjectionModel:
     return BinaryProjectionModel(parameters["n_components"], parameters["p"])
 
@@ -256,6 +270,7 @@ _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "additive-noise": _additive,
     "binary-projection": _binary,
     "combined-noise": _multiplicative,
+    "discretize": _classes,
     "gaussian-mechanism": _additive,
     "laplace-mechanism": _additive,
     "linear-transform": _linear,
@@ -293,6 +308,9 @@ def check_model(model: Model, n_private: int, n_released: int) -> None:
         good = _fits(model, n_private, n_released)
     elif isinstance(model, BinaryProjectionModel):
         good = model.n_components == n_released and 0 < model.p <= 0.25
+    elif isinstance(model, ClassModel):
+        good = len(model.edges) == len(model.names) == n_private == n_released
+        good = good and all(len(n) == len(e) + 1 >= 2 for e, n in zip(model.edges, model.names, strict=True))
     elif isinstance(model, ResponseModel):
         sizes = [len(c) for c in model.categories] if model.compound is None else [len(model.compound)]
         good = len(model.categories) == n_private == n_released

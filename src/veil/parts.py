@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,8 @@ class Part:
         p, result = self.perturbation, self._scan.result()
         p.feature_names_in_ = np.array(self.columns, dtype=object)
         p.fit_scan(self.columns, result, self._key, self._kept())
-        self.n_missing = int(result.moments.missing.sum())
+        randomized = p.takes == "categories" and getattr(p, "missing", None) == "category"
+        self.n_missing = 0 if randomized else int(result.moments.missing.sum())
         self.released = p.released_names(self.columns)
         self.fields = p.released_fields(self.columns, schema)
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
@@ -59,6 +61,13 @@ class Part:
         self.step = LedgerStep(p.method_name(), p.settings(), p.disclose(), self.columns, result.fingerprint)
         return self.step
 
+    def renumber(self, first: int) -> None:
+        """Count the made columns from ``first`` on, where another part of the same method has the earlier numbers."""
+        p = self.perturbation
+        if not p.element_wise and first and self.released != self.columns:
+            self.released = [f"{type(p).__name__.lower()}{first + i}" for i in range(len(self.released))]
+            self.fields = [pa.field(name, f.type) for name, f in zip(self.released, self.fields, strict=True)]
+
     def _kept(self) -> dict[str, Any]:
         """With ``consistent_on``, a column's parameters are fixed at its first publication."""
         kept: dict[str, Any] = {}
@@ -69,8 +78,9 @@ class Part:
             for step in entry.steps:
                 if (step.method, step.settings, entry.consistent_on) == (method, settings, self._consistent_on):
                     earlier = find_perturbation(method).rebuild(step, self._key)
-                    for j, name in enumerate(step.columns):
-                        kept.setdefault(name, earlier.column_parameters(j))
+                    with suppress(NotImplementedError):  # a method that has nothing to keep
+                        for j, name in enumerate(step.columns):
+                            kept.setdefault(name, earlier.column_parameters(j))
         return kept
 
     def public_step(self, private: Schema) -> Step:
@@ -87,7 +97,7 @@ class Part:
             parameters=self.step.parameters,
             columns=described,
             released=tuple(self.released),
-            guarantee=p.formal_guarantee(),
+            guarantee=p.formal_guarantee(consistent=self._consistent_on is not None),
         )
 
     def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> dict[str, pa.Array]:

@@ -34,6 +34,8 @@ class Plan:
 
     def __init__(self, parts: Any, roles: Mapping[str, str] | None = None) -> None:
         self.parts: tuple[tuple[tuple[str, ...] | None, Perturbation], ...] = tuple(_checked_parts(parts))
+        if roles is not None and not isinstance(roles, Mapping):
+            raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
         self.roles: dict[str, str] = dict(roles or {})
 
     @property
@@ -86,6 +88,9 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         _check_consistent(consistent_on, plan, names)
         given.setdefault(consistent_on, Role.IDENTIFIER)
     named, rest = _named(plan, names, given)
+    if rest is not None and rest.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
+        for name in [n for n, role in given.items() if role is Role.IDENTIFIER and n not in (*named, consistent_on)]:
+            given[name] = Role.QUASI
     covers = {name: p.covers for name, p in named.items()}
     open_kinds: frozenset[Kind] = rest.covers if rest is not None else frozenset()
     open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in open_kinds]
@@ -144,8 +149,8 @@ def _check_consistent(consistent_on: Any, plan: Plan, names: Sequence[str]) -> N
     for p in plan.perturbations:
         if p.addressed and not p.keeps_cells:
             raise InputError(
-                f"consistent_on keeps the noise of single cells; that of {p.describe()} belongs to whole records, so "
-                "use independent noise"
+                f"consistent_on keeps the noise of single cells, and that of {p.describe()} belongs to whole records "
+                "or must be fresh; use independent noise"
             )
 
 
@@ -158,6 +163,7 @@ def _checked_parts(parts: Any) -> list[tuple[tuple[str, ...] | None, Perturbatio
         if not isinstance(part, Sequence) or len(part) != 2 or not isinstance(part[1], Perturbation):
             raise InputError(rule)
         columns = (part[0],) if isinstance(part[0], str) else part[0]
+        columns = list(columns) if hasattr(columns, "tolist") else columns
         if columns is not None and (not isinstance(columns, Sequence) or not all(isinstance(c, str) for c in columns)):
             raise InputError(rule)
         if columns is not None and not len(columns):

@@ -85,7 +85,7 @@ class Publication:
 
     def _scan(self) -> list[LedgerStep]:
         columns = [name for part in self._parts for name in part.columns]
-        wanted = columns if self._consistent_on is None else [*columns, self._consistent_on]
+        wanted = columns if self._consistent_on is None else list(dict.fromkeys([*columns, self._consistent_on]))
         id_chunks: list[pa.Array] = []
         self.n_rows = 0
         with one_blas_thread():
@@ -98,7 +98,12 @@ class Publication:
                 self._progress("reading", self.n_rows, None)
         if self._consistent_on is not None and id_chunks:
             _check_ids(pa.chunked_array(id_chunks), self._consistent_on)
-        return [part.fit(self._table.schema) for part in self._parts]
+        steps = [part.fit(self._table.schema) for part in self._parts]
+        made: dict[str, int] = {}
+        for part, step in zip(self._parts, steps, strict=True):
+            part.renumber(made.get(step.method, 0))
+            made[step.method] = made.get(step.method, 0) + len(part.released)
+        return steps
 
     def _enter(self, steps: list[LedgerStep], *, again: bool, shuffle: bool) -> None:
         self.schema = self._released_schema()

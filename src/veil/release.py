@@ -164,10 +164,15 @@ class Release:
 
     def part(self, i: int) -> Release:
         """The release as far as its ``i``-th perturbation goes, with the public columns."""
+        if not 0 <= i < len(self.manifest.steps):
+            raise InputError(f"part must be from 0 to {len(self.manifest.steps) - 1}; got {i}")
         return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)))
 
     def to_numpy(self) -> Matrix:
         """The perturbed columns as an N × k array, missing values as NaN."""
+        types = {f.name: f.type for f in self._table.schema}
+        if any(pa.types.is_string(types[n]) or pa.types.is_dictionary(types[n]) for n in self.step.released):
+            raise NotApplicableError(f"a {self.method} release holds texts, not numbers; use release.data")
         blocks = [block.matrix(self.step.released) for block in self._table.blocks(self.step.released)]
         if not blocks:
             return np.empty((0, len(self.step.released)))

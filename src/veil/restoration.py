@@ -31,6 +31,8 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     if not isinstance(key, Key):
         raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
     entry = key.entry(release.manifest.release_id)
+    if len(entry.steps) != len(release.manifest.steps):
+        raise InputError("restore needs the whole release, not one part of it")
     methods = [_rebuilt(step, key) for step in entry.steps]
     stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
     for step, method in zip(entry.steps, methods, strict=True):

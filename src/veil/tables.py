@@ -105,8 +105,14 @@ def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = N
 
     frame = nw.from_arrow(table, native_namespace=_namespace(kind)).to_native()
     if kind == "pandas" and native:
-        frame = frame.astype({name: dtype for name, dtype in native.items() if name in frame.columns})
+        here = {name: dtype for name, dtype in native.items() if name in frame.columns}
+        # A native type that cannot hold missing values would turn them into something else.
+        frame = frame.astype({n: d for n, d in here.items() if _holds_missing(d) or not frame[n].isna().any()})
     return frame
+
+
+def _holds_missing(dtype: str) -> bool:
+    return dtype == "boolean" or not dtype.startswith(("int", "uint", "bool"))
 
 
 def check_names(names: Sequence[str]) -> None:

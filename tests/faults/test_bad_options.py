@@ -89,7 +89,7 @@ def test_bad_method(method, words, command, table):
 
 def test_usage_errors_are_one_line(command, table):
     command.refuses("perturb", words=("TABLE",))
-    command.refuses("perturb", table, words=("--method",))
+    command.refuses("perturb", table, "-o", command.folder / "r", words=("--method",))
     command.refuses("perturb", table, "--method", NOISE, "-o", command.folder / "r", words=("--key",))
     command.refuses("perturbe", words=("perturb",))
     command.refuses("attack", words=("RELEASE",))

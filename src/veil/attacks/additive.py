@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.attacks.base import Attack, Guess, full_guess, granted
 from veil.attacks.mixture import mixture_estimate
@@ -15,7 +17,7 @@ from veil.attacks.shrinkage import pooled_filter, whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
-from veil.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
+from veil.models import AdditiveModel, ClassModel, LogNormalModel, Model, MultiplicativeModel
 from veil.moments import Vector
 from veil.release import Release
 
@@ -60,7 +62,7 @@ def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
 class NoiseDistributionAttack(Attack):
     """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1).
 
-    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``.
+    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``. Of classes (P17) the middle is taken.
     """
 
     catalogue = "A1"
@@ -69,12 +71,26 @@ class NoiseDistributionAttack(Attack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Any release whose columns are the private ones with noise on them."""
-        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel)
+        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         model = release.step.model
+        if isinstance(model, ClassModel):
+            return full_guess(release, middles(release, model))
         factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
         return full_guess(release, release.to_numpy() / factor)
+
+
+def middles(release: Release, model: ClassModel) -> Matrix:
+    """The middle of each value's class; of an open one, its edge moved by half the next class's width."""
+    columns = []
+    for name, edges, classes in zip(release.step.released, model.edges, model.names, strict=True):
+        half = float(np.diff(edges).mean()) / 2 if len(edges) > 1 else 0.0
+        centre = np.r_[edges[0] - half, (edges[1:] + edges[:-1]) / 2, edges[-1] + half]
+        texts = release.table.read([name]).column(0)
+        code = pc.index_in(texts, value_set=pa.array(list(classes), type=texts.type)).fill_null(-1).to_numpy()
+        columns.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
+    return np.column_stack(columns)
 
 
 class BayesEstimateAttack(Attack):

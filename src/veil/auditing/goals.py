@@ -112,13 +112,16 @@ class Goals:
                 broken.append(Failure(f"{by}: advantage on {what} at least {least}, over the goal of {most}"))
         return broken
 
-    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level]) -> list[Failure]:
+    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level], part: str = "") -> list[Failure]:
         """A goal against which no attack was played does not hold: it was not tested."""
         played = [row.level for row in rows if row.states_values]
         bare = [u.label for u in levels if self.names(u) and not any(level.within(u) for level in played)]
         if not bare:
             return []
-        text = f"no attack was played with the knowledge {listed(bare)}, so the privacy goal was not tested there"
+        where = f" on {part}" if part else ""
+        text = (
+            f"no attack was played{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there"
+        )
         return [Failure(text, shown=False)]
 
     def utility_failures(self, utility: Mapping[str, Measure]) -> list[Failure]:

@@ -199,7 +199,9 @@ class Judge:
         unit = self._picture_units()
         guess = self.matched(guess, kept)
         rows = kept[guess.rows]
-        error = np.sqrt(np.nanmean(((guess.values - self.truth[rows]) / unit) ** 2, axis=1))
+        square = ((guess.values - self.truth[rows]) / unit) ** 2
+        scored = np.isfinite(square).sum(axis=1)
+        error = np.where(scored > 0, np.sqrt(np.nansum(square, axis=1) / np.maximum(scored, 1)), np.inf)
         error[np.isin(guess.rows, given)] = np.inf
         order = np.argsort(error)[:limit]
         return [(int(rows[i]), float(error[i])) for i in order if np.isfinite(error[i])]

@@ -42,6 +42,7 @@ class AuditRow:
     picture: Picture | None = field(default=None, repr=False)
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     up_to: tuple[str, ...] = ()
+    part: int = 0
 
     @property
     def states_values(self) -> bool:

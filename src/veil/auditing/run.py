@@ -16,7 +16,7 @@ import numpy as np
 
 from veil._version import __version__
 from veil.attacks import Attack, Guess, every_attack, find_attack
-from veil.auditing.goals import Goals
+from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Grants, Level, as_grants
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.result import Audit, AuditRow, Candidate, Skipped, strength
@@ -24,8 +24,9 @@ from veil.auditing.stage import Exposure, Stage
 from veil.auditing.utility import plan_utilities
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import repetition_interval
+from veil.models import ResponseModel
 from veil.parameters import whole_number
-from veil.perturbations import Perturbation
+from veil.perturbations import Perturbation, find_perturbation
 from veil.plan import Plan, as_plan
 from veil.progress import Progress, silent
 from veil.release import Step
@@ -166,8 +167,17 @@ class _Run:
             skipped=tuple(skipped),
             levels=tuple(levels),
             utility=worth,
-            other_failures=(*self.goals.untested(rows, levels), *self.goals.utility_failures(worth)),
+            other_failures=(*self._untested(parts, rows), *self.goals.utility_failures(worth)),
         )
+
+    def _untested(self, parts: Sequence[_Part], rows: Sequence[AuditRow]) -> list[Failure]:
+        """Levels at which some part that can be guessed was not attacked at all."""
+        found: list[Failure] = []
+        scored = [part for part in parts if find_perturbation(part.step.method).scored]
+        for part in scored or parts:
+            mine = [row for row in rows if row.part == part.index]
+            found += self.goals.untested(mine, self.stage.levels, part.step.method if len(parts) > 1 else "")
+        return found
 
     def _expose(self, level: Level, repetition: int, exposures: dict[int, Exposure]) -> Exposure:
         if repetition not in exposures:
@@ -202,6 +212,7 @@ class _Run:
             n_scored=trials[0].n_scored,
             seconds=seconds / len(trials),
             up_to=up_to,
+            part=part.index,
             **scores,
         )
         return replace(row, failures=tuple(self.goals.failures(row, self.stage.levels)))
@@ -232,7 +243,9 @@ class _Part:
         self.index, self.step, self._several = index, step, several
         self.at, self._d = stage.private.places(step.names), len(stage.columns)
         self.truth = stage.private.part(step.names)
-        self.judge = Judge(self.truth.values, self.truth.columns, tolerance, self.truth.categorical)
+        # Whole numbers that were randomized as categories are right or wrong, not near.
+        exact = self.truth.categorical | isinstance(step.model, ResponseModel)
+        self.judge = Judge(self.truth.values, self.truth.columns, tolerance, exact)
 
     def names(self, attack: Attack) -> str:
         """The attack, and which part it is on where there are several."""

@@ -114,7 +114,8 @@ class Stage:
         if level.kind == "matrix":
             dealt = self._with_lesser(dealt, rng)
         kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
-        key = Key() if self._seed is None else Key.from_seed(_mixed(self._seed, *address))
+        # These releases stay here: their guarantee is what the owner's would be, with a secret key.
+        key = Key() if self._seed is None else Key(Key.from_seed(_mixed(self._seed, *address)).derive("audit"))
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
         if level.kind == "matrix":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +11,13 @@ import numpy.typing as npt
 from veil import measures
 from veil.auditing.truth import Truth
 from veil.blocks import Matrix
+from veil.errors import InputError, NotApplicableError
 from veil.measures import Measure
 from veil.models import (
     AdditiveModel,
     BasketModel,
     BinaryProjectionModel,
+    ClassModel,
     LogNormalModel,
     MultiplicativeModel,
     NormalizedRotationModel,
@@ -101,11 +104,12 @@ def plan_utilities(
         truth, part = private.part(step.names), release.part(i)
         model = step.model
         if isinstance(model, ResponseModel):
-            found.setdefault("proportions", []).append(proportions_kept(truth, part))
-        elif not isinstance(model, UnknownModel):
+            with suppress(NotApplicableError, InputError):  # reports that tell no proportions
+                found.setdefault("proportions", []).append(proportions_kept(truth, part))
+        elif not isinstance(model, UnknownModel | ClassModel):
             for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
                 found.setdefault(name, []).append(value)
-    return {name: values[0] if len(values) == 1 else _together(values) for name, values in found.items()}
+    return {n: values[0] if len(values) == 1 else _together(values) for n, values in found.items() if values}
 
 
 def proportions_kept(truth: Truth, release: Release) -> Measure:
@@ -116,7 +120,10 @@ def proportions_kept(truth: Truth, release: Release) -> Measure:
         column, listing = truth.values[:, j], truth.categories[j]
         found = recovered.proportions_[name]
         values = list(found)
-        codes = [np.nan if v is None else float(v) if listing is None else listing.index(v) for v in values]
+        codes = [
+            np.nan if v is None else float(v) if listing is None else listing.index(v) if v in listing else -1.0
+            for v in values
+        ]
         shares = [np.mean(np.isnan(column)) if np.isnan(c) else np.mean(column == c) for c in codes]
         kept.append(1.0 - 0.5 * float(np.abs(np.array(shares) - [found[v] for v in values]).sum()))
     return Measure(float(np.mean(kept)), low=min(kept), high=max(kept), higher_is="useful")

@@ -170,7 +170,7 @@ def _split_inline(text: str) -> list[str]:
     >>> _split_inline("a=1,b=[2,3]")
     ['a=1', 'b=[2,3]']
     """
-    return re.split(r",(?![^\[(]*[\])])", text)
+    return re.split(r",(?![^\[({]*[\])}])", text)
 
 
 def numbers(text: str | None, option: str, kind: type[Any]) -> tuple[Any, ...]:

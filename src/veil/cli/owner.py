@@ -147,10 +147,10 @@ def perturb(
     """
     from veil.scale import publish_file
 
-    if (new_key is None) == (reuse_key is None):
-        raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     if (method is None) == (plan_file is None):
         raise click.UsageError("give --method NAME, or --plan FILE (veil init writes one)")
+    if (new_key is None) == (reuse_key is None):
+        raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation: Any
     if plan_file is not None:
         from veil.planfile import load_plan

@@ -63,6 +63,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Settings that are always named in reports, even at their default.
     boolean
         Releases true and false instead of numbers.
+    scored
+        Its columns hold values that an attacker can guess (a pseudonym is none).
     takes
         What its columns hold: "numbers", "bits" (0 and 1) or "categories".
     natural_role
@@ -75,6 +77,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     addressed: ClassVar[bool] = False
     headline: ClassVar[tuple[str, ...]] = ()
     natural_role: ClassVar[Role] = Role.SENSITIVE
+    scored: ClassVar[bool] = True
     takes: ClassVar[str] = "numbers"
     boolean: ClassVar[bool] = False
     guarantee: ClassVar[str] = "none"
@@ -116,8 +119,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """Names and types of the released columns."""
         return [pa.field(name, pa.bool_() if self.boolean else pa.float64()) for name in self.released_names(columns)]
 
-    def formal_guarantee(self) -> str:
-        """The formal guarantee of these settings, or "none"."""
+    def formal_guarantee(self, *, consistent: bool = False) -> str:
+        """The formal guarantee of these settings, or "none"; ``consistent``: an unchanged cell keeps its noise."""
         return self.guarantee
 
     @abstractmethod
@@ -376,6 +379,8 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, str | int | float | bool | None):
         return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
     return np.asarray(value).tolist()
 
 

@@ -214,7 +214,7 @@ class MarketBasket(Perturbation):
         said = [f"{n} {v}" for n, v in self._given().items() if v is not None] if self.kind in _DEFAULTS else []
         return f"market basket ({', '.join([str(self.kind), *said])})"
 
-    def formal_guarantee(self) -> str:
+    def formal_guarantee(self, *, consistent: bool = False) -> str:
         """Local differential privacy of items and transactions; none with a seed."""
         if self.key_.seeded:
             return "none"

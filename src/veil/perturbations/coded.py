@@ -28,7 +28,7 @@ from veil.sources import as_table
 from veil.tables import as_frame
 from veil.threads import one_blas_thread
 
-MOST_CATEGORIES = 10_000
+MOST_CATEGORIES = 500
 Categories = list[Any]
 
 
@@ -41,7 +41,7 @@ class ValueScan(Scan):
 
     def update_block(self, block: Block) -> None:
         """Read the next block of a table."""
-        arrays = [plain_values(block.column(name)) for name in self._columns]
+        arrays = [plain_values(block.column(name), name) for name in self._columns]
         self._rows += block.n_rows
         self._missing += [array.null_count for array in arrays]
         self._fingerprint.update_bytes([_canonical(array) for array in arrays], block.n_rows)
@@ -152,11 +152,11 @@ class CodedPerturbation(Perturbation):
 
     def encoded(self, block: Block, columns: Sequence[str]) -> Matrix:
         """Codes of the block's categories."""
-        return np.array([self._codes(plain_values(block.column(n)), n, j) for j, n in enumerate(columns)])
+        return np.array([self._codes(plain_values(block.column(n), n), n, j) for j, n in enumerate(columns)])
 
     def _codes(self, array: pa.Array, name: str, j: int) -> npt.NDArray[np.float64]:
         known = self.categories_[j]
-        found = pc.index_in(array, value_set=pa.array(known, type=array.type), skip_nulls=False)
+        found = pc.index_in(array, value_set=typed(known, array.type, name), skip_nulls=False)
         unknown = found.null_count
         if unknown:
             raise InputError(
@@ -168,8 +168,8 @@ class CodedPerturbation(Perturbation):
 
     def decoded(self, values: Matrix) -> list[pa.Array]:
         """Categories of the released codes."""
-        pairs = zip(self.categories_, values, self._types, strict=True)
-        return [pa.array(c, type=t).take(pa.array(v.astype(np.int64))) for c, v, t in pairs]
+        columns = zip(self.categories_, values, self._types, self._column_names(), strict=True)
+        return [typed(c, t, n).take(pa.array(v.astype(np.int64))) for c, v, t, n in columns]
 
     def released_fields(self, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
         """The private columns' names and types."""
@@ -213,6 +213,16 @@ class CodedPerturbation(Perturbation):
         )
 
 
+def typed(categories: Sequence[Any], dtype: pa.DataType, name: str) -> pa.Array:
+    """Categories as values of a column's own type."""
+    try:
+        return pa.array(categories, type=dtype)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        raise InputError(
+            f"categories of column {name!r} are not of its type ({dtype}); declare them as it has them"
+        ) from None
+
+
 def plain_type(dtype: pa.DataType) -> pa.DataType:
     """The type of a column's values, outside any dictionary."""
     inner = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
@@ -221,14 +231,15 @@ def plain_type(dtype: pa.DataType) -> pa.DataType:
     return inner
 
 
-def plain_values(array: pa.Array) -> pa.Array:
-    """A column's values outside any dictionary; numbers with fractions are no categories."""
+def plain_values(array: pa.Array, name: str) -> pa.Array:
+    """A column's values outside any dictionary; numbers with fractions, and dates, are no categories."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     inner = plain_type(array.type)
-    if pa.types.is_floating(inner) or pa.types.is_decimal(inner):
+    if not (pa.types.is_integer(inner) or pa.types.is_boolean(inner) or pa.types.is_string(inner)):
         raise InputError(
-            "a column of numbers with fractions is no category; discretize it, or use a method for numbers"
+            f"column {name!r} ({inner}) holds no categories: they are texts, whole numbers, or true and false (whole "
+            "numbers with gaps need a nullable integer type); discretize it, or use a method for numbers"
         )
     return array if array.type == inner else array.cast(inner)
 
@@ -254,11 +265,18 @@ def _declared(categories: Any, name: str) -> Categories | None:
     if categories is None:
         return None
     listing = categories.get(name) if isinstance(categories, Mapping) else categories
+    listing = listing.tolist() if isinstance(listing, np.ndarray) else listing
     if listing is None or isinstance(listing, str) or not isinstance(listing, Sequence) or len(listing) < 2:
         raise InputError(f"categories must list at least two categories of column {name!r}")
-    if len(set(listing)) != len(listing):
+    plain = [v.item() if isinstance(v, np.generic) else v for v in listing]
+    kinds = {type(v) for v in plain if v is not None}
+    if len(kinds) != 1 or not kinds <= {str, int, bool}:
+        raise InputError(
+            f"categories of column {name!r} must be texts, whole numbers, or true and false, all of one kind"
+        )
+    if len(set(plain)) != len(plain):
         raise InputError(f"categories lists some category of column {name!r} twice")
-    return list(listing)
+    return plain
 
 
 def _rank(value: Any) -> tuple[int, Any]:

@@ -2,7 +2,8 @@
 
 *Model.* A value is released as the class it falls in: ``[e_i, e_{i+1})`` of edges that the manifest lists (Ketel, after
 Agrawal and Srikant 2000). Classes are of equal width, of equal count, or between given edges; the outer ones are
-open. Edges that come from the table are rounded to two digits before use, and the extremes are never among them.
+open. Edges that come from the table are rounded before use: to two digits, or where that would merge classes, to one
+digit of their width.
 """
 
 from __future__ import annotations
@@ -123,7 +124,10 @@ class Discretize(Perturbation):
         n_bins = whole_number(self.n_bins, "n_bins", least=2)
         if not (isinstance(self.strategy, str) and self.strategy in ("width", "count")):
             raise InputError(f"strategy must be 'width' or 'count'; got {self.strategy!r}")
-        self.edges_ = [self._measured(q, n_bins, name) for q, name in zip(self._quantiles, columns, strict=True)]
+        self.edges_ = [
+            np.array(kept[name]["edges"]) if name in kept else self._measured(q, n_bins, name)
+            for q, name in zip(self._quantiles, columns, strict=True)
+        ]
 
     def _measured(self, quantiles: Edges, n_bins: int, name: str) -> Edges:
         if self.strategy == "count":
@@ -131,14 +135,27 @@ class Discretize(Perturbation):
         else:
             low, high = quantiles[GRAIN // 100], quantiles[GRAIN - GRAIN // 100]
             raw = np.linspace(low, high, n_bins + 1)[1:-1]
-        edges = np.unique([rounded(edge) for edge in raw])
-        if len(edges) == 1 and quantiles[0] == quantiles[-1]:
+        if quantiles[0] == quantiles[-1]:
             raise InputError(f"column {name!r}: all its values are equal; give the role public or drop")
-        return edges
+        raw = np.unique(raw)
+        # Two digits of the value, or one of the class's width where that is finer: far from 0 classes would merge.
+        gaps = np.diff(raw) if len(raw) > 1 else np.array([quantiles[-1] - quantiles[0]])
+        nearest = np.minimum(np.r_[gaps[:1], gaps], np.r_[gaps, gaps[-1:]])[: len(raw)]
+        edges = np.unique([_coarse(edge, gap) for edge, gap in zip(raw, nearest, strict=True)])
+        inner = edges[(edges > quantiles[0]) & (edges < quantiles[-1])]
+        return inner if len(inner) else edges[:1]
+
+    def column_parameters(self, j: int) -> dict[str, Any]:
+        """The edges of one column, which later releases keep (``consistent_on``): moving ones would narrow classes."""
+        return {"edges": self.edges_[j].tolist()}
+
+    def describe(self) -> str:
+        """The method and its classes."""
+        return "discretize (given edges)" if self.edges is not None else super().describe()
 
     def disclose(self) -> dict[str, Any]:
         """The edges of each column."""
-        return {"edges": [edges.tolist() for edges in self.edges_]}
+        return {"edges": [e.tolist() for e in self.edges_], "names": [class_names(e) for e in self.edges_]}
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         self.edges_ = [np.array(edges, dtype=np.float64) for edges in parameters["edges"]]
@@ -164,14 +181,23 @@ class Discretize(Perturbation):
         return [pa.field(name, pa.string()) for name in columns]
 
 
+def _coarse(edge: float, gap: float) -> float:
+    """An edge with two digits of its own, or to one digit of the gap to the next one."""
+    two = rounded(edge)
+    if abs(two - edge) <= gap / 4:
+        return two
+    step = 10.0 ** np.floor(np.log10(gap))
+    return float(f"{np.rint(edge / step) * step:.15g}")
+
+
 def class_names(edges: Edges) -> list[str]:
     """Names of the classes between edges.
 
     >>> class_names(np.array([10.0, 20.0]))
     ['< 10', '[10, 20)', '>= 20']
     """
-    inner = [f"[{low:.15g}, {high:.15g})" for low, high in pairwise(edges)]
-    return [f"< {edges[0]:.15g}", *inner, f">= {edges[-1]:.15g}"]
+    shown = [repr(float(edge)).removesuffix(".0") for edge in edges]
+    return [f"< {shown[0]}", *(f"[{low}, {high})" for low, high in pairwise(shown)), f">= {shown[-1]}"]
 
 
 def _given(edges: Any, name: str) -> Edges:

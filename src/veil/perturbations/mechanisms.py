@@ -7,8 +7,9 @@ noise of the smallest σ with ``Φ(Δ/2σ − εσ/Δ) − e^ε Φ(−Δ/2σ −
 
 *Floating point.* In doubles the last bits of ``x + r`` betray x (Mironov 2012). Values and noise are rounded to a
 public grid g ≤ scale/2²⁰ *before* they are added, so that every multiple of g can come from every x; the calibration
-uses Δ + 2g. One 64-bit word makes a draw, which bounds the tails and quantizes the law: each of fewer than 2²⁸ grid
-cells errs by at most 2⁻⁶³, so δ is raised by :data:`SAMPLER_DELTA`.
+uses Δ + 2g. One 64-bit word makes a draw, which bounds the tails and quantizes the law. That adds a little to δ, and an
+error of the other value's law counts e^ε times: :func:`sampler_delta` bounds it (counting words exactly gives about
+e^ε·2⁻⁴²), and ε is limited to 15 so that it stays small.
 """
 
 from __future__ import annotations
@@ -25,10 +26,23 @@ from veil.errors import InputError
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.quantiles import add_noise, grid_for
+from veil.quantiles import add_noise
 
-SAMPLER_DELTA = 2.0**-35
-"""What quantized draws may add to δ: 2²⁸ cells, each wrong by at most 2⁻⁶³."""
+MOST_EPSILON = 15.0
+
+
+def sampler_delta(epsilon: float) -> float:
+    """What quantized draws may add to δ.
+
+    >>> sampler_delta(1.0) < 1e-11
+    True
+    """
+    return (1.0 + math.exp(epsilon)) * 2.0**-40
+
+
+def fine_grid(deviation: float) -> float:
+    """The power of two nearest below deviation/2²⁰."""
+    return float(2.0 ** (math.floor(math.log2(deviation)) - 20))
 
 
 def gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
@@ -83,9 +97,9 @@ class _Mechanism(Perturbation):
         pairs = [_bounds_of(self.bounds, name) for name in columns]
         self.low_, self.high_ = (np.array(ends) for ends in zip(*pairs, strict=True))
         width = self.high_ - self.low_
-        rough = [grid_for(self._scale_for(w)) for w in width]
+        rough = [fine_grid(self._scale_for(w)) for w in width]
         self.scale_ = np.array([self._scale_for(w + 2 * g) for w, g in zip(width, rough, strict=True)])
-        self.grid_ = np.array([min(g, grid_for(s)) for g, s in zip(rough, self._deviation, strict=True)])
+        self.grid_ = np.array([min(g, fine_grid(s)) for g, s in zip(rough, self._deviation, strict=True)])
         reach = np.maximum(np.abs(self.low_), np.abs(self.high_)) + 64 * self._deviation
         lost = [n for n, far, g in zip(columns, reach, self.grid_, strict=True) if far >= g * 2.0**53]
         if lost:
@@ -94,7 +108,8 @@ class _Mechanism(Perturbation):
             )
 
     def _check(self) -> None:
-        number(self.epsilon, "epsilon", low=1e-6, high=100.0, rule="a number above 0 and at most 100")
+        rule = f"a number from 1e-6 to {MOST_EPSILON:g}"
+        number(self.epsilon, "epsilon", low=1e-6, high=MOST_EPSILON, rule=rule)
 
     def disclose(self) -> dict[str, Any]:
         """The law, its deviation, the grid and the bounds."""
@@ -129,16 +144,12 @@ class _Mechanism(Perturbation):
             out[j] = add_noise(clipped, words, self.law, float(self._deviation[j]), float(self.grid_[j]))
         return out
 
-    def remarks(self) -> list[str]:
-        """What the guarantee costs and leaves out."""
-        return [f"Formal guarantee: {self.formal_guarantee()}."]
-
     def _said(self, epsilon: float, delta: float) -> str:
         d = len(self.low_)
         return (
             f"local differential privacy: epsilon {epsilon:g}, delta {delta:.3g} for one value; epsilon "
             f"{d * epsilon:g}, delta {d * delta:.3g} for all {d} values of one record; the number of records and which "
-            "values are missing are outside it"
+            "values are missing are outside it, and releases of one key add up"
         )
 
 
@@ -181,9 +192,9 @@ class LaplaceMechanism(_Mechanism):
     def _deviation(self) -> npt.NDArray[np.float64]:
         return self.scale_ * math.sqrt(2.0)
 
-    def formal_guarantee(self) -> str:
+    def formal_guarantee(self, *, consistent: bool = False) -> str:
         """(ε, δ) of one value and of one record; none with a seed."""
-        return "none" if self.key_.seeded else self._said(float(self.epsilon), SAMPLER_DELTA)
+        return "none" if self.key_.seeded else self._said(float(self.epsilon), sampler_delta(float(self.epsilon)))
 
 
 class GaussianMechanism(_Mechanism):
@@ -222,17 +233,18 @@ class GaussianMechanism(_Mechanism):
 
     def _check(self) -> None:
         super()._check()
-        least = 4 * SAMPLER_DELTA
+        least = 4 * sampler_delta(float(self.epsilon))
         number(self.delta, "delta", low=least, high=0.5, rule=f"from {least:.1e} (the sampler's own) to 0.5")
 
     def _scale_for(self, sensitivity: float) -> float:
-        return gaussian_scale(float(self.epsilon), float(self.delta) - SAMPLER_DELTA, sensitivity)
+        own = sampler_delta(float(self.epsilon))
+        return gaussian_scale(float(self.epsilon), float(self.delta) - own, sensitivity)
 
     @property
     def _deviation(self) -> npt.NDArray[np.float64]:
         return self.scale_
 
-    def formal_guarantee(self) -> str:
+    def formal_guarantee(self, *, consistent: bool = False) -> str:
         """(ε, δ) of one value and of one record; none with a seed."""
         return "none" if self.key_.seeded else self._said(float(self.epsilon), float(self.delta))
 
@@ -240,6 +252,8 @@ class GaussianMechanism(_Mechanism):
 def _bounds_of(bounds: Any, name: str) -> tuple[float, float]:
     rule = f"bounds must be (low, high) with low below high, for column {name!r}; declare them, do not measure them"
     given: Any = bounds.get(name) if isinstance(bounds, Mapping) else bounds
+    if isinstance(given, str):
+        raise InputError(rule)
     try:
         low, high = (float(end) for end in given)
     except (TypeError, ValueError):

@@ -65,6 +65,7 @@ class Pseudonymize(Perturbation):
     element_wise = True
     natural_role = Role.QUASI
     takes = "categories"
+    scored = False
     collision_probability_: float
 
     def __init__(self, *, domain: str | None = None, bits: int = 128, random_state: Any = None) -> None:
@@ -83,7 +84,7 @@ class Pseudonymize(Perturbation):
         if bits % 8 or bits > 256:
             raise InputError(f"bits must be a multiple of 8 from 128 to 256; got {bits}")
         # No more different values than rows: at most n²/2 pairs, each alike with probability 2^−bits.
-        self.collision_probability_ = float(f"{float(moments.n_rows) ** 2 / 2.0 ** (bits + 1):.1e}")
+        self.collision_probability_ = float(f"{1.05 * float(moments.n_rows) ** 2 / 2.0 ** (bits + 1):.1e}")
 
     def disclose(self) -> dict[str, Any]:
         """Length, domain, and what remains visible."""
@@ -97,13 +98,17 @@ class Pseudonymize(Perturbation):
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         self.collision_probability_ = parameters["collision_probability_below"]
 
+    def fit(self, X: Any, y: Any = None) -> Pseudonymize:
+        """Not for arrays: pseudonyms are texts."""
+        raise InputError("Pseudonymize works on whole tables; use veil.publish")
+
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Pseudonyms are texts; see :meth:`released_arrays`."""
         raise InputError("Pseudonymize works on tables, not on arrays of numbers; use veil.publish")
 
     def released_arrays(self, block: Block, columns: Sequence[str], place: Place) -> list[pa.Array]:
         """Pseudonyms of the block's values, each distinct one made once."""
-        return [self._pseudonyms(plain_values(block.column(name)), name) for name in columns]
+        return [self._pseudonyms(plain_values(block.column(name), name), name) for name in columns]
 
     def released_fields(self, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
         """Texts under the columns' own names."""

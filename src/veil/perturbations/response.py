@@ -44,8 +44,8 @@ class RandomizedResponse(CodedPerturbation):
     keep : float, optional
         Probability of reporting the truth, else one of the other categories, all alike (two categories: Warner).
     matrix : array, frame or dict, optional
-        P, ``P[reported, true]``, columns summing to 1. An array follows the sorted categories; a frame is labelled by
-        them; a dict has one of these per column.
+        P, ``P[reported, true]``, columns summing to 1. An array follows the order of the categories (sorted, or as
+        declared); a pandas frame is labelled by them; a dict has one of these per column.
     epsilon : float, optional
         k-ary response of local ε: 1 when nothing else is said.
     gamma : float, optional
@@ -134,7 +134,9 @@ class RandomizedResponse(CodedPerturbation):
             self.matrices_ = [self._made(len(self.compound_), counts, "the compound variable", None)]
         else:
             self.matrices_ = [
-                self._made(len(c), np.array([seen.get(v, 0) for v in c]), f"column {name!r}", (name, c))
+                np.array(kept[name]["matrix"])
+                if name in kept
+                else self._made(len(c), np.array([seen.get(v, 0) for v in c]), f"column {name!r}", (name, c))
                 for name, c, seen in zip(columns, self.categories_, self._counts, strict=True)
             ]
         self._thresholds = [cumulative(m) for m in self.matrices_]
@@ -168,6 +170,10 @@ class RandomizedResponse(CodedPerturbation):
             matrix = invariant_matrix(matrix, shares / shares.sum())
         if np.allclose(matrix, np.eye(k)):
             raise InputError(f"the matrix of {what} is the identity, which releases it as it is; lower keep or ε")
+        if np.allclose(matrix.max(axis=0), 1.0) and np.linalg.matrix_rank(matrix) == k:
+            raise InputError(
+                f"the matrix of {what} reports every category by one other, so nothing is hidden; change keep or ε"
+            )
         return matrix
 
     def settings(self) -> dict[str, Any]:
@@ -222,17 +228,17 @@ class RandomizedResponse(CodedPerturbation):
         words: Words = self._words(0, block[0], place)
         return table[draw_reports(self._thresholds[0], true, words)].T.astype(np.float64)
 
-    def formal_guarantee(self) -> str:
+    def formal_guarantee(self, *, consistent: bool = False) -> str:
         """ε-local differential privacy per value, where categories are declared and P does not depend on the table."""
         epsilon = max(implemented_epsilon(t) for t in self._thresholds)
         if not self.declared or self.invariant or not math.isfinite(epsilon):
             return "none"
-        if self.compound_ is not None:
+        if self.compound_ is not None or consistent or self.key_.seeded:
             return "none"
-        total = sum(implemented_epsilon(t) for t in self._thresholds)
+        total, n = sum(implemented_epsilon(t) for t in self._thresholds), len(self.matrices_)
         return (
-            f"local differential privacy: epsilon {epsilon:.6g} for one value, {total:.6g} for all "
-            f"{len(self.matrices_)} randomized values of one record; the number of records is outside it"
+            f"local differential privacy: epsilon {epsilon:.6g} for one value, {total:.6g} for all {n} randomized "
+            "values of one record; the number of records is outside it, and releases of one key add up"
         )
 
 
@@ -243,6 +249,8 @@ def _explicit(given: Any, k: int, what: str, labels: tuple[str, list[Any]] | Non
             raise InputError(f"matrix has none for {what}; give one per column, or one for all")
         given = given[labels[0]]
     index, head = getattr(given, "index", None), getattr(given, "columns", None)
+    if head is not None and (index is None or callable(index)):
+        raise InputError(f"matrix of {what}: only a pandas frame has labels in rows and columns; or give an array")
     if labels is not None and head is not None and index is not None and not callable(index):
         wanted = labels[1]
         if set(head) != set(wanted) or set(index) != set(wanted):

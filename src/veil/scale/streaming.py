@@ -17,6 +17,7 @@ from veil.errors import FileFormatError, InputError, KeyRefusedError
 from veil.files import FileTable, format_of, open_table, write_table
 from veil.key import Key
 from veil.perturbations import Perturbation
+from veil.plan import Plan
 from veil.progress import Progress, silent
 from veil.publication import Publication
 from veil.release import MANIFEST, Release, save_release
@@ -30,7 +31,7 @@ def ignore(_: str) -> None:
 
 def publish_file(
     source: str | Path,
-    perturbation: Perturbation,
+    perturbation: Perturbation | Plan,
     release: str | Path,
     *,
     new_key: str | Path | None = None,
@@ -89,7 +90,7 @@ def publish_file(
 
 def _publish(
     source: str | Path,
-    perturbation: Perturbation,
+    perturbation: Perturbation | Plan,
     folder: Path,
     key: Key | None,
     key_path: Path,
