@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy.stats import chi2
+from scipy.stats import chi2, norm
 
 import veil
 from veil.errors import InputError
@@ -498,3 +498,18 @@ def test_a_release_of_categories_has_no_numbers():
     release, _ = veil.publish(panel()[["c"]], veil.RandomizedResponse())
     with pytest.raises(veil.NotApplicableError):
         release.to_numpy()
+
+
+def test_a_million_reports_stay_within_the_simultaneous_limit():
+    """Every reported share is within the 99.9 % limit for all cells together, and no ratio shows more than e^ε."""
+    k, n, epsilon = 5, 1_000_000, 1.0
+    codes = np.arange(n) % k
+    method = veil.RandomizedResponse(epsilon=epsilon, random_state=20)
+    release, _ = veil.publish(pd.DataFrame({"c": codes}), method)
+    reported = np.bincount(codes * k + release.codes()[:, 0], minlength=k * k).reshape(k, k)
+    share, exact = reported / reported.sum(axis=1, keepdims=True), release.step.model.matrices[0].T
+    error = np.sqrt(exact * (1 - exact) / (n / k))
+    limit = norm.isf(0.001 / (2 * k * k))
+    assert (np.abs(share - exact) < limit * error).all()
+    ratio = np.log(share.max(axis=0) / share.min(axis=0))
+    assert (ratio < epsilon + 2 * limit * (error / exact).max()).all()
