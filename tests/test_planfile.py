@@ -93,3 +93,26 @@ def test_what_is_no_plan(tmp_path):
         load_plan(written(tmp_path, "[[part"))
     with pytest.raises(FileFormatError, match="cannot read the plan"):
         load_plan(tmp_path / "nothing.toml")
+
+
+def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
+    """The one part that an attack has a theory for is chosen; of several, the red team says which."""
+    from veil.redteam import KnowledgeFiles, attack_folder
+
+    frame = table().assign(c=[1.5 * i for i in range(60)])
+    plan = veil.Plan(
+        [
+            ("group", veil.RandomizedResponse(epsilon=1.0)),
+            (["a b"], veil.AdditiveNoise(0.5)),
+            (None, veil.AdditiveNoise(1.0)),
+        ],
+        roles={"who": "drop"},
+    )
+    veil.publish(frame, plan)[0].save(tmp_path / "release")
+    guess = attack_folder(tmp_path / "release", veil.ResponsePosteriorAttack(), tmp_path / "g.csv", KnowledgeFiles())
+    assert guess.columns == ("group",)
+    assert set(pd.read_csv(tmp_path / "g.csv")["group"]) <= {"x", "y"}
+    with pytest.raises(InputError, match=r"2 \(additive-noise\), 3 \(additive-noise\); choose one with --part"):
+        attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles())
+    attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles(), 2)
+    assert pd.read_csv(tmp_path / "b.csv").columns.tolist() == ["row", "a b"]

@@ -16,7 +16,7 @@ weights up on a few points, which costs a little accuracy of the posterior mean 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
 from typing import Final
@@ -59,6 +59,10 @@ class NormalPrior:
     def posterior_mean(self, y: Vector) -> Vector:
         """μ + v/(v + σ²) · (y − μ)."""
         return np.asarray(self.mean + self.gain * (y - self.mean))
+
+    def posterior_hit(self, y: Vector, reach: float) -> Vector:
+        """The point within ``reach`` of which x most probably lies: the mean."""
+        return self.posterior_mean(y)
 
     def posterior_interval(self, y: Vector, confidence: float) -> tuple[Vector, Vector]:
         """Posterior mean ± z standard deviations."""
@@ -114,6 +118,46 @@ class GridPrior:
             return self.linear.posterior_mean(y)
         guess = np.interp(y, self.centres[possible], mean)
         return np.where(self._covers(y), guess, self.linear.posterior_mean(y))
+
+    def posterior_hit(self, y: Vector, reach: float) -> Vector:
+        """The point within ``reach`` of which x most probably lies, given the bin of y."""
+        guess = self.posterior_mean(y)
+        inside = self._covers(y)
+        bins = ((y[inside] - self.start) / self.width).astype(np.intp)
+        asked, index = np.unique(bins, return_inverse=True)
+        half, span = len(self.kernel) // 2, max(int(2 * reach / self.width), 1)
+        padded = np.pad(self.weights, half)
+        best = np.full(len(asked), np.nan)
+        for i, b in enumerate(asked):
+            mass = np.r_[0.0, np.cumsum(padded[b : b + 2 * half + 1] * self.kernel[::-1])]
+            if mass[-1] > 1e-200:
+                gain = mass[span:] - mass[:-span] if span < len(mass) else mass[-1:]
+                # The middle of all windows that hold the most.
+                top = np.flatnonzero(gain >= gain.max() * (1 - 1e-9))
+                best[i] = self.start + (b - half + top.mean() + span / 2) * self.width
+        found = best[index]
+        part = guess[inside]
+        guess[inside] = np.where(np.isnan(found), part, found)
+        return guess
+
+    def on_whole_numbers(self, steps: int = 300) -> GridPrior:
+        """The prior of whole numbers: maximum likelihood with weight on their bins only, by EM."""
+        edges = self.start + np.arange(len(self.weights) + 1) * self.width
+        whole = np.floor(edges[1:]) > np.floor(edges[:-1])
+        weights = np.where(whole, convolve(self.weights, np.ones(2 * int(1 / self.width) + 1)) + 1e-12, 0.0)
+        for _ in range(steps if whole.any() else 0):
+            density = convolve(weights, self.kernel)
+            ratio = np.divide(self.counts, density, out=np.zeros_like(density), where=density > 0)
+            weights = weights * convolve(ratio, self.kernel[::-1])
+            weights /= weights.sum()
+        return replace(self, weights=weights) if whole.any() else self
+
+    def sharpened(self, sample: Vector, weight: float = 20.0) -> GridPrior:
+        """The prior with the records of a sample counted in; the prior itself counts as ``weight`` of them."""
+        bins = ((sample - self.start) / self.width).astype(np.intp)
+        seen = np.bincount(bins[(bins >= 0) & (bins < len(self.weights))], minlength=len(self.weights))
+        mixed = seen + weight * self.weights / self.weights.sum()
+        return replace(self, weights=mixed / mixed.sum())
 
     def posterior_interval(self, y: Vector, confidence: float) -> tuple[Vector, Vector]:
         """Quantiles of x given the bin of y, rounded outwards to whole bins."""

@@ -141,11 +141,14 @@ class ResponseModel:
     compound
         The combinations that occur, as tuples of one code per column, where all columns were randomized as one
         variable; None where each was randomized by itself.
+    invariant
+        Whether reports have the table's own proportions (``P π = π``).
     """
 
     categories: tuple[tuple[Any, ...], ...]
     matrices: tuple[Matrix, ...]
     compound: tuple[tuple[int, ...], ...] | None = None
+    invariant: bool = False
 
 
 @dataclass(frozen=True)
@@ -250,6 +253,7 @@ def _response(parameters: dict[str, Any]) -> ResponseModel:
         categories=tuple(tuple(c) for c in parameters["categories"]),
         matrices=tuple(np.asarray(m, dtype=np.float64) for m in parameters["matrices"]),
         compound=None if compound is None else tuple(tuple(c) for c in compound),
+        invariant=bool(parameters["invariant"]),
     )
 
 

@@ -82,14 +82,14 @@ class KnowledgeFiles:
         return found
 
 
-def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFiles) -> Guess:
+def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFiles, part: int | None = None) -> Guess:
     """Attack a release folder and write the guess as a private file (mode 0600).
 
     Where the attack states an interval for each value, its ends go along as columns ``NAME lower`` and ``NAME upper``.
     """
     refuse_existing(target)
     kind = format_of(target)
-    release = Release.load(folder)
+    release = chosen_part(Release.load(folder), attack, part)
     guess = attack.run(release, *known.read(release))
     columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
     row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
@@ -100,6 +100,20 @@ def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFi
     with draft_file(target, mode=0o600) as draft:
         write_table(pa.table({row: pa.array(guess.rows), **columns}), draft, kind)
     return guess
+
+
+def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
+    """The part of a release that is attacked: the one asked for, or the only one that the attack has a theory for."""
+    steps = release.manifest.steps
+    if part is not None:
+        return release.part(part - 1)
+    fitting = [i for i, step in enumerate(steps) if attack.applies_to(step.model)]
+    if len(steps) == 1 or not fitting:
+        return release.part(0) if len(steps) == 1 else release
+    if len(fitting) > 1:
+        named = ", ".join(f"{i + 1} ({steps[i].method})" for i in fitting)
+        raise InputError(f"the release has several parts that this attack applies to: {named}; choose one with --part")
+    return release.part(fitting[0])
 
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:

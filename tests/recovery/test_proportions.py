@@ -3,10 +3,12 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import veil
 from veil.errors import InputError, NotApplicableError
 from veil.models import ResponseModel, UnknownModel
 from veil.recovery.proportions import (
@@ -232,3 +234,15 @@ def test_refusals() -> None:
     for counts in ([0, 0], [-1, 2], ["a", "b"], [[1, 2], [3, 4]]):
         with pytest.raises(InputError, match="counts"):
             estimate_proportions(counts, warner(0.7))
+
+
+def test_reports_of_an_invariant_matrix_are_read_off():
+    """P π = π: the released shares are the private ones on average, and inverting P would only add noise."""
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"c": rng.choice(list("abc"), 4_000, p=[0.85, 0.1, 0.05])})
+    release, _ = veil.publish(frame, veil.RandomizedResponse(keep=0.7, invariant=True, random_state=6))
+    found = veil.ProportionRecovery().fit(release)
+    for category, share in frame["c"].value_counts(normalize=True).items():
+        # Proportions behind the matrix are rounded to two digits.
+        assert abs(found.proportions_["c"][category] - share) < 4.5 * found.randomization_se_["c"][category] + 0.01
+        assert found.standard_errors_["c"][category] >= found.randomization_se_["c"][category]

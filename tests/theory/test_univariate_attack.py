@@ -1,6 +1,7 @@
 """A2 and the deconvolution behind it: closed forms, Bayes' optimum by quadrature, and the rules for falling back."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import norm
 
@@ -182,3 +183,33 @@ def test_noise_mass_is_a_law_of_standard_deviation_one(law):
     place = (np.arange(len(mass)) - len(mass) // 2) / 8
     assert mass.sum() == pytest.approx(1, abs=1e-12)
     assert mass @ place**2 == pytest.approx(1 + 1 / 8**2 / 12, rel=2e-3)
+
+
+def test_the_aim_to_hit_reads_whole_numbers_through_the_noise():
+    """Repeated whole numbers: the mean falls between them and misses; the likeliest window is the truth more often."""
+    rng = np.random.default_rng(3)
+    x = rng.choice([0, 3, 4, 8], size=4_000, p=[0.3, 0.3, 0.2, 0.2])
+    table = pa.table({"a": x, "b": x[::-1]})
+    release, _ = veil.publish(table, veil.AdditiveNoise(0.3, random_state=3))
+    rates = {
+        aim: veil.measures.breach_rate(
+            np.column_stack([x, x[::-1]]), veil.UnivariateBayesAttack(aim=aim).run(release).values, 0.1
+        )
+        for aim in ("mean", "hit")
+    }
+    sigma = release.step.parameters["scale"][0]
+    # The best guess of x given y is the most probable of the four: its rate, by numeric integration.
+    y = np.linspace(-10, 20, 30_001)
+    joint = norm.pdf(y[:, None] - [0, 3, 4, 8], scale=sigma) * [0.3, 0.3, 0.2, 0.2]
+    best = joint.max(axis=1).sum() * (y[1] - y[0])
+    assert rates["hit"] > best - 4.5 * np.sqrt(best * (1 - best) / 4_000) - 0.01
+    assert rates["hit"] > rates["mean"] + 0.1
+    with pytest.raises(veil.InputError, match="aim must be"):
+        veil.UnivariateBayesAttack(aim="miss").run(release)
+
+
+def test_on_normal_data_both_aims_are_the_same():
+    x = np.random.default_rng(4).normal(size=(3_000, 1))
+    release, _ = veil.publish(x, veil.AdditiveNoise(0.5, random_state=4))
+    mean, hit = (veil.UnivariateBayesAttack(aim=aim).run(release).values for aim in ("mean", "hit"))
+    assert np.sqrt(np.mean((mean - hit) ** 2)) < 0.05

@@ -80,8 +80,9 @@ __all__ = [
 
 
 def every_attack() -> list[Attack]:
-    """Every attack in its strongest settings: one of each, and the Bayes estimate with both priors."""
-    return [*(cls() for cls in ATTACKS.values()), BayesEstimateAttack(prior="mixture")]
+    """Every attack in its strongest settings: one of each, the Bayes estimate with both priors and aims."""
+    more = [BayesEstimateAttack(prior="mixture"), UnivariateBayesAttack(aim="hit")]
+    return [*(cls() for cls in ATTACKS.values()), *more]
 
 
 def find_attack(name: str) -> type[Attack]:

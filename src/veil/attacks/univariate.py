@@ -11,15 +11,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.additive import published_noise
-from veil.attacks.base import Attack, Guess, full_guess, granted
-from veil.deconvolution import NormalPrior, Prior, deconvolve
-from veil.errors import NotApplicableError
-from veil.knowledge import Knowledge, KnownNoise
+from veil.attacks.base import Attack, Guess, check_width, full_guess, granted
+from veil.deconvolution import GridPrior, NormalPrior, Prior, deconvolve
+from veil.errors import InputError, NotApplicableError
+from veil.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.models import AdditiveModel, Model
 from veil.moments import Vector
 from veil.release import Release
 
 LAWS = ("normal", "uniform", "laplace")
+MOST_NOISE = 1.5
+"""Noise, in steps of whole numbers, beyond which their distribution does not show through it."""
+HIT_REACH = 0.1
+"""How near a hit is, in standard deviations of the column."""
 
 
 def noise_law(release: Release, knowledge: Sequence[Knowledge]) -> str:
@@ -52,6 +56,11 @@ class UnivariateBayesAttack(Attack):
     ``variant="paper"``: prior and noise normal, whatever they are: ``μ + v/(v + σ²)·(y − μ)`` with v = (Var y − σ²)₊
     (H §4.2). Its m.s.e. is vσ²/(v + σ²) for any law, and nothing linear in y alone does better.
 
+    ``aim="hit"`` guesses, instead of the mean, the point within a tenth of the column's standard deviation of which the
+    value most probably lies: worse in squared error, better where only near guesses count, above all on values that
+    repeat. Columns of whole numbers then have a prior on them, where the noise is not too large for that. A KnownSample
+    is counted into the prior.
+
     Missing values stay missing.
 
     ``guess.details``: ``expected_mse`` per column, by the estimated prior; ``prior``, its kind per column ("normal",
@@ -60,7 +69,12 @@ class UnivariateBayesAttack(Attack):
 
     catalogue = "A2"
     words = "moves every value towards those that are common in its column"
+    uses = (KnownNoise, KnownSample)
     variants = ("best", "paper")
+
+    def __init__(self, *, variant: str = "best", aim: str = "mean") -> None:
+        super().__init__(variant=variant)
+        self.aim = aim
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
@@ -68,7 +82,12 @@ class UnivariateBayesAttack(Attack):
         return isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        if self.aim not in ("mean", "hit"):
+            raise InputError(f"aim must be 'mean' or 'hit'; got {self.aim!r}")
         sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
+        known = granted(knowledge, KnownSample)
+        if known is not None:
+            check_width(known.sample, release, "KnownSample.sample")
         if self.variant == "paper":
             return self._filter(release, sigmas)
         law = noise_law(release, knowledge)
@@ -80,7 +99,16 @@ class UnivariateBayesAttack(Attack):
                 kinds.append("none")
                 continue
             prior = column_prior(y[present, j], law, float(sigma))
-            values[present, j] = prior.posterior_mean(y[present, j])
+            whole = release.step.columns[j]["dtype"].startswith(("int", "uint")) and sigma < MOST_NOISE
+            if self.aim == "hit" and whole and isinstance(prior, GridPrior):
+                prior = prior.on_whole_numbers()
+            if known is not None and isinstance(prior, GridPrior):
+                prior = prior.sharpened(known.sample[:, j])
+            if self.aim == "hit":
+                spread = max(float(y[present, j].var()) - float(sigma) ** 2, 0.0) ** 0.5
+                values[present, j] = prior.posterior_hit(y[present, j], HIT_REACH * spread)
+            else:
+                values[present, j] = prior.posterior_mean(y[present, j])
             errors[j] = prior.expected_variance
             kinds.append(prior.kind)
         return full_guess(release, values, expected_mse=errors, prior=tuple(kinds))

@@ -58,6 +58,7 @@ def demo(output: Path, as_json: bool) -> None:
 @known_file("--known-ranges", "Two rows: least and greatest value of each column.")
 @known_file("--known-matrix", "The secret matrix, if it leaked.")
 @known_file("--known-noise", "Covariance of the noise, if not published.")
+@click.option("--part", type=click.IntRange(min=1), help="Which part of a release made by a plan, from 1.")
 @click.option("--independent-signals", is_flag=True, help="Assume that the private columns are independent.")
 @click.option("--time-order", is_flag=True, help="Assume that rows are in the order of time.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
@@ -68,6 +69,7 @@ def attack(
     settings: tuple[str, ...],
     output: Path,
     as_json: bool,
+    part: int | None,
     **known: Any,
 ) -> None:
     """Attack a release with what is known, and write the guess.
@@ -82,7 +84,7 @@ def attack(
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
-    guess = attack_folder(release, tool, output, files)
+    guess = attack_folder(release, tool, output, files, part)
     n_rows, n_columns = guess.values.shape
     if as_json:
         said = {

@@ -94,7 +94,7 @@ class MarketBasket(Perturbation):
     Examples
     --------
     >>> import numpy as np, veil
-    >>> from veil.perturbations.baskets import MarketBasket
+    >>> from veil import MarketBasket
     >>> x = np.random.default_rng(0).random((1000, 5)) < 0.2
     >>> release, _ = veil.publish(x, MarketBasket(keep=0.8))
     >>> release.step.guarantee.split(";")[0]

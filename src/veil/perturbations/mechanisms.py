@@ -27,6 +27,7 @@ from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place
 from veil.quantiles import add_noise
+from veil.schema import listed
 
 MOST_EPSILON = 15.0
 
@@ -76,6 +77,7 @@ class _Mechanism(Perturbation):
     epsilon: float
     bounds: Any
     scale_: npt.NDArray[np.float64]
+    _clipped: list[str]
     low_: npt.NDArray[np.float64]
     high_: npt.NDArray[np.float64]
 
@@ -100,6 +102,8 @@ class _Mechanism(Perturbation):
         rough = [fine_grid(self._scale_for(w)) for w in width]
         self.scale_ = np.array([self._scale_for(w + 2 * g) for w, g in zip(width, rough, strict=True)])
         self.grid_ = np.array([min(g, fine_grid(s)) for g, s in zip(rough, self._deviation, strict=True)])
+        outside = (moments.minimum < self.low_) | (moments.maximum > self.high_)
+        self._clipped = [name for name, out in zip(columns, outside, strict=True) if out]
         reach = np.maximum(np.abs(self.low_), np.abs(self.high_)) + 64 * self._deviation
         lost = [n for n, far, g in zip(columns, reach, self.grid_, strict=True) if far >= g * 2.0**53]
         if lost:
@@ -125,6 +129,7 @@ class _Mechanism(Perturbation):
         self.scale_ = deviation / math.sqrt(2.0) if self.law == "laplace" else deviation
         self.grid_ = np.array(parameters["grid"], dtype=np.float64)
         self.low_, self.high_ = np.array(parameters["bounds"], dtype=np.float64).T
+        self._clipped = []
 
     def column_parameters(self, j: int) -> dict[str, Any]:
         """All that the noise of one column depends on."""
@@ -143,6 +148,14 @@ class _Mechanism(Perturbation):
             words = self._words(j, row, place)
             out[j] = add_noise(clipped, words, self.law, float(self._deviation[j]), float(self.grid_[j]))
         return out
+
+    def remarks(self) -> list[str]:
+        """Which columns were clipped, and so what is protected in their place."""
+        if not self._clipped:
+            return []
+        return [
+            f"Warning: column {listed(self._clipped)} has values outside its declared bounds; they were clipped."
+        ]
 
     def _said(self, epsilon: float, delta: float) -> str:
         d = len(self.low_)

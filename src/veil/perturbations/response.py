@@ -51,7 +51,8 @@ class RandomizedResponse(CodedPerturbation):
     gamma : float, optional
         The same by its amplification γ = e^ε.
     invariant : bool, default False
-        Make P leave the table's proportions (rounded to two digits) as they are.
+        Make P leave the table's proportions (rounded to two digits) as they are, so that reports need no correction:
+        report twice by the matrix above, the second time backwards. It says less than ``keep`` or ``epsilon`` alone.
     joint : bool, default False
         Randomize all columns as one compound variable.
     categories : list or dict, optional
@@ -194,6 +195,7 @@ class RandomizedResponse(CodedPerturbation):
             "categories": [list(c) for c in self.categories_],
             "matrices": [m.tolist() for m in self.matrices_],
             "compound": None if self.compound_ is None else [list(c) for c in self.compound_],
+            "invariant": bool(self.invariant),
         }
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:

@@ -115,7 +115,9 @@ class MomentRecovery:
         elif isinstance(model, LogNormalModel):
             self._lognormal(release_products(release), model.covariance)
         else:
-            raise NotApplicableError(f"a {release.method} release mixes columns; their moments do not come back")
+            raise NotApplicableError(
+                f"a {release.method} release has no theory for moments: they come back from added and multiplied noise"
+            )
         self.columns_ = release.step.names
         return self
 

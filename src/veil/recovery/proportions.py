@@ -202,6 +202,9 @@ class ProportionRecovery:
         if model.compound is None:
             for j, matrix in enumerate(model.matrices):
                 counts = np.bincount(self._codes[:, j], minlength=len(matrix)).astype(np.float64)
+                if model.invariant:
+                    self._set(j, counts / counts.sum(), invariant_proportions(counts, matrix))
+                    continue
                 self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
             return self
         likely, found = self._compound(model.compound)
@@ -268,14 +271,25 @@ class ProportionRecovery:
 
     def _set(self, j: int, likely: Vector, found: ProportionEstimate) -> None:
         parts, name, labels = found.dispersion, self.columns_[j], self._model.categories[j]
+        # An unbiased estimate of a small part can be negative; the error of both is not less than that of one.
+        both = np.clip(np.diag(parts.sampling), 0.0, None) + np.clip(np.diag(parts.randomization), 0.0, None)
         for kind, values in (
             (self.proportions_, likely),
             (self.unconstrained_, found.estimate),
-            (self.standard_errors_, _root(np.diag(parts.total))),
+            (self.standard_errors_, _root(both)),
             (self.sampling_se_, _root(np.diag(parts.sampling))),
             (self.randomization_se_, _root(np.diag(parts.randomization))),
         ):
             kind[name] = dict(zip(labels, values.tolist(), strict=True))
+
+
+def invariant_proportions(counts: Vector, matrix: Matrix) -> ProportionEstimate:
+    """Reports of an invariant matrix have the private table's own proportions on average: they are read off."""
+    n = counts.sum()
+    shares = counts / n
+    randomization = (matrix * (1.0 - matrix)) @ shares / n
+    sampling = np.clip(shares * (1.0 - shares) / n - randomization, 0.0, None)
+    return ProportionEstimate(shares, Dispersion(np.diag(sampling), np.diag(randomization)))
 
 
 def _root(variance: Matrix) -> Matrix:
