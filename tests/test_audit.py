@@ -30,7 +30,7 @@ def found():
 
 def test_rows_are_perturbation_by_attack_by_knowledge(found):
     noise, rotation = found.candidates
-    assert {r.knowledge for r in noise.rows} == {"nothing"}
+    assert {r.knowledge for r in noise.rows} == {"nothing", "10 % sample"}
     played = {r.attack for r in noise.rows}
     assert {"noise-distribution-attack", "univariate-bayes-attack", "pca-attack", "bayes-estimate-attack"} <= played
     assert "bayes-estimate-attack (prior mixture)" in played

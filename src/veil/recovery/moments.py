@@ -116,7 +116,7 @@ class MomentRecovery:
             self._lognormal(release_products(release), model.covariance)
         else:
             raise NotApplicableError(
-                f"a {release.method} release has no theory for moments: they come back from added and multiplied noise"
+                f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
             )
         self.columns_ = release.step.names
         return self
