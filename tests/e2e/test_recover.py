@@ -37,7 +37,7 @@ def test_estimates_come_with_intervals_that_hold(method, tmp_path):
         values = table[column["name"]]
         # Three standard errors where the page prints two.
         assert abs(column["mean"] - values.mean()) < 2.5 * column["mean_half"]  # five standard errors
-        assert abs(column["std"] - values.std(ddof=0)) < 1.5 * column["std_half"]
+        assert abs(column["std"] - values.std(ddof=0)) < 2.5 * column["std_half"]
         assert column["mean_half_total"] > column["mean_half"]
         assert found["covariance"][j][j] == pytest.approx(column["std"] ** 2)
         if isinstance(method, veil.AdditiveNoise):
