@@ -13,7 +13,7 @@ from veil.errors import InputError, MissingKnowledgeError
 from veil.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
 
-LETTER = Path("/work/shared/data/letter_recognition.csv.gz")
+LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
 
 
 def released(y, model, dtypes="double", **parameters):

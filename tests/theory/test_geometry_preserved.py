@@ -15,7 +15,7 @@ import veil
 from veil.measures.mining import matched_error
 from veil.recovery.mining import VotedPerceptron, nested_loop_outliers
 
-CHARTS = Path("/work/shared/data/synthetic_control.csv.gz")
+CHARTS = Path(__file__).parents[3] / "shared" / "data" / "synthetic_control.csv.gz"
 TABLES = {"breast cancer": load_breast_cancer, "iris": load_iris}
 METHODS = {
     "P6 raw": veil.OrthogonalTransform(scaling=None, random_state=1),

@@ -16,7 +16,7 @@ from veil.knowledge import IndependentSignals, KnownSample
 from veil.measures.matching import match_signals, matched_signals
 from veil.release import Manifest, Step, memory_release
 
-DATA = Path("/work/shared/data")
+DATA = Path(__file__).parents[3] / "shared" / "data"
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_ica.py"
 
 

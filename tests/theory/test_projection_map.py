@@ -19,7 +19,7 @@ from veil.errors import InputError
 from veil.knowledge import KnownPairs, KnownRanges, KnownSample
 from veil.models import ProjectionModel
 
-LETTER = Path("/work/shared/data/letter_recognition.csv.gz")
+LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
 
 
 def released(y, model, dtype="double"):
