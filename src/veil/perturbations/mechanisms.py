@@ -153,9 +153,7 @@ class _Mechanism(Perturbation):
         """Which columns were clipped, and so what is protected in their place."""
         if not self._clipped:
             return []
-        return [
-            f"Warning: column {listed(self._clipped)} has values outside its declared bounds; they were clipped."
-        ]
+        return [f"Warning: column {listed(self._clipped)} has values outside its declared bounds; they were clipped."]
 
     def _said(self, epsilon: float, delta: float) -> str:
         d = len(self.low_)
