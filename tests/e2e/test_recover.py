@@ -25,7 +25,13 @@ def invoke(*args):
     return result.exit_code, result.stdout, result.stderr
 
 
-@pytest.mark.parametrize("method", [veil.AdditiveNoise(0.5), veil.MultiplicativeNoise(), veil.LogNormalNoise(0.2)])
+SEEDED = {"random_state": 0}  # a fresh key would miss three standard errors once in a hundred runs
+
+
+@pytest.mark.parametrize(
+    "method",
+    [veil.AdditiveNoise(0.5, **SEEDED), veil.MultiplicativeNoise(**SEEDED), veil.LogNormalNoise(0.2, **SEEDED)],
+)
 def test_estimates_come_with_intervals_that_hold(method, tmp_path):
     table = people()
     release, _ = veil.publish(table, method)
@@ -36,8 +42,8 @@ def test_estimates_come_with_intervals_that_hold(method, tmp_path):
     for j, column in enumerate(found["columns"]):
         values = table[column["name"]]
         # Three standard errors where the page prints two.
-        assert abs(column["mean"] - values.mean()) < 2.5 * column["mean_half"]  # five standard errors
-        assert abs(column["std"] - values.std(ddof=0)) < 2.5 * column["std_half"]
+        assert abs(column["mean"] - values.mean()) < 1.5 * column["mean_half"]
+        assert abs(column["std"] - values.std(ddof=0)) < 1.5 * column["std_half"]
         assert column["mean_half_total"] > column["mean_half"]
         assert found["covariance"][j][j] == pytest.approx(column["std"] ** 2)
         if isinstance(method, veil.AdditiveNoise):
