@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
-from veil.attacks.ica import loses_origin
+from veil.attacks.base import Guess, check_width, full_guess, needed
+from veil.attacks.ica import SeparationAttack, loses_origin
 from veil.attacks.independence import normal_signals, separate, whiten
 from veil.attacks.pairing import Pairing, density_distances, mean_distances, pair, standardized
 from veil.blocks import Matrix
 from veil.errors import NotApplicableError
 from veil.knowledge import Knowledge, KnownSample
-from veil.models import Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
+from veil.models import OrthogonalModel, ProjectionModel
 from veil.parameters import whole_number
 from veil.release import Release
 
@@ -36,7 +36,7 @@ class LinearRecovery:
     converged: bool
 
 
-class AKICAAttack(Attack):
+class AKICAAttack(SeparationAttack):
     """A13. Undo a linear map by separating release and known records into the same independent signals.
 
     *paper*: FastICA, and J by the distance of densities alone, which turns symmetric signals at random (errata,
@@ -63,18 +63,6 @@ class AKICAAttack(Attack):
     catalogue = "A13"
     words = "separates the release and a known sample into the same independent signals"
     requires = (KnownSample,)
-    one_matrix = True
-    variants = ("best", "paper")
-
-    def __init__(self, *, variant: str = "best", starts: int = 6, seed: int = 0) -> None:
-        super().__init__(variant=variant)
-        self.starts = starts
-        self.seed = seed
-
-    @classmethod
-    def applies_to(cls, model: Model) -> bool:
-        """Linear maps of the columns with one matrix for all records."""
-        return isinstance(model, OrthogonalModel | NormalizedRotationModel | ProjectionModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole_number(self.starts, "starts", least=1)

@@ -24,7 +24,24 @@ from veil.parameters import whole_number
 from veil.release import Release
 
 
-class ICAAttack(Attack):
+class SeparationAttack(Attack):
+    """Base of attacks that separate a release into independent signals, from several random starts."""
+
+    one_matrix = True
+    variants = ("best", "paper")
+
+    def __init__(self, *, variant: str = "best", starts: int = 6, seed: int = 0) -> None:
+        super().__init__(variant=variant)
+        self.starts = starts
+        self.seed = seed
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Linear maps of the columns with one matrix for all records."""
+        return isinstance(model, OrthogonalModel | NormalizedRotationModel | ProjectionModel)
+
+
+class ICAAttack(SeparationAttack):
     """A12 (A16 where the release has fewer columns than the table). Separate a release into independent signals.
 
     *Model.* Orthogonal transformations, rotations of normalized columns, and linear maps or projections of columns.
@@ -62,18 +79,6 @@ class ICAAttack(Attack):
     words = "separates the release into statistically independent signals"
     requires = (IndependentSignals,)
     uses = (KnownSample,)
-    one_matrix = True
-    variants = ("best", "paper")
-
-    def __init__(self, *, variant: str = "best", starts: int = 6, seed: int = 0) -> None:
-        super().__init__(variant=variant)
-        self.starts = starts
-        self.seed = seed
-
-    @classmethod
-    def applies_to(cls, model: Model) -> bool:
-        """Linear maps of the columns with one matrix for all records."""
-        return isinstance(model, OrthogonalModel | NormalizedRotationModel | ProjectionModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole_number(self.starts, "starts", least=1)
