@@ -218,9 +218,10 @@ def solve_disclosed(
     for factor in (1.0,) if whole.certain else BOX_FACTORS:
         box = whole.grown(factor) if factor > 1 else whole
         search = LatticeSearch(system, box.lower, box.upper, tolerance=margin)
-        details["expected_matches"] = search.expected_matches
         many = search.expected_matches > (MOST_CHANCE if factor == 1 else RARE_CHANCE)
-        if many or not len(left) or search.expected_nodes * len(left) > MOST_NODES:
+        if factor == 1 or not many:
+            details["expected_matches"] = search.expected_matches  # of the widest box that was searched
+        if many or search.expected_nodes * len(left) > MOST_NODES:
             break
         found = search.solve(released[left], most_nodes=max(1_000, MOST_NODES // len(left)))
         good = (found.count > 0) & found.complete
@@ -231,6 +232,8 @@ def solve_disclosed(
         if good.any():
             _put(z, left, good, found, released[left], system, spread, box, (y[left], matrix, noise, prior))
         left = left[~good]
+        if not len(left):
+            break
     return z, details
 
 
@@ -252,6 +255,7 @@ def _put(
     fit = ((misses / np.where(spread > 0, spread, np.inf)) ** 2).sum(axis=1)
     weight = _log_density(found.values / whole.unit, inner) - fit / 2
     guess = _weighted_means(found.record, found.values / whole.unit, weight, len(rows))[good]
+    # With the whole numbers observed, the other columns follow as before.
     units = np.eye(matrix.shape[1])[whole.columns]
     seen = np.hstack([y[good], guess])
     z[rows[good]] = conditional_mean(seen, np.vstack([matrix, units]), prior, np.append(noise, np.zeros(len(units))))
