@@ -89,8 +89,7 @@ class Judge:
     @cached_property
     def _constants(self) -> npt.NDArray[np.float64]:
         """The best constant guess of each column."""
-        found = measures.best_constant_guess(self.truth, self.tolerance, self.units)
-        return np.where(np.isnan(found), self.centre, found)
+        return measures.best_constant_guess(self.truth, self.tolerance, self.units)
 
     @cached_property
     def value_baseline(self) -> float:
@@ -105,8 +104,7 @@ class Judge:
     @cached_property
     def column_baselines(self) -> npt.NDArray[np.float64]:
         """What the best constant guess breaches, per column."""
-        constants = measures.best_constant_guess(self.truth, self.tolerance, self.units)
-        guess = np.broadcast_to(constants, self.truth.shape)
+        guess = np.broadcast_to(self._constants, self.truth.shape)
         return measures.column_breach_rates(self.truth, guess, self.tolerance, units=self.units)
 
     @cached_property
