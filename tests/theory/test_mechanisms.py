@@ -176,6 +176,12 @@ def test_delta_holds_for_large_epsilon(mechanism):
     assert found - 4 * error <= stated_delta(mechanism)
 
 
+@pytest.mark.parametrize("epsilon", [20.0, 100.0])
+def test_epsilon_beyond_what_the_sampler_can_keep_is_refused(epsilon):
+    with pytest.raises(InputError, match="epsilon must be a number from 1e-6 to 15"):
+        veil.LaplaceMechanism(epsilon, (0, 1)).fit(np.zeros((5, 1)))
+
+
 def test_delta_of_the_gaussian_mechanism_holds_for_large_epsilon():
     found, error = delta_of(veil.GaussianMechanism(15.0, 1e-4, (0, 1)), strata=60)
     assert found - 4 * error <= 1e-4
