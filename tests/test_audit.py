@@ -8,7 +8,8 @@ import pytest
 import veil
 from veil.attacks.base import Guess
 from veil.auditing import Judge, Level
-from veil.auditing.grants import deal
+from veil.auditing.deals import deal
+from veil.auditing.truth import Truth
 from veil.errors import InputError
 
 
@@ -147,14 +148,20 @@ def test_scores_do_not_depend_on_order_or_units(kind):
 
 def test_given_rows_are_not_scored_and_withheld_rows_are_not_released():
     truth = correlated(100)
-    pairs = deal(Level("pairs", 5), truth, np.random.default_rng(0), sample_from="population")
+    table = pa.table({name: truth[:, j] for j, name in enumerate("abcdef")})
+
+    def dealt(level, sample_from):
+        private = Truth.of(table, list("abcdef"))
+        return deal(level, private, table, np.random.default_rng(0), sample_from=sample_from, quasi=())
+
+    pairs = dealt(Level("pairs", 5), "population")
     assert len(pairs.given) == 5
     assert not len(pairs.withheld)
     np.testing.assert_array_equal(pairs.knowledge[0].records, truth[pairs.given])
-    outside = deal(Level("sample", 0.1), truth, np.random.default_rng(0), sample_from="population")
+    outside = dealt(Level("sample", 0.1), "population")
     assert len(outside.withheld) == 10
     assert not len(outside.given)
-    inside = deal(Level("sample", 0.1), truth, np.random.default_rng(0), sample_from="table")
+    inside = dealt(Level("sample", 0.1), "table")
     assert len(inside.given) == 10
     judge = Judge(truth, list("abcdef"), 0.1)
     guess = np.full_like(truth, np.nan)

@@ -25,6 +25,7 @@ _HOME = {
     "DisclosedMatrixAttack": "veil.attacks",
     "Discretize": "veil.perturbations",
     "DistributionRecovery": "veil.recovery",
+    "ExternalTable": "veil.knowledge",
     "FileFormatError": "veil.errors",
     "GaussianMechanism": "veil.perturbations",
     "Goals": "veil.auditing",
@@ -52,6 +53,7 @@ _HOME = {
     "LaplaceMechanism": "veil.perturbations",
     "LinearModel": "veil.mapping",
     "LinearTransform": "veil.perturbations",
+    "LinkageAttack": "veil.attacks",
     "LogAttack": "veil.attacks",
     "LogNormalNoise": "veil.perturbations",
     "Manifest": "veil.release",
@@ -70,6 +72,7 @@ _HOME = {
     "PartialDisclosureAttack": "veil.attacks",
     "Perturbation": "veil.perturbations",
     "Plan": "veil.plan",
+    "PreviousReleases": "veil.previous",
     "ProjectedSampleAttack": "veil.attacks",
     "ProjectionMAPAttack": "veil.attacks",
     "ProportionRecovery": "veil.recovery",
@@ -77,6 +80,7 @@ _HOME = {
     "RandomProjection": "veil.perturbations",
     "RandomizedResponse": "veil.perturbations",
     "Release": "veil.release",
+    "RepeatedReleaseAttack": "veil.attacks",
     "ResponsePosteriorAttack": "veil.attacks",
     "RoleError": "veil.errors",
     "SVDAttack": "veil.attacks",
@@ -115,6 +119,7 @@ __all__ = [
     "DisclosedMatrixAttack",
     "Discretize",
     "DistributionRecovery",
+    "ExternalTable",
     "FileFormatError",
     "GaussianMechanism",
     "Goals",
@@ -142,6 +147,7 @@ __all__ = [
     "LaplaceMechanism",
     "LinearModel",
     "LinearTransform",
+    "LinkageAttack",
     "LogAttack",
     "LogNormalNoise",
     "Manifest",
@@ -160,6 +166,7 @@ __all__ = [
     "PartialDisclosureAttack",
     "Perturbation",
     "Plan",
+    "PreviousReleases",
     "ProjectedSampleAttack",
     "ProjectionMAPAttack",
     "ProportionRecovery",
@@ -167,6 +174,7 @@ __all__ = [
     "RandomProjection",
     "RandomizedResponse",
     "Release",
+    "RepeatedReleaseAttack",
     "ResponsePosteriorAttack",
     "RoleError",
     "SVDAttack",
@@ -223,12 +231,14 @@ if TYPE_CHECKING:
         KnownPairsAttack,
         KnownRecordsAttack,
         KnownSampleAttack,
+        LinkageAttack,
         LogAttack,
         NoiseDistributionAttack,
         PartialDisclosureAttack,
         PCAAttack,
         ProjectedSampleAttack,
         ProjectionMAPAttack,
+        RepeatedReleaseAttack,
         ResponsePosteriorAttack,
         SerialAttack,
         SpectralFilterAttack,
@@ -257,6 +267,7 @@ if TYPE_CHECKING:
         Key,
     )
     from veil.knowledge import (
+        ExternalTable,
         IndependentSignals,
         Knowledge,
         KnownAttributes,
@@ -293,6 +304,9 @@ if TYPE_CHECKING:
     )
     from veil.plan import (
         Plan,
+    )
+    from veil.previous import (
+        PreviousReleases,
     )
     from veil.publication import (
         publish,

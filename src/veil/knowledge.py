@@ -159,6 +159,37 @@ class KnownAttributes(Knowledge):
         return f"{len(self.columns)} attribute{'s' if len(self.columns) != 1 else ''} of {len(self.values)} records"
 
 
+class ExternalTable(Knowledge):
+    """A table from elsewhere about people some or all of whom are in the release, such as a register.
+
+    Parameters
+    ----------
+    table
+        A frame, Arrow table, dict of columns, file path or 2-D array; one row per person. Columns that the release also
+        has, by name, are compared with it: its private columns and its public ones. They may hold numbers, texts, or
+        true and false; a missing value says nothing.
+    columns
+        Names of the columns of an array.
+    """
+
+    def __init__(self, table: Any, columns: Sequence[str] | None = None) -> None:
+        try:
+            found = as_table(pa.table(table) if isinstance(table, dict) else table).read()
+        except (pa.ArrowException, TypeError):
+            raise InputError("table must be a frame, a dict of columns of one length, a file or a 2-D array") from None
+        if columns is not None:
+            if len(columns) != found.num_columns or len(set(columns)) != len(columns):
+                raise InputError(f"columns must name each of the table's {found.num_columns} columns once")
+            found = found.rename_columns(list(columns))
+        if not found.num_rows:
+            raise InputError("table has no rows; it needs at least one person")
+        self.table = found
+
+    def describe(self) -> str:
+        """The table's size."""
+        return f"an external table of {self.table.num_rows} people and {self.table.num_columns} columns"
+
+
 class KnownMatrix(Knowledge):
     """The secret matrix of a linear method, disclosed.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -40,3 +41,22 @@ def numbers(value: Any, name: str, *, rule: str) -> list[float]:
 def _shown(value: Any) -> str:
     plain = isinstance(value, int | float | None) or (isinstance(value, str) and not value)
     return repr(value) if plain else f"a {type(value).__name__}"
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(value: Any, parameter: str) -> float:
+    """Seconds from a number or a text such as "90", "90s", "2m" or "1h30m".
+
+    >>> duration("2m", "budget"), duration("1h30m", "budget"), duration(20, "budget")
+    (120.0, 5400.0, 20.0)
+    """
+    rule = 'a time above 0, in seconds or as "90s", "2m" or "1h30m"'
+    if isinstance(value, str):
+        text = value.strip().lower()
+        parts = re.findall(r"(\d+(?:\.\d+)?)([smh]?)", text)
+        if not parts or "".join(amount + unit for amount, unit in parts) != text or len(text) > 20:
+            raise InputError(f"{parameter} must be {rule}")
+        value = sum(float(amount) * _UNITS[unit or "s"] for amount, unit in parts)
+    return number(value, parameter, low=1e-3, high=1e9, rule=rule)

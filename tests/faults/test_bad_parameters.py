@@ -236,7 +236,7 @@ def test_bad_goals(parameters, numbers):
 
 def test_grants_take_numbers_of_numpy():
     grants = veil.Grants(pairs=np.int64(5), sample=np.float32(0.25))
-    assert [level.label for level in grants.levels(100)][1:] == ["5 known records", "25 % sample"]
+    assert [level.label for level in grants.levels(100, 3)][1:] == ["5 known records", "25 % sample"]
 
 
 AUDITS = [

@@ -14,10 +14,12 @@ from veil.attacks.intervals import IntervalAttack
 from veil.attacks.known_pairs import KnownPairsAttack
 from veil.attacks.known_records import KnownRecordsAttack
 from veil.attacks.known_sample import KnownSampleAttack
+from veil.attacks.linkage import LinkageAttack
 from veil.attacks.logarithmic import LogAttack
 from veil.attacks.partial import PartialDisclosureAttack
 from veil.attacks.projected_sample import ProjectedSampleAttack
 from veil.attacks.projection_map import ProjectionMAPAttack
+from veil.attacks.repeated import RepeatedReleaseAttack
 from veil.attacks.response import ResponsePosteriorAttack
 from veil.attacks.serial import SerialAttack
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
@@ -47,6 +49,8 @@ ATTACKS: dict[str, type[Attack]] = {
         DisclosedMatrixAttack,
         HypersphereAttack,
         ResponsePosteriorAttack,
+        LinkageAttack,
+        RepeatedReleaseAttack,
     )
 }
 
@@ -63,12 +67,14 @@ __all__ = [
     "KnownPairsAttack",
     "KnownRecordsAttack",
     "KnownSampleAttack",
+    "LinkageAttack",
     "LogAttack",
     "NoiseDistributionAttack",
     "PCAAttack",
     "PartialDisclosureAttack",
     "ProjectedSampleAttack",
     "ProjectionMAPAttack",
+    "RepeatedReleaseAttack",
     "ResponsePosteriorAttack",
     "SVDAttack",
     "SerialAttack",

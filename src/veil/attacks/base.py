@@ -76,6 +76,8 @@ class Attack(ABC):
     one_matrix
         Whether it estimates one matrix for the whole release, so that its guesses fail or succeed
         together and its interval must be taken over repetitions.
+    whole_release
+        Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
     variants
         Names of its variants; the first is the default.
     words
@@ -86,6 +88,7 @@ class Attack(ABC):
     requires: ClassVar[tuple[type[Knowledge], ...]] = ()
     uses: ClassVar[tuple[type[Knowledge], ...]] = ()
     one_matrix: ClassVar[bool] = False
+    whole_release: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
 
@@ -139,8 +142,9 @@ class Attack(ABC):
                 )
         if self.variant not in self.variants:
             raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
-        if not self.applies_to(release.step.model):
-            raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.method}")
+        steps = release.manifest.steps if self.whole_release else (release.step,)
+        if not any(self.applies_to(step.model) for step in steps):
+            raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.manifest.method}")
         for needed in self.requires:
             if granted(knowledge, needed) is None:
                 raise MissingKnowledgeError(

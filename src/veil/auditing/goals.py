@@ -99,7 +99,8 @@ class Goals:
             return []
         by, most = f"{row.attack} with {knowing(row.knowledge)}", percent(self.max_advantage)
         broken = []
-        for what, score in (("values", row.value), ("records", row.record)):
+        scores = [("links", row.record)] if row.links else [("values", row.value), ("records", row.record)]
+        for what, score in scores:
             if not score.advantage.high <= self.max_advantage:
                 limit = percent(score.advantage.high)
                 shown = score.advantage > self.max_advantage
@@ -107,7 +108,7 @@ class Goals:
                 text = f"{by}: advantage on {what} up to {limit}, over the goal of {most}{doubt}"
                 broken.append(Failure(text, shown=shown))
         for what, part in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
-            if part is not None and part.advantage.low > self.max_advantage:
+            if part is not None and not row.links and part.advantage.low > self.max_advantage:
                 least = percent(part.advantage.low)
                 broken.append(Failure(f"{by}: advantage on {what} at least {least}, over the goal of {most}"))
         return broken

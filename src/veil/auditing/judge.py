@@ -35,7 +35,10 @@ class Score:
 
 @dataclass(frozen=True)
 class Trial:
-    """One guess, scored."""
+    """One guess, scored.
+
+    The nulls are what guesses that say nothing get at best by the judge's own matching, where columns are matched.
+    """
 
     value: Measure
     record: Measure
@@ -45,12 +48,24 @@ class Trial:
     n_far_out: int
     nrmse: float
     n_scored: int
+    value_null: float = 0.0
+    record_null: float = 0.0
+    column_nulls: npt.NDArray[np.float64] | None = None
+
+    @classmethod
+    def of_links(cls, own: Rows, links: Rows) -> Trial:
+        """Links of people to rows of the release; ``own`` are their true rows, -1 for people who are not in it."""
+        rate = measures.linkage_rate(own, links)
+        nothing = Measure(math.nan, higher_is="exposed")
+        return cls(rate, rate, np.empty(0), np.empty(0, dtype=np.int64), nothing, 0, math.nan, int((own >= 0).sum()))
 
 
 SMALLEST_CELL = 10
 CODE_UNIT = 1e-9
 """The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
 FAR_OUT = 3.0
+ENOUGH_KEYS = 5
+"""Repetitions from which the spread between keys is known well enough to narrow an interval."""
 
 
 class Judge:
@@ -66,6 +81,8 @@ class Judge:
         How near a guess must be, in standard units.
     categorical
         Which columns are codes of categories: there only the right one counts.
+    known
+        Columns that the attacker knows, which are not scored.
     """
 
     def __init__(
@@ -74,6 +91,7 @@ class Judge:
         columns: Sequence[str],
         tolerance: float,
         categorical: npt.NDArray[np.bool_] | None = None,
+        known: Sequence[int] = (),
     ) -> None:
         self.columns = tuple(columns)
         self.tolerance = tolerance
@@ -82,7 +100,9 @@ class Judge:
         self.units = np.where(self.categorical, np.where(varies, CODE_UNIT, 0.0), measures.standard_units(truth))
         constant = self.units == 0
         # Everybody who knows that a column is constant knows its value: it is not scored beside others.
-        self.truth = np.where(constant, np.nan, truth) if constant.any() and not constant.all() else truth
+        unscored = constant & ~constant.all()
+        unscored[list(known)] = True
+        self.truth = np.where(unscored, np.nan, truth) if unscored.any() else truth
         present = [c[~np.isnan(c)] for c in truth.T]
         self.centre = np.array([np.median(c) if c.size else 0.0 for c in present])
 
@@ -116,7 +136,18 @@ class Judge:
 
     def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
-        guess = self.matched(guess, kept)
+        trial = self._tried(self.matched(guess, kept), kept, given)
+        if not guess.up_to or "scale" in guess.up_to:
+            return trial
+        turned = [self._tried(self.matched(null, kept), kept, given) for null in _turned(guess)]
+        return replace(
+            trial,
+            value_null=max(float(t.value) for t in turned),
+            record_null=max(float(t.record) for t in turned),
+            column_nulls=np.max([t.columns for t in turned], axis=0),
+        )
+
+    def _tried(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
         truth, values = self.truth[kept[guess.rows[scored]]], guess.values[scored]
         at = {"units": self.units}
@@ -162,24 +193,40 @@ class Judge:
         return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
 
     def scores(self, trials: Sequence[Trial], *, one_matrix: bool, goal: float) -> dict[str, Any]:
-        """The trials of one attack as scores per value, record, worst column and far-out value."""
-        pool = partial(pooled, one_matrix=one_matrix, goal=goal)
-        worst, column = self._worst_column(trials, pool)
+        """The trials of one attack as scores per value, record, column and far-out value."""
+        pool = partial(pooled, one_matrix=one_matrix, goal=goal, n=[t.n_scored for t in trials])
         far_out = None
         if min(t.n_far_out for t in trials) >= SMALLEST_CELL:
-            far_out = pool([t.far_out for t in trials], self.far_out_baseline)
+            far_out = pool([t.far_out for t in trials], self.far_out_baseline, n=[t.n_far_out for t in trials])
+        worst, column = self._worst_column(trials, pool)
+        value, record = (
+            max(least, float(np.mean([getattr(t, name) for t in trials])))
+            for least, name in ((self.value_baseline, "value_null"), (self.record_baseline, "record_null"))
+        )
         return {
-            "value": pool([t.value for t in trials], self.value_baseline),
-            "record": pool([t.record for t in trials], self.record_baseline),
+            "value": pool([t.value for t in trials], value),
+            "record": pool([t.record for t in trials], record),
             "worst_column": worst,
             "column": column,
             "far_out": far_out,
+            "column_gains": self._column_gains(trials),
         }
+
+    def _column_baselines(self, trials: Sequence[Trial]) -> npt.NDArray[np.float64]:
+        nulls = [t.column_nulls for t in trials if t.column_nulls is not None]
+        return np.maximum(self.column_baselines, np.mean(nulls, axis=0)) if nulls else self.column_baselines
+
+    def _column_gains(self, trials: Sequence[Trial]) -> dict[str, float]:
+        """The advantage on each column that is scored, without intervals."""
+        rates = np.mean([t.columns for t in trials], axis=0)
+        gains = measures.advantage(rates, self._column_baselines(trials))
+        return {name: float(g) for name, g in zip(self.columns, gains, strict=True) if np.isfinite(g)}
 
     def _worst_column(self, trials: Sequence[Trial], pool: Callable[..., Score]) -> tuple[str, Score]:
         """The column with the highest advantage; its interval allows for having looked at all of them."""
         rates = np.mean([t.columns for t in trials], axis=0)
-        gains = measures.advantage(rates, self.column_baselines)
+        baselines = self._column_baselines(trials)
+        gains = measures.advantage(rates, baselines)
         j = int(np.nanargmax(gains)) if np.isfinite(gains).any() else 0
         confidence = 1 - 0.05 / len(rates)
         found = []
@@ -187,7 +234,8 @@ class Judge:
             rate, n = float(trial.columns[j]), int(trial.n_columns[j])
             low, high = measures.wilson(rate * n, n, confidence) if n else (0.0, 1.0)
             found.append(Measure(rate, low=low, high=high, higher_is="exposed"))
-        return self.columns[j], pool(found, float(self.column_baselines[j]))
+        counts = [int(t.n_columns[j]) for t in trials]
+        return self.columns[j], pool(found, float(baselines[j]), n=counts, confidence=confidence)
 
     def _picture_units(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
@@ -230,18 +278,48 @@ class Judge:
         )
 
 
-def pooled(trials: Sequence[Measure], baseline: float, *, one_matrix: bool, goal: float) -> Score:
+def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
+    """Guesses that say nothing but have the same spread: the guess's columns, turned at random among themselves.
+
+    Of columns that are turned at random, the best matched one still looks like some private column (its correlation
+    is at least 1/√d); what the judge's matching brings such guesses, the best of 19 of them, is not the attack's merit.
+    """
+    values = guess.values
+    centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    white = np.where(spread > 0, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
+    found = []
+    for run in range(runs):
+        gauss = np.random.default_rng(run).standard_normal((values.shape[1], values.shape[1]))
+        basis, corner = np.linalg.qr(gauss)
+        found.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
+    return found
+
+
+def pooled(
+    trials: Sequence[Measure],
+    baseline: float,
+    *,
+    one_matrix: bool,
+    goal: float,
+    n: Sequence[int] = (),
+    confidence: float = 0.95,
+) -> Score:
     """The mean rate over repetitions against its baseline, with an interval.
 
-    Guesses that are independent per record have a Wilson interval over records. An attack that
-    estimates one matrix succeeds or fails on all records alike, so its interval is over repetitions
-    (Student), and its upper end is at least the upper Wilson limit of the share of runs, and so of keys,
-    whose advantage is over the goal: five runs that all fail do not show that one key in five is safe.
+    Guesses that are independent per record have a Wilson interval over records; over several keys, over the records
+    of all (``n`` counts them), and not narrower than the keys themselves differ (Student). An attack that estimates
+    one matrix succeeds or fails on all records alike, so its interval is over repetitions, and its upper end is at
+    least the upper Wilson limit of the share of runs, and so of keys, whose advantage is over the goal: five runs that
+    all fail do not show that one key in five is safe.
     """
     rates = [float(t) for t in trials]
     low, high = float(np.mean([t.low for t in trials])), float(np.mean([t.high for t in trials]))
+    if len(rates) >= ENOUGH_KEYS and not one_matrix and n and not any(map(math.isnan, rates)):
+        hits = sum(rate * count for rate, count in zip(rates, n, strict=True))
+        records, keys = measures.wilson(hits, sum(n), confidence), measures.repetition_interval(rates, confidence)
+        low, high = min(records[0], keys[0]), max(records[1], keys[1])
     if one_matrix and not any(map(math.isnan, rates)):
-        over = measures.repetition_interval(rates)
+        over = measures.repetition_interval(rates, confidence)
         broken = sum(measures.advantage(rate, baseline) > goal for rate in rates)
         _, share = measures.wilson(broken, len(rates))
         low, high = min(low, over[0]), max(high, over[1], baseline + share * (1.0 - baseline))

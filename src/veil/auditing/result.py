@@ -20,7 +20,9 @@ class AuditRow:
 
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
     with the highest advantage, ``far_out`` the score on far-out values (None for fewer than ten),
-    ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1).
+    ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1), and
+    ``column_gains`` the advantage on each column. Where the attack ``links`` people to rows instead of guessing
+    values, every score is that of its links.
     """
 
     perturbation: str
@@ -43,6 +45,8 @@ class AuditRow:
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     up_to: tuple[str, ...] = ()
     part: int = 0
+    column_gains: dict[str, float] = field(default_factory=dict, repr=False)
+    links: bool = False
 
     @property
     def states_values(self) -> bool:
@@ -72,12 +76,24 @@ class AuditRow:
 
 @dataclass(frozen=True)
 class Skipped:
-    """An attack that was not played, and why; ``applies`` says that it has a theory for the method."""
+    """An attack that was not played, and why.
+
+    ``applies`` says that it has a theory for the method, ``late`` that the time had run out.
+    """
 
     attack: str
     knowledge: str
     reason: str
     applies: bool = True
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Break:
+    """The least knowledge of one kind with which a goal is shown to break, and the attack that does it."""
+
+    level: Level
+    attack: str
 
 
 @dataclass(frozen=True)
@@ -94,6 +110,7 @@ class Candidate:
     levels: tuple[Level, ...]
     utility: dict[str, Measure]
     other_failures: tuple[Failure, ...]
+    breaks: tuple[Break, ...] = ()
 
     @property
     def failures(self) -> tuple[Failure, ...]:
@@ -136,6 +153,10 @@ class Audit:
         Size and perturbed columns of the private table.
     context
         Versions, seed and settings, for the reproducibility block. No secrets.
+    matching
+        How released rows were matched to private ones: "known" or "inferred".
+    remarks
+        What a reader should know about the audit as a whole.
     """
 
     candidates: tuple[Candidate, ...]
@@ -143,6 +164,8 @@ class Audit:
     n_rows: int
     columns: tuple[str, ...]
     context: dict[str, Any]
+    matching: str = "known"
+    remarks: tuple[str, ...] = ()
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.auditing.grants import ASSUMPTIONS, Deal, Grants, Level, Rows, deal
+from veil.attacks import Attack
+from veil.auditing.deals import Deal, deal, telling_columns
+from veil.auditing.grants import KINDS, Grants, Level, Rows
 from veil.auditing.truth import Truth, narrowed
 from veil.blocks import Matrix
 from veil.errors import InputError
@@ -20,9 +22,12 @@ from veil.perturbations import Perturbation, find_perturbation
 from veil.plan import Plan, as_plan, resolve
 from veil.publication import publish
 from veil.release import Release
-from veil.schema import check_known_columns
+from veil.schema import Role, check_known_columns
 from veil.sources import as_table
 from veil.tables import MemoryTable
+
+if TYPE_CHECKING:
+    from veil.auditing.cache import Cache
 
 
 @dataclass(frozen=True)
@@ -79,17 +84,50 @@ class Stage:
             raise InputError(f"the table has {n_rows} rows; an audit needs at least 4")
         self.private = Truth.of(self._table, self.columns)
         self.truth: Matrix = self.private.values
-        self.levels = grants.levels(n_rows)
+        self.quasi = tuple(c.name for c in schemas[0].columns if c.role is Role.QUASI)
+        self.levels = grants.levels(n_rows, len(self.columns), quasi=bool(self.quasi))
 
-    def _with_lesser(self, dealt: Deal, rng: np.random.Generator) -> Deal:
-        """Whoever has the matrix may also hold the smallest sample and the ranges that the audit grants."""
-        samples = [level for level in self.levels if level.kind == "sample"][:1]
-        for level in [*samples, *(level for level in self.levels if level.kind == "ranges")]:
-            more = deal(level, self.truth, rng, sample_from=self._grants.sample_from)
-            known = tuple(item for item in more.knowledge if item not in ASSUMPTIONS)
-            withheld, given = np.union1d(dealt.withheld, more.withheld), np.union1d(dealt.given, more.given)
-            dealt = Deal((*known, *dealt.knowledge), withheld.astype(np.intp), given.astype(np.intp))
+    def _dealt(self, level: Level, rng: np.random.Generator) -> Deal:
+        """One level's knowledge; whoever has the matrix may also hold the smallest sample and the ranges."""
+        wanted = [level]
+        if level.kind == "matrix":
+            samples = [lesser for lesser in self.levels if lesser.kind == "sample"][:1]
+            wanted += [*samples, *(lesser for lesser in self.levels if lesser.kind == "ranges")]
+        dealt = Deal()
+        for lesser in wanted:
+            dealt = dealt.with_more(
+                deal(
+                    lesser,
+                    self.private,
+                    self._table,
+                    rng,
+                    sample_from=self._grants.sample_from,
+                    quasi=self.quasi,
+                )
+            )
         return dealt
+
+    def known_columns(self, level: Level) -> tuple[int, ...]:
+        """The private columns that a level grants of everybody."""
+        return tuple(telling_columns(self.private, int(level.amount))) if level.kind == "attributes" else ()
+
+    def serves(self, level: Level, attack: Attack) -> bool:
+        """Whether an attack is to be played with this level's knowledge."""
+        return level.serves(attack.requires, attack.uses, records=self.records_known)
+
+    def digest(self, cache: Cache) -> str:
+        """A keyed hash of the private table."""
+        return cache.table_digest(self._table)
+
+    def words(self) -> list[Any]:
+        """All that exposures depend on beside table, candidate, level and repetition."""
+        return [self._roles, self._grants.sample_from, self._seed]
+
+    def address(self, level: Level) -> str:
+        """A level's address in memory: its label, and what else it is dealt."""
+        lesser = [lv.label for lv in self.levels if lv.kind == "ranges"]
+        lesser += [lv.label for lv in self.levels if lv.kind == "sample"][:1]
+        return f"{level.label} + {lesser}" if level.kind == "matrix" else level.label
 
     @property
     def records_known(self) -> bool:
@@ -105,14 +143,14 @@ class Stage:
             raise InputError(f"target {target!r} must have the role public, so that the analyst has it too")
         return np.array([str(value) for value in self._table.column(target).to_pylist()])
 
-    def expose(self, perturbation: Perturbation | Plan, candidate: int, level: Level, repetition: int) -> Exposure:
-        """Deal one level's knowledge and publish the table with a fresh key."""
-        address = [candidate, self.levels.index(level), repetition]
-        entropy = None if self._seed is None else [self._seed, *address[1:]]
-        rng = np.random.default_rng(entropy)
-        dealt = deal(level, self.truth, rng, sample_from=self._grants.sample_from)
-        if level.kind == "matrix":
-            dealt = self._with_lesser(dealt, rng)
+    def expose(self, perturbation: Perturbation | Plan, level: Level, repetition: int) -> Exposure:
+        """Deal one level's knowledge and publish the table with a fresh key.
+
+        Under a seed, both depend on the level and the repetition alone, whatever else the audit plays.
+        """
+        address = [KINDS.index(level.kind), round(1e6 * level.amount), repetition]
+        rng = np.random.default_rng(None if self._seed is None else [self._seed, *address])
+        dealt = self._dealt(level, rng)
         kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
         # These releases stay here: their guarantee is what the owner's would be, with a secret key.
         key = Key() if self._seed is None else Key(Key.from_seed(_mixed(self._seed, *address)).derive("audit"))

@@ -10,7 +10,18 @@ from veil.auditing.grants import Level
 from veil.auditing.judge import SMALLEST_CELL, Score
 from veil.auditing.result import Audit, AuditRow, Candidate
 from veil.measures import Measure
-from veil.report.model import MODEL_VERSION, CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView
+from veil.report.model import (
+    MODEL_VERSION,
+    BreakView,
+    CandidateView,
+    ColumnView,
+    Estimate,
+    LevelView,
+    ReportModel,
+    RiskView,
+    RowView,
+    ScoreView,
+)
 from veil.report.words import knowing, listed, percent
 
 
@@ -31,6 +42,8 @@ def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None =
         smallest_cell=SMALLEST_CELL,
         candidates=candidates,
         context=audit.context,
+        matching=audit.matching,
+        remarks=audit.remarks,
     )
 
 
@@ -51,7 +64,58 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         rows=tuple(_row(row) for row in candidate.rows),
         picture=worst.picture if worst else None,
         records=worst.records if worst and internal else (),
-        not_played=tuple(f"{s.attack} with {knowing(s.knowledge)}: {s.reason}" for s in candidate.skipped if s.applies),
+        not_played=_not_played(candidate),
+        breaks=tuple(BreakView(b.level.label, b.level.kind, b.attack) for b in candidate.breaks),
+        risks=tuple(_risk(candidate, name, goals) for name in RISKS),
+        columns=_columns(candidate),
+    )
+
+
+RISKS = {
+    "singling out": "Whole records come back: somebody can be picked out of the release by their own values.",
+    "linkability": "People of another table are found in the release by the columns that both have.",
+    "inference": "Single private values of people are guessed, also when the rest of their record is not.",
+}
+
+
+def _risk(candidate: Candidate, risk: str, goals: Goals) -> RiskView:
+    """One of the three risks, at the strongest attack that bears on it with knowledge that counts."""
+    linking = risk == "linkability"
+    rows = [r for r in candidate.rows if r.states_values and r.links == linking]
+    rows = [r for r in rows if goals.counts(r.level, candidate.levels)]
+    if not rows:
+        asked = any(level.kind == "external" for level in candidate.levels)
+        note = "no attack applies with the knowledge granted"
+        if linking and not asked:
+            note = "not measured: no column has the role quasi, so nothing links to another table"
+        return RiskView(risk, RISKS[risk], None, None, None, note)
+
+    def score(row: AuditRow) -> Score:
+        return row.value if risk == "inference" else row.record
+
+    worst = max(rows, key=lambda row: (float(score(row).advantage), -row.nrmse))
+    return RiskView(risk, RISKS[risk], worst.attack, worst.knowledge, _score(score(worst)), "")
+
+
+def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
+    """Every scored column at the attack that gains most on it, the most exposed first."""
+    best: dict[str, ColumnView] = {}
+    for row in candidate.rows:
+        for name, gain in row.column_gains.items() if row.states_values else ():
+            if name not in best or gain > best[name].advantage:
+                best[name] = ColumnView(name, round(gain, 4), row.attack, row.knowledge)
+    return tuple(sorted(best.values(), key=lambda column: -column.advantage))
+
+
+def _not_played(candidate: Candidate) -> tuple[str, ...]:
+    """Attacks that have a theory for the method and could not run, once for each reason."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for said in candidate.skipped:
+        if said.applies:
+            found.setdefault((said.attack, said.reason), []).append(said.knowledge)
+    return tuple(
+        f"{attack} with {listed([knowing(level) for level in levels])}: {reason}"
+        for (attack, reason), levels in found.items()
     )
 
 
@@ -117,7 +181,7 @@ def _verdict(candidate: Candidate, goals: Goals) -> str:
     broken = [r for r in failed if r.broken]
     if not broken:
         return f"Not shown to be safe: {failed[0].failures[0]}."
-    first = knowing(broken[0].knowledge)
+    first = knowing(candidate.breaks[0].level.label if candidate.breaks else broken[0].knowledge)
     if not row.advantage > goals.max_advantage:
         return f"Breaks with {first}: {broken[0].broken[0]}."
     by_value = row.value.advantage >= row.record.advantage

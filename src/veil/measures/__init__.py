@@ -24,6 +24,7 @@ from veil.measures.exposure import (
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
 from veil.measures.intervals import ratio_interval, repetition_interval, wilson
+from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
 from veil.measures.mining import (
@@ -134,6 +135,8 @@ __all__ = [
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_probability",
     "l_secure",
+    "linkage_baseline",
+    "linkage_rate",
     "local_epsilon",
     "lower_bound",
     "match_signals",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MODEL_VERSION = 1
+MODEL_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,47 @@ class LevelView:
 
 
 @dataclass(frozen=True)
+class BreakView:
+    """The least knowledge of one kind with which a goal is shown to break, and the attack that does it."""
+
+    knowledge: str
+    kind: str
+    attack: str
+
+
+@dataclass(frozen=True)
+class RiskView:
+    """One of the three risks that regulators ask about, at the strongest attack that bears on it.
+
+    ``risk`` is "singling out" (whole records come back), "linkability" (people of another table are found) or
+    "inference" (single values are guessed). Where nothing was measured, ``note`` says why.
+    """
+
+    risk: str
+    words: str
+    attack: str | None
+    knowledge: str | None
+    score: ScoreView | None
+    note: str
+
+
+@dataclass(frozen=True)
+class ColumnView:
+    """The highest advantage on one column, and the attack and knowledge that reach it."""
+
+    name: str
+    advantage: float
+    attack: str
+    knowledge: str
+
+
+@dataclass(frozen=True)
 class CandidateView:
     """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.
 
-    ``not_played`` says, attack by attack, why one that has a theory for the method could not run.
+    ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
+    ``columns`` every scored column, the most exposed first. ``not_played`` says, attack by attack, why one that has a
+    theory for the method could not run.
     """
 
     label: str
@@ -104,11 +141,46 @@ class CandidateView:
     picture: Picture | None
     records: tuple[tuple[int, float], ...]
     not_played: tuple[str, ...] = ()
+    breaks: tuple[BreakView, ...] = ()
+    risks: tuple[RiskView, ...] = ()
+    columns: tuple[ColumnView, ...] = ()
+
+
+@dataclass(frozen=True)
+class PointView:
+    """One setting of a method that the advice tried: its risk, as the goals see it, and its utility."""
+
+    label: str
+    method: str
+    risk: float
+    utility: float
+    passed: bool
+    recommended: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class AdviceView:
+    """What was recommended and why; ``points`` are all settings tried, ``rejected`` says per method why not.
+
+    ``recommendation`` is None when no method keeps every goal; ``nearest`` is then the nearest miss, in words.
+    """
+
+    recommendation: str | None
+    words: str
+    nearest: str | None
+    utilities: tuple[str, ...]
+    points: tuple[PointView, ...]
+    rejected: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class ReportModel:
-    """Everything a renderer may know."""
+    """Everything a renderer may know.
+
+    ``matching`` says how released rows were matched to private ones: "known", or "inferred" for a release from
+    elsewhere whose row order is not known. ``remarks`` are sentences about the audit as a whole.
+    """
 
     model_version: int
     edition: str
@@ -123,6 +195,9 @@ class ReportModel:
     smallest_cell: int
     candidates: tuple[CandidateView, ...]
     context: dict[str, Any]
+    matching: str = "known"
+    remarks: tuple[str, ...] = ()
+    advice: AdviceView | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain JSON values."""

@@ -1,0 +1,153 @@
+"""The scoreboard of an audit: what every attack has achieved so far, and who is to play again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from veil.attacks import Attack
+from veil.auditing.goals import Goals
+from veil.auditing.grants import Level
+from veil.auditing.judge import Score, Trial, pooled
+from veil.auditing.play import Arena, Heat, Outcome, Player
+from veil.auditing.result import AuditRow, Skipped
+
+FEWEST_REPETITIONS = 5
+MOST_REPETITIONS = 100
+"""Runs of an attack at most, where a time budget allows more than the owner asked for."""
+
+
+class Scoreboard:
+    """Outcomes of heats, as rows of the audit."""
+
+    def __init__(self, arena: Arena, goals: Goals, repetitions: int, *, patient: bool = False) -> None:
+        self._arena, self._goals = arena, goals
+        self._repetitions, self._patient = repetitions, patient
+        self._outcomes: dict[Player, list[Outcome]] = {}
+        self._rows: dict[Player, AuditRow] = {}
+        self._skipped: dict[Player, Skipped] = {}
+
+    def add(self, heat: Heat, outcome: Outcome) -> None:
+        """Take in what a heat brought."""
+        player = heat.player
+        if outcome.trial is None:
+            self._skipped.setdefault(player, Skipped(self._name(player), player.level.label, outcome.refusal))
+            return
+        self._outcomes.setdefault(player, []).append(outcome)
+        self._rows.pop(player, None)
+
+    def skip(self, player: Player, reason: str, *, applies: bool = True, late: bool = False) -> None:
+        """Note that a player was not played at all."""
+        if player not in self._outcomes:
+            said = Skipped(self._name(player), player.level.label, reason, applies=applies, late=late)
+            self._skipped.setdefault(player, said)
+
+    def seconds(self, heat: Heat) -> float:
+        """How long a heat will take, from what its player took before."""
+        outcomes = self._outcomes.get(heat.player, [])
+        return outcomes[-1].seconds if outcomes else 0.0
+
+    def rows(self, candidate: int) -> list[AuditRow]:
+        """The rows of a candidate, in the order of levels, attacks and parts."""
+        levels = self._arena.stage.levels
+        order = [p for p in self._outcomes if p.candidate == candidate and p.level in levels]
+        return [self.row(p) for p in sorted(order, key=lambda p: (levels.index(p.level), p.attack, p.part))]
+
+    def skipped(self, candidate: int) -> list[Skipped]:
+        """What was not played on a candidate."""
+        return [said for player, said in self._skipped.items() if player.candidate == candidate]
+
+    def broken(self, candidate: int, level: Level) -> bool:
+        """Whether some attack with this knowledge or less is shown to break a goal."""
+        return bool(self.breakers(candidate, level))
+
+    def breakers(self, candidate: int, level: Level) -> list[Player]:
+        """Who is shown to break a goal with this knowledge or less."""
+        players = [p for p in self._outcomes if p.candidate == candidate and p.level.within(level)]
+        return [p for p in players if self.row(p).broken]
+
+    def next_round(self) -> list[Heat]:
+        """The rows that matter, to be played once more: those that can still change a verdict."""
+        lost = {c: any(self.row(p).broken for p in self._outcomes if p.candidate == c) for c in self._candidates()}
+        heats = [
+            Heat(player, len(outcomes))
+            for player, outcomes in self._outcomes.items()
+            if self._open(player, len(outcomes), lost=lost[player.candidate])
+        ]
+        return sorted(heats, key=lambda heat: (lost[heat.player.candidate], heat.repetition))
+
+    def _candidates(self) -> set[int]:
+        return {player.candidate for player in self._outcomes}
+
+    def _open(self, player: Player, n: int, *, lost: bool) -> bool:
+        row, one_matrix = self.row(player), self._attack(player).one_matrix
+        limit = MOST_REPETITIONS if self._patient and not lost else self._repetitions
+        if n >= limit:
+            return False
+        if not row.states_values or not self._goals.counts(row.level, self._arena.stage.levels):
+            return one_matrix and n < min(2, limit)
+        if row.broken:
+            return one_matrix and n < FEWEST_REPETITIONS
+        if self.broken(player.candidate, player.level):  # another attack decides here
+            return one_matrix and n < min(2, limit)
+        return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
+
+    def row(self, player: Player) -> AuditRow:
+        """What a player has achieved so far."""
+        if player not in self._rows:
+            self._rows[player] = self._scored(player)
+        return self._rows[player]
+
+    def _scored(self, player: Player) -> AuditRow:
+        outcomes, attack = self._outcomes[player], self._attack(player)
+        trials = [o.trial for o in outcomes if o.trial is not None]
+        first = outcomes[0]
+        row = AuditRow(
+            perturbation=self._arena.candidates[player.candidate].describe(),
+            attack=self._name(player),
+            catalogue=attack.catalogue,
+            attack_words=attack.words,
+            level=player.level,
+            nrmse=float(np.mean([t.nrmse for t in trials])),
+            ambiguity=next((o.ambiguity for o in reversed(outcomes) if o.ambiguity != "none"), "none"),
+            repetitions=len(trials),
+            n_scored=trials[0].n_scored,
+            seconds=sum(o.seconds for o in outcomes) / len(outcomes),
+            up_to=next((o.up_to for o in reversed(outcomes) if o.up_to), ()),
+            part=player.part,
+            picture=first.picture,
+            records=first.records,
+            **self._scores(player, trials, attack),
+        )
+        return replace(row, failures=tuple(self._goals.failures(row, self._arena.stage.levels)))
+
+    def _scores(self, player: Player, trials: Sequence[Trial], attack: Attack) -> dict[str, Any]:
+        goal = self._goals.max_advantage
+        if attack.whole_release:
+            score: Score = pooled(
+                [t.record for t in trials],
+                1.0 / len(self._arena.stage.truth),
+                one_matrix=False,
+                goal=goal,
+                n=[t.n_scored for t in trials],
+            )
+            return {
+                "value": score,
+                "record": score,
+                "worst_column": "",
+                "column": score,
+                "far_out": None,
+                "links": True,
+            }
+        part = self._arena.parts(player.candidate)[player.part]
+        judge = part.judge(self._arena.stage.known_columns(player.level))
+        return judge.scores(trials, one_matrix=attack.one_matrix, goal=goal)
+
+    def _attack(self, player: Player) -> Attack:
+        return self._arena.attacks[player.attack]
+
+    def _name(self, player: Player) -> str:
+        return self._arena.parts(player.candidate)[player.part].names(self._attack(player))
