@@ -182,6 +182,15 @@ class UnknownModel:
     """Nothing is said about how the release was made."""
 
 
+FOREIGN = "foreign"
+"""The method's name in a release that was made elsewhere and not described."""
+
+
+@dataclass(frozen=True)
+class ForeignModel(UnknownModel):
+    """Made elsewhere, by a method that nobody described; its columns are numbers and its rows are records."""
+
+
 Model = (
     AdditiveModel
     | OrthogonalModel
@@ -275,6 +284,7 @@ _MODELS: dict[str, Callable[[dict[str, Any]], Model]] = {
     "binary-projection": _binary,
     "combined-noise": _multiplicative,
     "discretize": _classes,
+    FOREIGN: lambda _: ForeignModel(),
     "gaussian-mechanism": _additive,
     "laplace-mechanism": _additive,
     "linear-transform": _linear,

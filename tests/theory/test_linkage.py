@@ -151,7 +151,7 @@ def test_the_density_under_additive_and_multiplicative_noise_is_the_integral():
 
     wanted = np.log([[density(a, b) for b in y[:, 0]] for a in x[:, 0]])
     told = wanted - general > -20.0  # less likely than that is not told apart any more
-    assert told.sum() == 6
+    assert told.sum() == 8
     np.testing.assert_allclose(found[told], wanted[told], atol=1e-5)
     assert (found[~told] - wanted[~told] > -1e-5).all()
 

@@ -19,6 +19,7 @@ from veil.attacks.logarithmic import LogAttack
 from veil.attacks.partial import PartialDisclosureAttack
 from veil.attacks.projected_sample import ProjectedSampleAttack
 from veil.attacks.projection_map import ProjectionMAPAttack
+from veil.attacks.regression import RegressionAttack
 from veil.attacks.repeated import RepeatedReleaseAttack
 from veil.attacks.response import ResponsePosteriorAttack
 from veil.attacks.serial import SerialAttack
@@ -51,6 +52,7 @@ ATTACKS: dict[str, type[Attack]] = {
         ResponsePosteriorAttack,
         LinkageAttack,
         RepeatedReleaseAttack,
+        RegressionAttack,
     )
 }
 
@@ -74,6 +76,7 @@ __all__ = [
     "PartialDisclosureAttack",
     "ProjectedSampleAttack",
     "ProjectionMAPAttack",
+    "RegressionAttack",
     "RepeatedReleaseAttack",
     "ResponsePosteriorAttack",
     "SVDAttack",

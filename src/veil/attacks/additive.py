@@ -17,7 +17,7 @@ from veil.attacks.shrinkage import pooled_filter, whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
-from veil.models import AdditiveModel, ClassModel, LogNormalModel, Model, MultiplicativeModel
+from veil.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
 from veil.moments import Vector
 from veil.release import Release
 
@@ -62,7 +62,8 @@ def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
 class NoiseDistributionAttack(Attack):
     """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1).
 
-    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``. Of classes (P17) the middle is taken.
+    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``. Of classes (P17) the middle is taken. Of a
+    release that nobody described, the columns with the private ones' names.
     """
 
     catalogue = "A1"
@@ -71,14 +72,26 @@ class NoiseDistributionAttack(Attack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Any release whose columns are the private ones with noise on them."""
-        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel)
+        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel | ForeignModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         model = release.step.model
         if isinstance(model, ClassModel):
             return full_guess(release, middles(release, model))
+        if isinstance(model, ForeignModel):
+            return full_guess(release, _same_names(release))
         factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
         return full_guess(release, release.to_numpy() / factor)
+
+
+def _same_names(release: Release) -> Matrix:
+    """Released columns that have a private column's name; NaN for the others."""
+    released = list(release.step.released)
+    if not set(released) & set(release.step.names):
+        raise NotApplicableError("no released column has a private column's name, so none can be taken at face value")
+    y = release.to_numpy()
+    columns = [y[:, released.index(n)] if n in released else np.full(len(y), np.nan) for n in release.step.names]
+    return np.column_stack(columns)
 
 
 def middles(release: Release, model: ClassModel) -> Matrix:

@@ -78,6 +78,8 @@ class Attack(ABC):
         together and its interval must be taken over repetitions.
     whole_release
         Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
+    blind
+        Whether it needs no description of the method; an audit plays it where there is none.
     variants
         Names of its variants; the first is the default.
     words
@@ -89,6 +91,7 @@ class Attack(ABC):
     uses: ClassVar[tuple[type[Knowledge], ...]] = ()
     one_matrix: ClassVar[bool] = False
     whole_release: ClassVar[bool] = False
+    blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
 

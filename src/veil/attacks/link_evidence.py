@@ -38,7 +38,7 @@ from veil.attacks.matching import release_tolerance
 from veil.attacks.response import basket_response
 from veil.blocks import Matrix, to_float
 from veil.errors import InputError
-from veil.knowledge import ExternalTable
+from veil.knowledge import LARGEST, ExternalTable
 from veil.models import (
     AdditiveModel,
     BasketModel,
@@ -134,7 +134,7 @@ class Evidence:
         y = part.to_numpy()
         lengths = np.linalg.norm(y, axis=1)[:, None]
         known = np.linalg.norm(model.scaled(self._numbers(part.step.names)), axis=1)[:, None]
-        error = np.array([[max(release_tolerance(y), 1e-300) ** 2]])
+        error = np.array([[max(release_tolerance(y), 1e-140) ** 2]])
         return [NormalClue(known, lengths, Background(lengths, error[0]), error)]
 
     def _is_number(self, name: str) -> bool:
@@ -142,17 +142,16 @@ class Evidence:
         return kind_of(released) is Kind.NUMERIC and kind_of(self._table.schema.field(name).type) is Kind.NUMERIC
 
     def _released(self, name: str) -> Vector:
-        return np.array(to_float(self._release.table.read([name]).column(0).combine_chunks(), name))
+        return _tame(to_float(self._release.table.read([name]).column(0).combine_chunks(), name))
 
     def _numbers(self, names: Sequence[str]) -> Matrix:
-        """External columns as numbers; infinite values say nothing."""
+        """External columns as numbers."""
         columns = []
         for name in names:
             array = self._table.column(name).combine_chunks()
             if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
                 raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
-            values = np.array(to_float(array, name))
-            columns.append(np.where(np.isfinite(values), values, np.nan))
+            columns.append(_tame(to_float(array, name)))
         return np.column_stack(columns)
 
     def _classes(self, step: Step, model: ClassModel, j: int) -> tuple[Codes, Codes]:
@@ -271,6 +270,11 @@ def _responses(model: ResponseModel, reports: Codes, known: list[tuple[int, Code
 
 def _logs(probabilities: Matrix) -> Matrix:
     return np.asarray(np.log(np.maximum(probabilities, 1e-300)))
+
+
+def _tame(values: Vector) -> Vector:
+    """Numbers that cannot be squared say nothing."""
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
 
 
 def _bits(values: Vector) -> Codes:

@@ -16,7 +16,7 @@ from veil.auditing.pool import Pool
 from veil.auditing.result import AuditRow, Break, Candidate
 from veil.auditing.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.measures import Measure
-from veil.perturbations import Perturbation, find_perturbation
+from veil.perturbations import Perturbation
 from veil.progress import Progress
 
 COUNTED = ("pairs", "records")
@@ -113,7 +113,7 @@ class Match:
                         continue
                     for part in parts:
                         player = Player(i, level, number, part.index)
-                        if attack.applies_to(part.step.model):
+                        if attack.applies_to(part.step.model) and not (attack.blind and part.described):
                             heats.append(Heat(player, 0))
                         else:
                             self._board.skip(player, f"no theory for {part.step.method}", applies=False)
@@ -218,7 +218,7 @@ class Match:
         """Levels at which some part that can be guessed was not attacked at all."""
         found: list[Failure] = []
         parts = self._arena.parts(candidate)
-        scored = [part for part in parts if find_perturbation(part.step.method).scored]
+        scored = [part for part in parts if part.scored]
         for part in scored or parts:
             mine = [row for row in rows if row.part == part.index and not row.links]
             found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")

@@ -16,10 +16,10 @@ from veil.attacks import Attack, Guess
 from veil.auditing.grants import Level
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.stage import Exposure, Stage
-from veil.auditing.utility import plan_utilities
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
-from veil.models import ResponseModel
+from veil.models import ForeignModel, ResponseModel
+from veil.perturbations import find_perturbation
 from veil.plan import Plan
 from veil.release import Manifest, Step
 from veil.report.model import Picture
@@ -63,7 +63,7 @@ class Part:
         self.index, self.step, self._several = index, step, several
         self.at, self._d = stage.private.places(step.names), len(stage.columns)
         self.truth = stage.private.part(step.names)
-        self._tolerance = tolerance
+        self._tolerance, self._stage = tolerance, stage
         self._judges: dict[tuple[int, ...], Judge] = {}
 
     def judge(self, known: Sequence[int] = ()) -> Judge:
@@ -72,8 +72,19 @@ class Part:
         if given not in self._judges:
             # Whole numbers that were randomized as categories are right or wrong, not near.
             exact = self.truth.categorical | isinstance(self.step.model, ResponseModel)
-            self._judges[given] = Judge(self.truth.values, self.truth.columns, self._tolerance, exact, given)
+            held = (self.truth.values, self.truth.columns, self._tolerance, exact, given)
+            self._judges[given] = self._stage.judge(*held)
         return self._judges[given]
+
+    @property
+    def described(self) -> bool:
+        """Whether anything is known about the method; attacks that need not know it are for the others."""
+        return not isinstance(self.step.model, ForeignModel)
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is anything to guess: a pseudonym says nothing."""
+        return not self.described or find_perturbation(self.step.method).scored
 
     def names(self, attack: Attack) -> str:
         """The attack, and which part it is on where there are several."""
@@ -159,4 +170,4 @@ class Arena:
     def worth(self, candidate: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of a candidate's first release."""
         release = self._exposed(candidate, self.stage.levels[0], 0).release
-        return plan_utilities(self.stage.private, release, n_clusters=n_clusters, labels=labels)  # type: ignore[arg-type]
+        return self.stage.worth(release, n_clusters=n_clusters, labels=labels)

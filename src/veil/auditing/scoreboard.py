@@ -85,7 +85,7 @@ class Scoreboard:
     def _open(self, player: Player, n: int, *, lost: bool) -> bool:
         row, one_matrix = self.row(player), self._attack(player).one_matrix
         limit = MOST_REPETITIONS if self._patient and not lost else self._repetitions
-        if n >= limit:
+        if n >= limit or not (one_matrix or self._arena.stage.fresh):  # the same release would say the same
             return False
         if not row.states_values or not self._goals.counts(row.level, self._arena.stage.levels):
             return one_matrix and n < min(2, limit)

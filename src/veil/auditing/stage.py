@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.attacks import Attack
 from veil.auditing.deals import Deal, deal, telling_columns
 from veil.auditing.grants import KINDS, Grants, Level, Rows
+from veil.auditing.judge import Judge
 from veil.auditing.truth import Truth, narrowed
+from veil.auditing.utility import plan_utilities
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.key import Key
 from veil.knowledge import Knowledge, KnownMatrix
+from veil.measures import Measure
 from veil.perturbations import Perturbation, find_perturbation
 from veil.plan import Plan, as_plan, resolve
+from veil.previous import PreviousReleases, count_rows
 from veil.publication import publish
 from veil.release import Release
-from veil.schema import Role, check_known_columns
+from veil.schema import Role, Schema, check_known_columns
 from veil.sources import as_table
 from veil.tables import MemoryTable
 
 if TYPE_CHECKING:
     from veil.auditing.cache import Cache
+
+
+Previous = tuple[tuple[Release, Rows], ...]
+"""Earlier releases, each with its row for every record of the private table."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +69,8 @@ class Stage:
         The knowledge levels.
     seed
         Fixes keys and deals; None draws them afresh.
+    previous
+        Earlier releases that the attacker has.
     """
 
     def __init__(
@@ -69,23 +81,36 @@ class Stage:
         roles: Mapping[str, str],
         grants: Grants,
         seed: int | None,
+        previous: Sequence[Any] = (),
     ) -> None:
-        self._table: pa.Table = as_table(table).read()
-        self._grants, self._seed = grants, seed
-        source = MemoryTable(self._table)
-        schemas = [resolve(source, as_plan(p), roles).schema for p in perturbations]
-        self.columns, self.public = schemas[0].perturbed, schemas[0].public
-        if any(schema.perturbed != self.columns for schema in schemas):
+        private = as_table(table).read()
+        schemas = [resolve(MemoryTable(private), as_plan(p), roles).schema for p in perturbations]
+        if any(schema.perturbed != schemas[0].perturbed for schema in schemas):
             raise InputError("perturbations change different columns; audit them one by one, or give roles")
+        self._hold(private, schemas[0], grants, seed)
+        self._previous: Previous = matched_previous(previous, private)
+
+    def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
+        """Take in the private table with its roles, and what is to be dealt of it."""
+        self._table, self._grants, self._seed = private, grants, seed
+        self.columns, self.public = schema.perturbed, schema.public
         # Roles as resolved on the whole table: a part of it may look different.
-        self._roles = {column.name: str(column.role) for column in schemas[0].columns}
-        n_rows = self._table.num_rows
-        if n_rows < 4:
-            raise InputError(f"the table has {n_rows} rows; an audit needs at least 4")
-        self.private = Truth.of(self._table, self.columns)
+        self._roles = {column.name: str(column.role) for column in schema.columns}
+        if private.num_rows < 4:
+            raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
+        self.private = Truth.of(private, self.columns)
         self.truth: Matrix = self.private.values
-        self.quasi = tuple(c.name for c in schemas[0].columns if c.role is Role.QUASI)
-        self.levels = grants.levels(n_rows, len(self.columns), quasi=bool(self.quasi))
+        self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
+        self.levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
+        self._previous = ()
+
+    def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
+        """The utilities of a release of the whole table."""
+        return plan_utilities(self.private, release, **uses)
+
+    def judge(self, *arguments: Any) -> Judge:
+        """The judge of a part of the table."""
+        return Judge(*arguments)
 
     def _dealt(self, level: Level, rng: np.random.Generator) -> Deal:
         """One level's knowledge; whoever has the matrix may also hold the smallest sample and the ranges."""
@@ -107,13 +132,24 @@ class Stage:
             )
         return dealt
 
+    fresh = True
+    """Whether every repetition is a release with a key of its own."""
+
     def known_columns(self, level: Level) -> tuple[int, ...]:
         """The private columns that a level grants of everybody."""
         return tuple(telling_columns(self.private, int(level.amount))) if level.kind == "attributes" else ()
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be played with this level's knowledge."""
-        return level.serves(attack.requires, attack.uses, records=self.records_known)
+        always = (PreviousReleases,) if self._previous else ()
+        return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the audit should know about its setting."""
+        n = len(self._previous)
+        if not n:
+            return ()
+        return (f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.",)
 
     def digest(self, cache: Cache) -> str:
         """A keyed hash of the private table."""
@@ -121,7 +157,8 @@ class Stage:
 
     def words(self) -> list[Any]:
         """All that exposures depend on beside table, candidate, level and repetition."""
-        return [self._roles, self._grants.sample_from, self._seed]
+        earlier = [[release.manifest.release_id, rows.tolist()] for release, rows in self._previous]
+        return [self._roles, self._grants.sample_from, self._seed, earlier]
 
     def address(self, level: Level) -> str:
         """A level's address in memory: its label, and what else it is dealt."""
@@ -148,18 +185,66 @@ class Stage:
 
         Under a seed, both depend on the level and the repetition alone, whatever else the audit plays.
         """
-        address = [KINDS.index(level.kind), round(1e6 * level.amount), repetition]
-        rng = np.random.default_rng(None if self._seed is None else [self._seed, *address])
-        dealt = self._dealt(level, rng)
+        drawn = self.draw(level, repetition)
+        dealt = self._dealt(level, np.random.default_rng(drawn))
         kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
         # These releases stay here: their guarantee is what the owner's would be, with a secret key.
-        key = Key() if self._seed is None else Key(Key.from_seed(_mixed(self._seed, *address)).derive("audit"))
+        key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        if self._previous:
+            earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
+            dealt = dealt.with_more(Deal((earlier,)))
         if level.kind == "matrix":
             leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.steps)))
             return Exposure(release, kept, dealt, leaked)
         return Exposure(release, kept, dealt)
+
+    def draw(self, level: Level, repetition: int) -> list[int] | None:
+        """Where the randomness of one exposure comes from; None for fresh."""
+        if self._seed is None:
+            return None
+        return [self._seed, KINDS.index(level.kind), round(1e6 * level.amount), repetition]
+
+
+def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
+    """Earlier releases with the row of each about every private record, -1 where there is none.
+
+    They are matched by a public column of theirs that names every record of both tables once, else by their order.
+    """
+    found: list[tuple[Release, Rows]] = []
+    for i, item in enumerate(previous):
+        given = item if isinstance(item, PreviousReleases) else None
+        if given is None:
+            release = Release.load(item) if isinstance(item, str | Path) else item
+            if not isinstance(release, Release):
+                raise InputError(f"previous: entry {i} is no release; load one with veil.Release.load")
+            given = PreviousReleases(release, rows=_rows_by_key(release, private))
+        for release, rows in zip(given.releases, given.rows, strict=True):
+            n_rows = count_rows(release)
+            if rows is None and n_rows != private.num_rows:
+                raise InputError(
+                    f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
+                    "that names each record in both, or use PreviousReleases with rows"
+                )
+            if rows is not None and len(rows) != private.num_rows:
+                raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
+            found.append((release, np.arange(n_rows) if rows is None else rows))
+    return tuple(found)
+
+
+def _rows_by_key(release: Release, private: pa.Table) -> Rows | None:
+    """The rows of an earlier release by a public column that names every record of both tables once."""
+    for name in (column["name"] for column in release.manifest.public):
+        if name not in private.column_names:
+            continue
+        ours, theirs = private.column(name), release.table.read([name]).column(0)
+        if any(pc.count_distinct(c, mode="all").as_py() < len(c) or c.null_count for c in (ours, theirs)):
+            continue
+        values = theirs.cast(pa.string()).combine_chunks()
+        at = pc.index_in(ours.cast(pa.string()), value_set=values).fill_null(-1)
+        return np.asarray(at.to_numpy(), dtype=np.intp)
+    return None
 
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:

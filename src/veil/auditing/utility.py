@@ -18,6 +18,7 @@ from veil.models import (
     BasketModel,
     BinaryProjectionModel,
     ClassModel,
+    ForeignModel,
     LogNormalModel,
     MultiplicativeModel,
     NormalizedRotationModel,
@@ -106,10 +107,16 @@ def plan_utilities(
         if isinstance(model, ResponseModel):
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
                 found.setdefault("proportions", []).append(proportions_kept(truth, part))
-        elif not isinstance(model, UnknownModel | ClassModel):
+        elif not isinstance(model, UnknownModel | ClassModel) or _comparable(truth, part):
             for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
                 found.setdefault(name, []).append(value)
     return {n: values[0] if len(values) == 1 else _together(values) for n, values in found.items() if values}
+
+
+def _comparable(truth: Truth, part: Release) -> bool:
+    """Whether a release that nobody described has the private columns and records."""
+    described = not isinstance(part.step.model, ForeignModel)
+    return not described and part.step.released == part.step.names and len(part.to_numpy()) == len(truth.values)
 
 
 def proportions_kept(truth: Truth, release: Release) -> Measure:

@@ -75,6 +75,7 @@ from veil.measures.response import (
 from veil.measures.response_design import design_response
 from veil.measures.row_space import determined_attributes, l_secure, row_decomposable
 from veil.measures.sphere import breach_bound, norm_range
+from veil.measures.unmatched import UnmatchedScores, unmatched_breach
 from veil.measures.utility import (
     covariance_distortion,
     distance_distortion,
@@ -94,6 +95,7 @@ __all__ = [
     "RotationPair",
     "SampleRisk",
     "SignalMatch",
+    "UnmatchedScores",
     "advantage",
     "amplification",
     "best_constant_guess",
@@ -169,6 +171,7 @@ __all__ = [
     "sphere_breach_probability",
     "standard_units",
     "suspicion_bounds",
+    "unmatched_breach",
     "upper_bound",
     "variance_privacy",
     "wilson",
