@@ -16,7 +16,16 @@ from veil.report.words import knowing, listed, percent
 if TYPE_CHECKING:
     from veil.auditing.result import AuditRow
 
-UTILITIES = ("distances", "covariance", "clusters", "neighbours", "classification", "proportions")
+UTILITIES = (
+    "distances",
+    "means",
+    "covariance",
+    "distribution",
+    "clusters",
+    "neighbours",
+    "classification",
+    "proportions",
+)
 
 
 class Failure(str):
@@ -43,7 +52,8 @@ class Goals:
     tolerance
         How near a guess must be to count as a breach, in standard units of its column.
     min_utility
-        The least utility, by name: distances, covariance, clusters, neighbours, classification.
+        The least utility, by name: distances, means, covariance, distribution, clusters, neighbours,
+        classification, proportions.
     against
         Knowledge levels that count, by kind ("nothing", "pairs", "sample") or label
         ("5 known records"); all that are granted by default.

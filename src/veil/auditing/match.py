@@ -17,17 +17,19 @@ from veil.auditing.result import AuditRow, Break, Candidate
 from veil.auditing.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.measures import Measure
 from veil.perturbations import Perturbation
-from veil.progress import Progress
+from veil.progress import Progress, silent
 
+KEYS_OF_UTILITY = 3
 COUNTED = ("pairs", "records")
 """Kinds of knowledge that come in whole numbers, between which the least that breaks can be searched."""
 
 
 @dataclass(frozen=True)
 class Worth:
-    """The task of measuring a candidate's utility."""
+    """The task of measuring the utility of one of a candidate's releases."""
 
     candidate: int
+    repetition: int = 0
 
 
 class Crew:
@@ -39,7 +41,7 @@ class Crew:
     def __call__(self, task: Heat | Worth) -> Outcome | dict[str, Measure]:
         """Play a heat or measure a candidate's worth."""
         if isinstance(task, Worth):
-            return self.arena.worth(task.candidate, **self._uses)
+            return self.arena.worth(task.candidate, task.repetition, **self._uses)
         return self.arena.play(task)
 
 
@@ -56,6 +58,8 @@ class Match:
         What the utilities need.
     cache
         Where results are remembered; None for nowhere.
+    exactly
+        Play every attack just ``repetitions`` times, settled or not, and do not search for the least that breaks.
     """
 
     def __init__(
@@ -67,14 +71,16 @@ class Match:
         seconds: float | None,
         workers: int | None,
         uses: Mapping[str, Any],
-        cache: Cache | None,
-        progress: Progress,
+        cache: Cache | None = None,
+        progress: Progress = silent,
+        exactly: bool = False,
     ) -> None:
         self._arena, self._goals, self._progress = arena, goals, progress
         self._seconds, self._workers = seconds, workers
         self._crew = Crew(arena, uses)
-        self._board = Scoreboard(arena, goals, repetitions, patient=seconds is not None)
-        self._worth: dict[int, dict[str, Measure]] = {}
+        self._exactly = exactly
+        self.board = Scoreboard(arena, goals, repetitions, patient=seconds is not None, exactly=exactly)
+        self._worth: dict[int, list[dict[str, Measure]]] = {}
         self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = 0
 
@@ -82,23 +88,24 @@ class Match:
         """Play until every verdict is settled or the time, counted from ``began``, is over."""
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
-        worths = [Worth(i) for i in range(len(self._arena.candidates))]
+        n_worths = KEYS_OF_UTILITY if self._arena.stage.fresh else 1
+        worths = [Worth(i, k) for k in range(n_worths) for i in range(len(self._arena.candidates))]
         self._total = len(first) + len(worths)
         breaks: dict[int, tuple[Break, ...]] = {}
         try:
             with Pool[Heat | Worth, Any](self._crew, workers=self._workers, deadline=deadline) as pool:
                 self._play(pool, [*worths, *first])
                 for heat in first if self._seconds is not None else ():
-                    self._board.skip(heat.player, f"no time was left of {self._seconds:g} s", late=True)
-                while heats := [h for h in self._board.next_round() if not pool.late(self._board.seconds(h))]:
+                    self.board.skip(heat.player, f"no time was left of {self._seconds:g} s", late=True)
+                while heats := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
                     self._total += len(heats)
                     self._play(pool, heats)
-                for i in range(len(self._arena.candidates)):
+                for i in range(len(self._arena.candidates)) if not self._exactly else ():
                     breaks[i] = tuple(self._breaks(pool, i))
         finally:
             for shelf in self._shelves:
                 shelf.save()
-        return [self._candidate(i, breaks[i]) for i in range(len(self._arena.candidates))]
+        return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._arena.candidates))]
 
     def _first_round(self) -> list[Heat]:
         stage, heats = self._arena.stage, list[Heat]()
@@ -116,19 +123,19 @@ class Match:
                         if attack.applies_to(part.step.model) and not (attack.blind and part.described):
                             heats.append(Heat(player, 0))
                         else:
-                            self._board.skip(player, f"no theory for {part.step.method}", applies=False)
+                            self.board.skip(player, f"no theory for {part.step.method}", applies=False)
         return heats
 
     def _play(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> None:
         for task, answer in self._answers(pool, tasks):
             self._done += 1
             if isinstance(task, Worth):
-                self._worth[task.candidate] = answer
+                self._worth.setdefault(task.candidate, []).append(answer)
                 continue
             player, rerun = task.player, f", run {task.repetition + 1}" if task.repetition else ""
             label = self._arena.candidates[player.candidate].describe()
             self._progress(f"{label}: {player.level.label}{rerun}", self._done, self._total)
-            self._board.add(task, answer)
+            self.board.add(task, answer)
 
     def _answers(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> Iterator[tuple[Any, Any]]:
         """Answers from memory first, then from play."""
@@ -155,7 +162,7 @@ class Match:
 
     def _place(self, task: Heat | Worth) -> tuple[Shelf, str]:
         if isinstance(task, Worth):
-            return self._shelves[task.candidate], "worth"
+            return self._shelves[task.candidate], f"worth/{task.repetition}"
         player = task.player
         attack, level = self._arena.attacks[player.attack], self._arena.stage.address(player.level)
         return self._shelves[player.candidate], f"{level}/{task.repetition}/{attack.label}/{player.part}"
@@ -163,12 +170,12 @@ class Match:
     def _breaks(self, pool: Pool[Heat | Worth, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were played, it is searched."""
         levels = self._arena.stage.levels
-        if self._board.broken(candidate, levels[0]):
+        if self.board.broken(candidate, levels[0]):
             yield Break(levels[0], self._breaker(candidate, levels[0]))
             return
         for kind in dict.fromkeys(level.kind for level in levels[1:]):
             rising = sorted((lv for lv in levels if lv.kind == kind), key=lambda lv: lv.amount)
-            broken = [level for level in rising if self._board.broken(candidate, level)]
+            broken = [level for level in rising if self.board.broken(candidate, level)]
             if not broken:
                 continue
             least, holds = broken[0], max((int(lv.amount) for lv in rising if lv.amount < broken[0].amount), default=0)
@@ -182,22 +189,22 @@ class Match:
 
     def _breaks_at(self, pool: Pool[Heat | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
         """Whether the attacks that break at the upper level break at this one too."""
-        for player in self._board.breakers(candidate, upper):
+        for player in self.board.breakers(candidate, upper):
             lower = Player(candidate, level, player.attack, player.part)
             n = FEWEST_REPETITIONS if self._arena.attacks[player.attack].one_matrix else 1
             self._total += n
             self._play(pool, [Heat(lower, i) for i in range(n)])
-        return self._board.broken(candidate, level)
+        return self.board.broken(candidate, level)
 
     def _breaker(self, candidate: int, level: Level) -> str:
-        players = self._board.breakers(candidate, level)
-        rows = [self._board.row(player) for player in players]
+        players = self.board.breakers(candidate, level)
+        rows = [self.board.row(player) for player in players]
         return max(rows, key=lambda row: float(row.advantage)).attack
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
         plan, stage = self._arena.candidates[index], self._arena.stage
-        manifest, rows = self._arena.manifest(index), self._board.rows(index)
-        worth, skipped = self._worth.get(index, {}), self._board.skipped(index)
+        manifest, rows = self._arena.manifest(index), self.board.rows(index)
+        worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
         late = sum(said.late for said in skipped)
         unplayed = [Failure(f"{late} attacks were not played: give the audit more time", shown=False)] if late else []
         return Candidate(
@@ -223,6 +230,21 @@ class Match:
             mine = [row for row in rows if row.part == part.index and not row.links]
             found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")
         return found
+
+
+def over_keys(found: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
+    """Utilities as means over releases with different keys, from the lowest end to the highest."""
+    names = [name for name in (found[0] if found else {}) if all(name in each for each in found)]
+    each = {name: [measured[name] for measured in found] for name in names}
+    return {
+        name: Measure(
+            sum(map(float, values)) / len(values),
+            low=min(v.low for v in values),
+            high=max(v.high for v in values),
+            higher_is="useful",
+        )
+        for name, values in each.items()
+    }
 
 
 def _threat(perturbation: Perturbation) -> str:

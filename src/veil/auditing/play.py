@@ -167,7 +167,7 @@ class Arena:
         own[exposure.kept] = np.arange(len(exposure.kept))
         return Outcome(Trial.of_links(own, guess.details["links"]), seconds=seconds)
 
-    def worth(self, candidate: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
-        """The utility of a candidate's first release."""
-        release = self._exposed(candidate, self.stage.levels[0], 0).release
+    def worth(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
+        """The utility of one of a candidate's releases."""
+        release = self._exposed(candidate, self.stage.levels[0], repetition).release
         return self.stage.worth(release, n_clusters=n_clusters, labels=labels)

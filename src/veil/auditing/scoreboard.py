@@ -23,9 +23,11 @@ MOST_REPETITIONS = 100
 class Scoreboard:
     """Outcomes of heats, as rows of the audit."""
 
-    def __init__(self, arena: Arena, goals: Goals, repetitions: int, *, patient: bool = False) -> None:
+    def __init__(
+        self, arena: Arena, goals: Goals, repetitions: int, *, patient: bool = False, exactly: bool = False
+    ) -> None:
         self._arena, self._goals = arena, goals
-        self._repetitions, self._patient = repetitions, patient
+        self._repetitions, self._patient, self._exactly = repetitions, patient, exactly
         self._outcomes: dict[Player, list[Outcome]] = {}
         self._rows: dict[Player, AuditRow] = {}
         self._skipped: dict[Player, Skipped] = {}
@@ -83,6 +85,8 @@ class Scoreboard:
         return {player.candidate for player in self._outcomes}
 
     def _open(self, player: Player, n: int, *, lost: bool) -> bool:
+        if self._exactly:
+            return n < self._repetitions
         row, one_matrix = self.row(player), self._attack(player).one_matrix
         limit = MOST_REPETITIONS if self._patient and not lost else self._repetitions
         if n >= limit or not (one_matrix or self._arena.stage.fresh):  # the same release would say the same
@@ -95,14 +99,19 @@ class Scoreboard:
             return one_matrix and n < min(2, limit)
         return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
 
+    def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
+        """What a candidate's players achieved in one run alone, each with a key of its own."""
+        players = [p for p, outcomes in self._outcomes.items() if p.candidate == candidate and len(outcomes) > run]
+        return [self._scored(p, self._outcomes[p][run : run + 1]) for p in players]
+
     def row(self, player: Player) -> AuditRow:
         """What a player has achieved so far."""
         if player not in self._rows:
-            self._rows[player] = self._scored(player)
+            self._rows[player] = self._scored(player, self._outcomes[player])
         return self._rows[player]
 
-    def _scored(self, player: Player) -> AuditRow:
-        outcomes, attack = self._outcomes[player], self._attack(player)
+    def _scored(self, player: Player, outcomes: Sequence[Outcome]) -> AuditRow:
+        attack = self._attack(player)
         trials = [o.trial for o in outcomes if o.trial is not None]
         first = outcomes[0]
         row = AuditRow(

@@ -27,9 +27,13 @@ from veil.models import (
     Scaled,
     UnknownModel,
 )
-from veil.recovery import MomentRecovery
+from veil.recovery import DistributionRecovery, MomentRecovery
 from veil.recovery.proportions import ProportionRecovery
 from veil.release import Release
+
+COLUMNWISE = (AdditiveModel, MultiplicativeModel, LogNormalModel)
+"""Models that release each private column with noise on it."""
+DISTRIBUTION_BINS = 60
 
 
 def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
@@ -64,7 +68,7 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     """
     model = release.step.model
     complete = truth[~np.isnan(truth).any(axis=1)]
-    if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
+    if isinstance(model, COLUMNWISE):
         scale = _spread(complete)
         original = np.cov(complete.T, ddof=0).reshape(truth.shape[1], -1)
         found = MomentRecovery().fit(release).covariance_
@@ -78,6 +82,55 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
         return None
     original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
     return _kept_covariance(original, np.cov(y.T, ddof=0).reshape(y.shape[1], -1))
+
+
+def means_kept(truth: Matrix, release: Release) -> Measure | None:
+    """1 − error of the means that the analyst recovers (R3), in standard deviations of the columns."""
+    if not isinstance(release.step.model, COLUMNWISE):
+        return None
+    complete = truth[~np.isnan(truth).any(axis=1)]
+    found = MomentRecovery().fit(release)
+    scale = _spread(complete)
+    off, doubt = np.abs(found.mean_ - complete.mean(axis=0)) / scale, 1.96 * found.mean_se_ / scale
+    least, most = float(np.mean(np.maximum(off - doubt, 0.0))), float(np.mean(off + doubt))
+    return _kept(Measure(float(np.mean(off)), low=least, high=most, higher_is="distorted"))
+
+
+def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
+    """1 − Kolmogorov distance of the distributions that the analyst recovers, mean over columns.
+
+    Through additive noise the analyst deconvolves (R1); other columns are taken as released. The interval is over
+    columns, from the worst to the best.
+    """
+    model = release.step.model
+    if isinstance(model, AdditiveModel):
+        recovered = DistributionRecovery(n_bins=DISTRIBUTION_BINS).fit(release)
+        off = [_distance(truth[:, j], recovered, name) for j, name in enumerate(release.step.names)]
+    elif isinstance(model, COLUMNWISE) or (
+        isinstance(model, ForeignModel) and release.step.released == release.step.names
+    ):
+        y = release.to_numpy()
+        off = [
+            float(measures.distribution_distance(truth[:, [j]], y[:, [j]], form="kolmogorov"))
+            for j in range(y.shape[1])
+        ]
+    else:
+        return None
+    known = [distance for distance in off if not np.isnan(distance)]
+    if not known:
+        return None
+    return _kept(Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="distorted"))
+
+
+def _distance(column: Matrix, recovered: DistributionRecovery, name: str) -> float:
+    """Largest difference of the distribution functions at the edges of the recovered one."""
+    present = np.sort(column[~np.isnan(column)])
+    if not len(present):
+        return float("nan")
+    edges = recovered.edges_[name]
+    own = np.searchsorted(present, edges, side="right") / len(present)
+    theirs = np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])])
+    return float(np.abs(own - theirs).max())
 
 
 def _kept_covariance(original: Matrix, released: Matrix) -> Measure | None:
@@ -153,9 +206,10 @@ def utilities(
     found: dict[str, Measure] = {}
     if len(truth) < 3:
         return found
-    covariance = covariance_kept(truth, release)
-    if covariance is not None:
-        found["covariance"] = covariance
+    for name, measured in (("means", means_kept), ("covariance", covariance_kept), ("distribution", distribution_kept)):
+        kept = measured(truth, release)
+        if kept is not None:
+            found[name] = kept
     if isinstance(release.step.model, RecordProjectionModel):
         return found
     x, y = analyst_views(truth, release)

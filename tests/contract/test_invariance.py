@@ -1,0 +1,626 @@
+"""Order and units are arbitrary: scores do not depend on them at all, guesses to 1e-8.
+
+Rows and columns are permuted, columns rescaled by positive factors: powers of two, which round nothing, and others.
+The judge's scores must be equal; an attack's guess on the transformed release must be the transformed guess, in
+standard deviations of the private column and up to what the guess declares open (``up_to``).
+
+The manifest is transformed with the columns. Where a method mixes columns, private columns (units, names, knowledge)
+and released columns are permuted by themselves. By design there is no such symmetry, and no test, for:
+
+- SerialAttack under row permutations: the order is its knowledge.
+- transforms in a public basis (P10) under permutations of the private columns: the basis names their order.
+- pairwise rotations (P5) under a permutation of one side only: a released column keeps its private column's place.
+
+Permutations here are even: an odd one turns a rotation into a reflection, and the manifest says which it is.
+What does not hold yet is a strict expected failure with its reason.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.datasets import load_breast_cancer, load_wine
+
+import veil
+from veil.attacks import LinkageAttack, every_attack
+from veil.attacks.base import Guess
+from veil.auditing.judge import Judge
+from veil.auditing.stage import secret_matrix
+from veil.knowledge import (
+    ExternalTable,
+    IndependentSignals,
+    KnownAttributes,
+    KnownMatrix,
+    KnownNoise,
+    KnownPairs,
+    KnownRanges,
+    KnownRecords,
+    KnownSample,
+    TimeOrder,
+)
+from veil.measures import far_out_rate, standard_units
+from veil.previous import PreviousReleases
+from veil.release import memory_release
+
+FACTORS = {
+    "powers of two": 2.0 ** np.array([3, -5, 0, 20, -11]),
+    "other factors": np.array([3.7, 1e-6, 1e9, 0.1, 7 / 3]),
+}
+
+# --- the judge ---
+
+
+def judged_tables():
+    rng = np.random.default_rng(0)
+    wine = load_wine().data
+    holes = np.where(rng.random(wine.shape) < 0.1, np.nan, wine)
+    codes = np.column_stack([rng.normal(size=(400, 2)), rng.integers(0, 5, (400, 2))])
+    return {
+        "normal": rng.normal(size=(400, 4)),
+        "heavy tails": rng.standard_t(1.2, size=(400, 4)),
+        "skewed": np.exp(2 * rng.normal(size=(400, 3))),
+        "whole numbers": rng.integers(0, 12, size=(400, 4)).astype(float),
+        "breast cancer": load_breast_cancer().data,
+        "wine": wine,
+        "wine with missing values": holes,
+        "duplicates": np.repeat(rng.normal(size=(50, 3)), 8, axis=0),
+        "a constant column": np.column_stack([rng.normal(size=(300, 3)), np.full(300, 7.3)]),
+        "codes": codes,
+    }
+
+
+JUDGED = judged_tables()
+CODES = {"codes": np.array([False, False, True, True])}
+
+
+def guesses(name, seed):
+    """Guesses that are the nearer the lower the column's number, so that no two columns tie; codes right or wrong."""
+    x, rng = JUDGED[name], np.random.default_rng(seed)
+    noise = rng.normal(size=x.shape) * np.geomspace(0.1, 1.0, x.shape[1]) * np.nanstd(x, axis=0)
+    guess = np.where(np.isnan(x), 0.0, x + noise)
+    wrong = np.where(rng.random(x.shape) < 0.6, x, np.roll(x, 1, axis=0))
+    guess = np.where(CODES.get(name, np.zeros(x.shape[1], dtype=bool)), wrong, guess)
+    return np.where(rng.random(x.shape) < 0.02, np.nan, guess)
+
+
+def scored(truth, guess, given, names, categorical=None, **open_parts):
+    """Everything that the judge says of one guess, columns by name."""
+    judge = Judge(truth, names, 0.1, categorical)
+    trial = judge.try_guess(
+        Guess(guess, tuple(names), np.arange(len(truth)), **open_parts), np.arange(len(truth)), given
+    )
+    scores = judge.scores([trial], one_matrix=False, goal=0.05)
+    said = {
+        name: [float(m), m.low, m.high]
+        for name, m in (("value", trial.value), ("record", trial.record), ("far out", trial.far_out))
+    }
+    for name in ("value", "record", "column", "far_out"):
+        if (part := scores[name]) is not None:
+            ends = (v for m in (part.rate, part.advantage) for v in (float(m), m.low, m.high))
+            said[f"score on {name}"] = [part.baseline, *ends]
+    said["counts"] = [trial.n_far_out, trial.n_scored]
+    said["baselines"] = [judge.value_baseline, judge.record_baseline, judge.far_out_baseline]
+    for j, name in enumerate(names):
+        said[name] = [trial.columns[j], trial.n_columns[j], judge.column_baselines[j]]
+    return {name: np.array(values) for name, values in said.items()}, scores["worst_column"], trial.nrmse
+
+
+def transformed_table(x, guess, given, categorical, transformation, seed):
+    rng = np.random.default_rng(seed + 100)
+    n, d = x.shape
+    names = [f"x{j}" for j in range(d)]
+    categorical = np.zeros(d, dtype=bool) if categorical is None else categorical
+    if transformation == "rows":
+        order = rng.permutation(n)
+        return x[order], guess[order], np.argsort(order)[given], names, categorical
+    if transformation == "columns":
+        order = rng.permutation(d)
+        return x[:, order], guess[:, order], given, [names[j] for j in order], categorical[order]
+    # A category's code has no unit.
+    factor = np.where(categorical, 1.0, rng.choice(FACTORS[transformation], d))
+    return x * factor, guess * factor, given, names, categorical
+
+
+@pytest.mark.parametrize("transformation", ["rows", "columns", *FACTORS])
+@pytest.mark.parametrize("name", JUDGED)
+def test_scores_are_equal(name, transformation):
+    x = JUDGED[name]
+    for seed in range(2):
+        guess, given = guesses(name, seed), np.random.default_rng(seed).choice(len(x), 5, replace=False)
+        names, categorical = [f"x{j}" for j in range(x.shape[1])], CODES.get(name)
+        before, worst, nrmse = scored(x, guess, given, names, categorical)
+        after, still, error = scored(*transformed_table(x, guess, given, categorical, transformation, seed))
+        assert worst == still
+        assert before.keys() == after.keys()
+        for part, values in before.items():
+            np.testing.assert_array_equal(after[part], values, err_msg=part)
+        assert error == pytest.approx(nrmse, rel=1e-12)
+
+
+@pytest.mark.parametrize("transformation", ["rows", "columns", *FACTORS])
+def test_scores_of_signals_in_open_order_sign_and_scale_are_equal(transformation):
+    x, given = JUDGED["wine"][:, :5], np.arange(3)
+    names = [f"x{j}" for j in range(5)]
+    signals = (guesses("wine", 0)[:, [3, 1, 4, 0, 2]] - 1.0) * [1.0, -2.0, 0.1, -1.0, 5.0]
+    signals = np.nan_to_num(signals)
+    before, worst, _ = scored(x, signals, given, names, up_to=("order", "sign", "scale"))
+    table, _, given, names, categorical = transformed_table(x, x, given, None, transformation, 0)
+    if transformation == "rows":
+        signals = signals[np.random.default_rng(100).permutation(len(x))]
+    after, still, _ = scored(table, signals, given, names, categorical, up_to=("order", "sign", "scale"))
+    assert worst == still
+    for part, values in before.items():
+        np.testing.assert_array_equal(after[part], values, err_msg=part)
+
+
+@pytest.mark.parametrize("factor", FACTORS["other factors"])
+def test_a_guess_at_the_very_edge_of_the_tolerance_counts_in_every_unit(factor):
+    x = np.array([[-1.0], [1.0]])
+    said, _, _ = scored(x * factor, (x + 0.1) * factor, np.empty(0, dtype=int), ["x"])
+    assert said["value"][0] == said["record"][0] == 1.0
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="measures/baselines.py:_best_record draws 500 candidates by row number"
+)
+def test_the_record_baseline_of_a_long_table_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2_000, 3))
+    baselines = {Judge(x[rng.permutation(2_000)], "abc", 0.3).record_baseline for _ in range(6)}
+    assert len(baselines) == 1
+
+
+@pytest.mark.xfail(
+    strict=True, raises=AssertionError, reason="judge.py:_worst_column takes the first of equally exposed columns"
+)
+def test_of_two_equally_exposed_columns_the_same_is_named_in_any_order():
+    """The smallest example: two columns that are guessed exactly."""
+    x = np.array([[0.0, 1.0], [1.0, 3.0], [2.0, 0.0], [3.0, 2.0]])
+    first = scored(x, x, np.empty(0, dtype=int), ["a", "b"])[1]
+    assert scored(x[:, ::-1], x[:, ::-1], np.empty(0, dtype=int), ["b", "a"])[1] == first
+
+
+@pytest.mark.xfail(
+    strict=True,
+    raises=AssertionError,
+    reason="far_out.py:_far_out and Judge.try_guess compare with 3 units without a slack",
+)
+def test_a_value_exactly_three_units_out_is_far_out_in_every_unit_or_in_none():
+    """The smallest example: 16 zeros, 3 and −3 have the standard deviation 1."""
+    x = np.concatenate([np.zeros(16), [3.0, -3.0]])[:, None]
+    assert standard_units(x)[0] == 1.0
+    rates = [
+        float(far_out_rate(x * factor, x * factor, 0.1)) for factor in np.random.default_rng(0).uniform(1, 10, 200)
+    ]
+    assert len(set(np.isnan(rates))) == 1
+
+
+# --- attacks ---
+
+N, D = 160, 5
+EVEN = np.roll(np.arange(D), -1)
+BY_COLUMN = {
+    "additive-noise",
+    "combined-noise",
+    "multiplicative-noise",
+    "log-normal-noise",
+    "discretize",
+    "randomized-response",
+    "market-basket",
+}
+
+
+def private_tables():
+    """Skewed, correlated and positive numbers; the same with gaps, as bits and as whole numbers; categories."""
+    rng = np.random.default_rng(0)
+    numbers = rng.gamma(2.0, size=(N + 60, D)) @ (rng.uniform(0.1, 1.0, size=(D, D)) + np.eye(D)) + np.arange(1, D + 1)
+    rng = np.random.default_rng(3)
+    common, own = rng.integers(0, 3, (N + 60, 1)), rng.integers(0, 3, (N + 60, D))
+    return {
+        "numbers": numbers,
+        "gaps": np.where(rng.random(numbers.shape) < 0.05, np.nan, numbers),
+        "bits": np.asarray(numbers > np.median(numbers, axis=0), dtype=np.float64),
+        "whole": numbers.round().astype(np.int64),
+        "categories": np.where(rng.random(own.shape) < 0.7, common, own),
+    }
+
+
+PRIVATE = private_tables()
+SEED = {"random_state": 1}
+RELEASES = {
+    "normal noise": (veil.AdditiveNoise(**SEED), "numbers"),
+    "laplace noise": (veil.AdditiveNoise(distribution="laplace", **SEED), "numbers"),
+    "uniform noise": (veil.AdditiveNoise(0.7, distribution="uniform", **SEED), "numbers"),
+    "correlated noise": (veil.AdditiveNoise(similarity=0.7, **SEED), "numbers"),
+    "noise and gaps": (veil.AdditiveNoise(**SEED), "gaps"),
+    "factors": (veil.MultiplicativeNoise(**SEED), "numbers"),
+    "factors and noise": (veil.CombinedNoise(**SEED), "numbers"),
+    "log-normal factors": (veil.LogNormalNoise(**SEED), "numbers"),
+    "classes": (veil.Discretize(**SEED), "numbers"),
+    "orthogonal": (veil.OrthogonalTransform(**SEED), "numbers"),
+    "rotation, translated": (veil.OrthogonalTransform(proper=True, translation=1.0, **SEED), "numbers"),
+    "orthogonal, whole numbers": (veil.OrthogonalTransform(scaling=None, **SEED), "whole"),
+    "z-scores in pairs": (veil.PairwiseRotation(**SEED), "numbers"),
+    "[0, 1] in pairs": (veil.PairwiseRotation(normalize="minmax", thresholds=0.001, **SEED), "numbers"),
+    "linear": (veil.LinearTransform(**SEED), "numbers"),
+    "linear, noise": (veil.LinearTransform(noise_scale=0.1, **SEED), "numbers"),
+    "projection": (veil.RandomProjection(3, **SEED), "numbers"),
+    "projection, whole numbers": (veil.RandomProjection(3, scaling=None, **SEED), "whole"),
+    "sparse projection": (veil.RandomProjection(3, kind="achlioptas3", **SEED), "numbers"),
+    "projection of records": (veil.RandomProjection(60, axis="records", **SEED), "numbers"),
+    "coefficients": (veil.TransformDomain(**SEED), "numbers"),
+    "some coefficients": (veil.TransformDomain(3, **SEED), "numbers"),
+    "parities": (veil.BinaryProjection(8, **SEED), "bits"),
+    "baskets": (veil.MarketBasket(**SEED), "bits"),
+    "baskets, gamma": (veil.MarketBasket("gamma", **SEED), "bits"),
+    "responses": (veil.RandomizedResponse(epsilon=1.0, **SEED), "categories"),
+    "responses, joint": (veil.RandomizedResponse(gamma=3.0, joint=True, **SEED), "categories"),
+}
+
+
+def published(name, perturbation):
+    x = PRIVATE[RELEASES[name][1]]
+    table = pa.table({f"x{j}": pa.array(x[:N, j], from_pandas=True) for j in range(D)})
+    return veil.publish(table, perturbation, roles={f"x{j}": "sensitive" for j in range(D)})
+
+
+@cache
+def released(name):
+    """The release, its private table and what may be granted about it."""
+    perturbation, which = RELEASES[name]
+    x, other = PRIVATE[which], veil.RandomizedResponse if which == "categories" else veil.AdditiveNoise
+    release, key = published(name, perturbation)
+    earlier, _ = published(name, other(random_state=2))
+    matrix = secret_matrix(release, key)
+    x = x.astype(np.float64)
+    rows = np.flatnonzero(~np.isnan(x[:N]).any(axis=1))
+    sample = x[N:][~np.isnan(x[N:]).any(axis=1)]
+    covariate = np.nan_to_num(x[:N, 0], nan=5.0) + np.random.default_rng(9).normal(size=N)
+    external = pa.table({f"x{j}": pa.array(x[20:60, j], from_pandas=True) for j in (0, 2, 3)})
+    known = (
+        ExternalTable(external),
+        KnownPairs(x[rows[:4]], rows[:4]),
+        KnownRecords(x[rows[:6]]),
+        KnownSample(sample),
+        KnownRanges(np.nanmin(x, axis=0), np.nanmax(x, axis=0)),
+        KnownMatrix(np.eye(D) if matrix is None else matrix),
+        KnownAttributes("other", covariate),
+        PreviousReleases(earlier),
+        IndependentSignals(),
+        TimeOrder(),
+    )
+    return release, x[:N], {type(item): item for item in known}
+
+
+def rebuilt(release, table=None, **step):
+    manifest = replace(release.manifest, steps=(replace(release.step, **step),))
+    manifest.check()
+    return memory_release(release.table.read() if table is None else table, manifest, "pyarrow", {})
+
+
+def of_records(release):
+    return release.step.parameters.get("axis") == "records"
+
+
+def changed(knowledge, columns, rows=None, matrix=None):
+    """Knowledge with ``columns`` applied to arrays of private columns, new rows of pairs and a new matrix."""
+    found = []
+    for item in knowledge:
+        if isinstance(item, KnownPairs):
+            item = KnownPairs(columns(item.records), item.rows if rows is None else rows[item.rows])
+        elif isinstance(item, KnownRecords):
+            item = KnownRecords(columns(item.records))
+        elif isinstance(item, KnownSample):
+            item = KnownSample(columns(item.sample))
+        elif isinstance(item, KnownRanges):
+            item = KnownRanges(columns(item.lower[None])[0], columns(item.upper[None])[0])
+        elif isinstance(item, KnownMatrix) and matrix is not None:
+            item = KnownMatrix(matrix(item.matrix))
+        found.append(item)
+    return found
+
+
+def same(array):
+    return array
+
+
+def row_order(release, seed=7):
+    return np.random.default_rng(seed).permutation(release.table.read().num_rows)
+
+
+def rows_permuted(release, knowledge, seed=7):
+    """Rows of the release in another order; where these are no records, the guess stays as it is."""
+    order = row_order(release, seed)
+    place = np.argsort(order)
+    known = changed(knowledge, same, rows=place, matrix=(lambda m: m[order]) if of_records(release) else None)
+    known = [KnownAttributes(k.columns, k.values[order]) if isinstance(k, KnownAttributes) else k for k in known]
+    there, back = (same, same) if of_records(release) else (lambda x: x[order], lambda v: v[place])
+    return rebuilt(release, release.table.read().take(pa.array(order))), known, there, back
+
+
+def records_permuted(release, knowledge):
+    """Private records in another order, where the release is made of sums over them."""
+    order = np.random.default_rng(7).permutation(N)
+    known = changed(knowledge, same, matrix=lambda m: m[:, order])
+    return release, known, lambda x: x[order], lambda v: v[np.argsort(order)]
+
+
+def private_columns_permuted(release, knowledge):
+    step, parameters = release.step, dict(release.step.parameters)
+    for name in ("scale", "grid", "unit", "edges", "names", "categories", "matrices", "factor"):
+        if isinstance(parameters.get(name), list) and len(parameters[name]) == D:
+            parameters[name] = [parameters[name][j] for j in EVEN]
+    if parameters.get("compound") is not None:
+        parameters["compound"] = [[cell[j] for j in EVEN] for cell in parameters["compound"]]
+    in_place = step.method == "pairwise-rotation"
+    follows = step.method in BY_COLUMN or of_records(release) or in_place
+    matrix = None if of_records(release) else (lambda m: m[np.ix_(EVEN, EVEN)] if in_place else m[:, EVEN])
+    new = rebuilt(
+        release,
+        parameters=parameters,
+        columns=tuple(step.columns[j] for j in EVEN),
+        released=tuple(step.released[j] for j in EVEN) if follows else step.released,
+    )
+    known = changed(knowledge, lambda x: x[:, EVEN], matrix=matrix)
+    return new, known, lambda x: x[:, EVEN], lambda v: v[:, np.argsort(EVEN)]
+
+
+def released_columns_permuted(release, knowledge):
+    step, parameters = release.step, dict(release.step.parameters)
+    order = np.roll(np.arange(len(step.released)), 1)
+    if "noise" in parameters:
+        parameters["noise"] = [parameters["noise"][i] for i in order]
+    new = rebuilt(release, parameters=parameters, released=tuple(step.released[i] for i in order))
+    return new, changed(knowledge, same, matrix=lambda m: m[order]), same, same
+
+
+def rescaled(release, knowledge, factor):
+    step, parameters, table = release.step, dict(release.step.parameters), release.table.read()
+    for name in ("scale", "grid", "unit"):
+        if name in parameters:
+            parameters[name] = (np.array(parameters[name]) * factor).tolist()
+    if "edges" in parameters:
+        parameters["edges"] = [(np.array(e) * f).tolist() for e, f in zip(parameters["edges"], factor, strict=True)]
+    if step.method == "additive-noise" and "factor" in parameters:
+        parameters["factor"] = (np.array(parameters["factor"]) * factor[:, None]).tolist()
+    if step.method in BY_COLUMN - {"discretize"}:
+        columns = [
+            pa.array(table.column(n).to_numpy() * f, from_pandas=True)
+            for n, f in zip(step.released, factor, strict=True)
+        ]
+        table = pa.table(columns, names=list(step.released))
+    new = rebuilt(release, table, parameters=parameters)
+    return new, changed(knowledge, lambda x: x * factor), lambda x: x * factor, lambda v: v / factor
+
+
+TRANSFORMATIONS = {
+    "rows": rows_permuted,
+    "records": records_permuted,
+    "private columns": private_columns_permuted,
+    "released columns": released_columns_permuted,
+    "powers of two": lambda release, knowledge: rescaled(release, knowledge, FACTORS["powers of two"]),
+    "other factors": lambda release, knowledge: rescaled(release, knowledge, FACTORS["other factors"]),
+}
+
+
+def symmetries(name, attack):
+    """The transformations under which nothing that the attack is told changes its meaning."""
+    release, _, _ = released(name)
+    method = release.step.method
+    found = [] if attack.attack_name() == "serial-attack" else ["rows"]
+    found += ["records"] if of_records(release) else []
+    found += [] if method == "transform-domain" else ["private columns"]
+    mixes = method not in BY_COLUMN and not of_records(release)
+    found += ["released columns"] if mixes and method != "pairwise-rotation" else []
+    return found + (list(FACTORS) if RELEASES[name][1] in ("numbers", "gaps") else [])
+
+
+SEEDED = {
+    "ica-attack": ("orthogonal",),
+    "akica-attack": ("linear", "z-scores in pairs"),
+    "projection-map-attack": ("linear",),
+    "projected-sample-attack": ("linear",),
+    "regression-attack": ("projection", "baskets, gamma"),
+}
+"""Searches from seeded starts or draws, or that rounding decides: one or two releases show how they stand."""
+SLOW = ("known-sample-attack", "projected-sample-attack")
+MANY_ORDERS = ("univariate-bayes-attack", "interval-attack", "bayes-estimate-attack", "response-posterior-attack")
+"""Whose rows are permuted in a test of their own."""
+
+HALVES = "deconvolution.py:deconvolve fits and judges the priors on every second row: other halves, another prior"
+FOLDS = "response_prior.py:joint_prior deals folds by row number: another number of steps from independence"
+MIXTURE = "mixture_fit.py:choose_mixture deals folds and seeds by row number: another mixture"
+STARTS = "independence.py:fast_ica draws starts along axes of arbitrary sign, and likelihood_rotation stops at 1e-4"
+RAW = "akica.py:_run separates the sample of a normalized release in its raw units: their ratio decides the rank"
+DRAWS = "projection_map.py:_draws in the order of columns, along eigenvectors of arbitrary sign: other centres"
+ISLANDS = "projection_alignment.py: chains in arbitrary axes; eight islands leave them apart"
+ROUNDING = "regression.py:_Design.weigh divides rounding errors by shares down to 1e-24: off by 1e-9 to 5e-7"
+THINNED = "alignment.py:_align thins a long release by row number"
+
+
+def defect(name, attack, kinds, transformation):
+    """Why the guess changes, where it does."""
+    kind = attack.attack_name()
+    if transformation == "powers of two":  # nothing is rounded
+        return RAW if (kind, name) == ("akica-attack", "z-scores in pairs") else None
+    if kind == "ica-attack" and transformation in ("rows", "released columns"):
+        return STARTS
+    if kind == "akica-attack" and transformation in FACTORS:
+        return RAW if name == "z-scores in pairs" else None
+    if kind == "akica-attack":
+        return STARTS
+    if kind == "projection-map-attack" and KnownSample not in kinds:
+        return DRAWS
+    if (kind, name) == ("regression-attack", "baskets, gamma"):
+        return ROUNDING
+    return ISLANDS if kind == "projected-sample-attack" else None
+
+
+def refused(name, attack, kinds):
+    """Whether the attack says that it has no theory, or not the knowledge, for this release."""
+    kind, mixture = attack.attack_name(), getattr(attack, "prior", "") == "mixture"
+    return (
+        (kind == "partial-disclosure-attack" and not kinds)
+        or (name == "noise and gaps" and (mixture or kind in ("spectral-filter-attack", "pca-attack", "svd-attack")))
+        or (name in ("laplace noise", "uniform noise") and mixture)
+        or (name == "rotation, translated" and kinds == (KnownMatrix,))
+    )
+
+
+def tried(name, attack, kinds):
+    """The transformations to try. Where it is a matter of chance whether one shows, others show it."""
+    found, kind = symmetries(name, attack), attack.attack_name()
+    if kind in MANY_ORDERS:
+        found = [t for t in found if t != "rows"]
+    if kind == "projected-sample-attack" or (kind == "projection-map-attack" and KnownSample not in kinds):
+        found = [t for t in found if t in ("private columns", "powers of two")]
+    return found
+
+
+def broken(reason):
+    return pytest.mark.xfail(strict=True, raises=(AssertionError, veil.NotApplicableError), reason=reason)
+
+
+def plays():
+    """Every attack on every release that it applies to, with what it requires and with all that it uses."""
+    found = []
+    for name in RELEASES:
+        model = released(name)[0].step.model
+        for attack in filter(lambda each: each.applies_to(model) and not each.whole_release, every_attack()):
+            more = tuple(kind for kind in attack.uses if kind is not KnownNoise)
+            for kinds in dict.fromkeys([attack.requires, (*attack.requires, *more)]):
+                drawn = attack.attack_name() != "projection-map-attack" or KnownSample not in kinds
+                elsewhere = drawn and name not in SEEDED.get(attack.attack_name(), RELEASES)
+                if elsewhere or refused(name, attack, kinds) or not set(kinds) <= released(name)[2].keys():
+                    continue
+                said = "+".join(kind.__name__ for kind in kinds) or "nothing"
+                for transformation in tried(name, attack, kinds):
+                    reason = defect(name, attack, kinds, transformation)
+                    marks = [broken(reason)] if reason else []
+                    marks += [pytest.mark.slow] if attack.attack_name() in SLOW else []
+                    label = f"{name}-{attack.label}-{said}-{transformation}"
+                    found.append(pytest.param(name, attack, kinds, transformation, marks=marks, id=label))
+    return found
+
+
+PLAYS = plays()
+
+
+def test_every_attack_is_played():
+    """A new kind of knowledge is to be granted, and transformed, here."""
+    played = {play.values[1].label for play in PLAYS} | {LinkageAttack().label}
+    assert played == {attack.label for attack in every_attack()}
+
+
+@cache
+def first_guess(name, attack, kinds):
+    release, truth, known = released(name)
+    return settled(attack.run(release, *(known[kind] for kind in kinds)), truth)
+
+
+def settled(guess, truth):
+    """The guess with its signals matched to the private columns, where it leaves that open, and what it declares."""
+    judge = Judge(truth, guess.columns, 0.1)
+    values = judge.matched(guess, np.arange(len(truth))).values if guess.up_to else guess.values
+    return values, (guess.ambiguity, guess.up_to)
+
+
+def earlier_too(item, transformation):
+    if not isinstance(item, PreviousReleases):
+        return item
+    return PreviousReleases([TRANSFORMATIONS[transformation](earlier, [])[0] for earlier in item.releases])
+
+
+def furthest(values, found, truth):
+    """The largest difference of two guesses, in standard deviations of the private column."""
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(values))
+    return np.nanmax(np.abs(found - values) / np.nanstd(truth, axis=0))
+
+
+@pytest.mark.parametrize(("name", "attack", "kinds", "transformation"), PLAYS)
+def test_the_guess_is_the_transformed_guess(name, attack, kinds, transformation):
+    release, truth, known = released(name)
+    values, declared = first_guess(name, attack, kinds)
+    new, knowledge, there, back = TRANSFORMATIONS[transformation](release, [known[kind] for kind in kinds])
+    if transformation != "released columns":  # the earlier release is of noise, column by column
+        knowledge = [earlier_too(item, transformation) for item in knowledge]
+    found, said = settled(attack.run(new, *knowledge), there(truth))
+    assert said == declared
+    assert furthest(values, back(found), truth) <= 1e-8
+
+
+LINKED = ("normal noise", "correlated noise", "noise and gaps", "factors", "factors and noise", "classes", "responses")
+
+
+@pytest.mark.parametrize("variant", LinkageAttack.variants)
+@pytest.mark.parametrize("name", LINKED)
+def test_links_are_the_same_rows(name, variant):
+    """External columns are found by name, so that only their units change. Of equal rows any one will do."""
+    release, _, known = released(name)
+    cells = [release.table.read().column(n).to_pylist() for n in known[ExternalTable].table.column_names]
+    records = [*zip(*cells, strict=True), None]  # the last for a link to no row
+    attack, external = LinkageAttack(variant=variant), known[ExternalTable]
+    links = attack.run(release, external).details
+    for transformation in symmetries(name, attack):
+        new, _, _, _ = TRANSFORMATIONS[transformation](release, [])
+        table, order = external.table, np.arange(N)
+        if transformation in FACTORS:
+            units = dict(zip(release.step.names, FACTORS[transformation], strict=True))
+            columns = [pa.array(table.column(n).to_numpy() * units[n], from_pandas=True) for n in table.column_names]
+            table = pa.table(columns, names=table.column_names)
+        if transformation == "rows":
+            order = row_order(release)
+        found = attack.run(new, ExternalTable(table)).details
+        rows = np.append(order, -1)[found["links"]]
+        assert [records[i] for i in rows] == [records[i] for i in links["links"]], transformation
+        np.testing.assert_allclose(found["probability"], links["probability"], rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found["present"], links["present"], rtol=0, atol=1e-8)
+
+
+def unless(reason, *play):
+    return pytest.param(*play, marks=broken(reason))
+
+
+@pytest.mark.parametrize(
+    ("name", "attack", "kinds"),
+    [
+        ("normal noise", veil.UnivariateBayesAttack(variant="paper"), ()),
+        ("normal noise", veil.IntervalAttack(joint=True), ()),
+        ("normal noise", veil.IntervalAttack(), ()),
+        ("normal noise", veil.BayesEstimateAttack(), ()),
+        ("normal noise", veil.BayesEstimateAttack(variant="paper"), ()),
+        ("correlated noise", veil.BayesEstimateAttack(), ()),
+        ("noise and gaps", veil.BayesEstimateAttack(), ()),
+        ("responses, joint", veil.ResponsePosteriorAttack(), ()),
+        ("responses", veil.ResponsePosteriorAttack(joint=False), ()),
+        ("baskets, gamma", veil.ResponsePosteriorAttack(), ()),
+        unless(HALVES, "normal noise", veil.UnivariateBayesAttack(), ()),
+        unless(HALVES, "normal noise", veil.UnivariateBayesAttack(aim="hit"), ()),
+        unless(HALVES, "laplace noise", veil.UnivariateBayesAttack(), ()),
+        unless(HALVES, "correlated noise", veil.IntervalAttack(), ()),
+        unless(MIXTURE, "correlated noise", veil.BayesEstimateAttack(prior="mixture"), ()),
+        unless(FOLDS, "responses", veil.ResponsePosteriorAttack(), ()),
+        unless(DRAWS, "projection", veil.ProjectionMAPAttack(), (KnownPairs,)),
+    ],
+)
+def test_the_order_of_rows_chooses_nothing(name, attack, kinds):
+    """Priors, folds and draws that a row's number decides show in some orders and not in others: eight of them."""
+    release, truth, known = released(name)
+    values, _ = first_guess(name, attack, kinds)
+    for seed in range(8):
+        new, knowledge, there, back = rows_permuted(release, [known[kind] for kind in kinds], seed)
+        assert furthest(values, back(settled(attack.run(new, *knowledge), there(truth))[0]), truth) <= 1e-8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", ["paper", unless(THINNED, "best")])
+def test_a_long_release_in_another_order_meets_the_same_sample(variant):
+    rng = np.random.default_rng(0)
+    x = rng.gamma(2.0, size=(2_600, D)) @ (rng.uniform(0.1, 1.0, size=(D, D)) + np.eye(D))
+    release, _ = veil.publish(x[100:], veil.OrthogonalTransform(**SEED))
+    sample, attack = KnownSample(x[:100]), veil.KnownSampleAttack(variant=variant)
+    new, knowledge, _, back = rows_permuted(release, [sample])
+    values, found = attack.run(release, sample).values, attack.run(new, *knowledge).values
+    assert furthest(values, back(found), x[100:]) <= 1e-8
