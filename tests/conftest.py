@@ -12,6 +12,14 @@ settings.load_profile("fixed")
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The command line remembers results: in the tests, in a folder of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VEIL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> Iterator[None]:
     with one_blas_thread():
         yield

@@ -188,7 +188,8 @@ def test_missing_values_mixed_tables_and_a_target():
     frame.loc[rng.choice(300, 20, replace=False), "b"] = np.nan
     frame["group"] = rng.choice(["u", "v"], 300)
     audit = veil.audit(frame, veil.AdditiveNoise(0.5), roles={"group": "public"}, target="group", seed=0)
-    assert {"distances", "covariance", "clusters", "neighbours", "classification"} == set(audit.candidates[0].utility)
+    wanted = {"distances", "means", "covariance", "distribution", "clusters", "neighbours", "classification"}
+    assert set(audit.candidates[0].utility) == wanted
     assert all(0 <= u.low <= u <= u.high for u in audit.candidates[0].utility.values())
 
 

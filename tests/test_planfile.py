@@ -6,7 +6,7 @@ import pytest
 import veil
 from veil.errors import FileFormatError, InputError
 from veil.inspection import inspect_table
-from veil.planfile import draft_plan, load_plan
+from veil.planfile import draft_plan, load_plan, needed_plan
 
 
 def table():
@@ -33,7 +33,7 @@ def test_a_draft_can_be_used_as_it_is(tmp_path):
     release, _ = veil.publish(frame, file.plan)
     assert release.data.columns.tolist() == ['quo"te']
     assert file.goals == veil.Goals()
-    assert file.grants == veil.Grants()
+    assert file.grants == veil.Grants.sweep()
 
 
 def test_parts_roles_goals_and_grants_are_read(tmp_path):
@@ -78,7 +78,7 @@ def test_parts_roles_goals_and_grants_are_read(tmp_path):
             r"\[goals\] has an unknown key .*did you mean 'max_advantage'",
         ),
         ("[[part]]\nscale = 1", "part 1 needs a method"),
-        ("[roles]\nx = 'drop'", r"at least one \[\[part\]\]"),
+
         ("[[part]]\nmethod = 'linear-transform'\nmatrix = [[1, 2], [3, 4]]", "matrix is a secret"),
         ("[[part]]\nmethod = 'additive-noise'\nrandom_state = 1", "unknown key 'random_state'"),
     ],
@@ -116,3 +116,12 @@ def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
         attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles())
     attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles(), 2)
     assert pd.read_csv(tmp_path / "b.csv").columns.tolist() == ["row", "a b"]
+
+
+def test_a_file_without_a_part_is_enough_for_goals_but_not_to_perturb(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("[roles]\nx = 'drop'\n[goals]\nmax_advantage = 0.1\n")
+    file = load_plan(path)
+    assert (file.plan, file.grants, file.roles, file.goals.max_advantage) == (None, None, {"x": "drop"}, 0.1)
+    with pytest.raises(InputError, match=r"at least one \[\[part\]\]"):
+        needed_plan(path)

@@ -17,6 +17,7 @@ from veil._version import __version__
 _HOME = {
     "AKICAAttack": "veil.attacks",
     "AdditiveNoise": "veil.perturbations",
+    "Advice": "veil.advising",
     "Attack": "veil.attacks",
     "Audit": "veil.auditing",
     "BayesEstimateAttack": "veil.attacks",
@@ -93,6 +94,7 @@ _HOME = {
     "UnivariateBayesAttack": "veil.attacks",
     "VeilError": "veil.errors",
     "VotedPerceptron": "veil.recovery",
+    "advise": "veil.advising",
     "allow_key_pickling": "veil.secret",
     "audit": "veil.auditing",
     "checks": "",
@@ -112,6 +114,7 @@ _HOME = {
 __all__ = [
     "AKICAAttack",
     "AdditiveNoise",
+    "Advice",
     "Attack",
     "Audit",
     "BayesEstimateAttack",
@@ -189,6 +192,7 @@ __all__ = [
     "VeilError",
     "VotedPerceptron",
     "__version__",
+    "advise",
     "allow_key_pickling",
     "audit",
     "checks",
@@ -221,6 +225,10 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from veil import checks, errors, measures
+    from veil.advising import (
+        Advice,
+        advise,
+    )
     from veil.attacks import (
         AKICAAttack,
         Attack,

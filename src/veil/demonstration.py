@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from veil.auditing import Audit, Goals, Grants, audit
+from veil.auditing import Audit, Goals, audit
 from veil.perturbations import AdditiveNoise, OrthogonalTransform
 from veil.progress import Progress, silent
 
@@ -28,7 +28,6 @@ def run_demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
     return audit(
         demo_table(),
         [AdditiveNoise(scale=0.5), AdditiveNoise(scale=2.0), OrthogonalTransform()],
-        grants=Grants(pairs=(1, 5, 30), sample=(0.02, 0.1)),
         goals=Goals(max_advantage=0.05, tolerance=0.1),
         roles={"diagnosis": "public"},
         target="diagnosis",

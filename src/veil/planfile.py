@@ -42,11 +42,12 @@ SECTIONS = ("roles", "part", "goals", "grants")
 
 @dataclass(frozen=True)
 class PlanFile:
-    """What a plan file says: the plan, the goals and the grants."""
+    """What a plan file says: roles, the plan (None without a part), the goals and the grants (None: the sweep)."""
 
-    plan: Plan
+    plan: Plan | None
     goals: Goals
-    grants: Grants
+    grants: Grants | None
+    roles: dict[str, str]
 
 
 def load_plan(path: str | Path) -> PlanFile:
@@ -60,11 +61,21 @@ def load_plan(path: str | Path) -> PlanFile:
         raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
     _check_keys(said, SECTIONS, path.name)
     parts = said.get("part", [])
-    if not isinstance(parts, list) or not parts or not all(isinstance(p, dict) for p in parts):
-        raise InputError(f"{path.name}: needs at least one [[part]] with a method")
+    if not isinstance(parts, list) or not all(isinstance(p, dict) for p in parts):
+        raise InputError(f"{path.name}: part must be sections with a method each, [[part]]")
     found = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
-    plan = Plan(found, roles=_section(said, "roles", path.name))
-    return PlanFile(plan, _made(Goals, said, "goals", path.name), _made(Grants, said, "grants", path.name))
+    roles = _section(said, "roles", path.name)
+    plan = Plan(found, roles=roles) if found else None
+    grants = _made(Grants, said, "grants", path.name) if "grants" in said else None
+    return PlanFile(plan, _made(Goals, said, "goals", path.name), grants, roles)
+
+
+def needed_plan(path: str | Path) -> Plan:
+    """The plan of a file that must have one."""
+    plan = load_plan(path).plan
+    if plan is None:
+        raise InputError(f"{Path(path).name}: needs at least one [[part]] with a method; veil advise finds one")
+    return plan
 
 
 def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
@@ -148,10 +159,14 @@ _DEFAULTS = (
     f"max_advantage = {Goals().max_advantage}",
     f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
     "",
-    "# What attackers may know.",
+    "# What attackers may know. Without this section, all that Veil can grant is swept.",
     "[grants]",
-    "pairs = [1, 5]     # records with their rows",
-    "sample = [0.02]    # a sample of the population, as a share of the table",
+    'pairs = [1, 2, 5, "d"]         # records with their rows; "d": as many as columns',
+    "sample = [0.005, 0.02, 0.1]    # samples of the population, as shares of the table",
+    "attributes = 1                 # columns known of everybody",
+    "ranges = true                  # the least and greatest value of each column",
+    "matrix = true                  # the secret matrix has leaked",
+    "fitting = true                 # leave out what the table is too small for",
 )
 
 

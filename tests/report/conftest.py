@@ -8,7 +8,21 @@ import numpy as np
 import pytest
 
 import veil
-from veil.report.model import CandidateView, Estimate, LevelView, Picture, ReportModel, RowView, ScoreView
+from veil.report.model import (
+    MODEL_VERSION,
+    AdviceView,
+    BreakView,
+    CandidateView,
+    ColumnView,
+    Estimate,
+    LevelView,
+    Picture,
+    PointView,
+    ReportModel,
+    RiskView,
+    RowView,
+    ScoreView,
+)
 
 HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
 
@@ -93,22 +107,22 @@ def candidate(label: str = "orthogonal transform", advantage: float = 0.4, **cha
 
 
 def model(*candidates: CandidateView, **changes: Any) -> ReportModel:
-    made = ReportModel(
-        model_version=1,
-        edition="external",
-        date="2025-01-31",
-        passed=all(c.passed for c in candidates),
-        headline="1 of 2 candidates keeps every goal: a.",
-        n_rows=1234,
-        columns=("height", "weight"),
-        max_advantage=0.05,
-        tolerance=0.1,
-        min_utility={},
-        smallest_cell=10,
-        candidates=candidates,
-        context={"veil": "0.1.0", "seed": "fixed", "attacks": ["known-pairs-attack"]},
-    )
-    return replace(made, **changes)
+    made: dict[str, Any] = {
+        "model_version": MODEL_VERSION,
+        "edition": "external",
+        "date": "2025-01-31",
+        "passed": all(c.passed for c in candidates),
+        "headline": "1 of 2 candidates keeps every goal: a.",
+        "n_rows": 1234,
+        "columns": ("height", "weight"),
+        "max_advantage": 0.05,
+        "tolerance": 0.1,
+        "min_utility": {},
+        "smallest_cell": 10,
+        "candidates": candidates,
+        "context": {"veil": "0.1.0", "seed": "fixed", "attacks": ["known-pairs-attack"]},
+    }
+    return ReportModel(**{**made, **changes})
 
 
 def crowded() -> ReportModel:
@@ -139,7 +153,19 @@ def hostile() -> ReportModel:
     """A table whose columns are named against the report."""
     bad = row(HOSTILE, "5 known records", 0.4, worst_column=HOSTILE, failures=(f"column {HOSTILE!s} fails",))
     view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, verdict=HOSTILE, threat=HOSTILE)
-    return model(view, candidate(), headline=HOSTILE, columns=(HOSTILE,), context={HOSTILE: [HOSTILE]})
+    view = replace(
+        view,
+        breaks=(BreakView(HOSTILE, "pairs", HOSTILE),),
+        risks=(RiskView("inference", HOSTILE, None, None, None, HOSTILE),),
+        columns=(ColumnView(HOSTILE, 0.4, HOSTILE, HOSTILE),),
+        not_played=(HOSTILE,),
+    )
+    points = (PointView(HOSTILE, HOSTILE, 0.4, 0.5, False, False, HOSTILE),)
+    said = AdviceView(None, HOSTILE, HOSTILE, (HOSTILE,), points, ((HOSTILE, HOSTILE),))
+    other = replace(candidate(), risks=view.risks)
+    return model(
+        view, other, headline=HOSTILE, columns=(HOSTILE,), context={HOSTILE: [HOSTILE]}, remarks=(HOSTILE,), advice=said
+    )
 
 
 @pytest.fixture(name="make_candidate")
@@ -150,6 +176,21 @@ def fixture_make_candidate() -> Callable[..., CandidateView]:
 @pytest.fixture(name="make_model")
 def fixture_make_model() -> Callable[..., ReportModel]:
     return model
+
+
+@pytest.fixture(name="make_swept")
+def fixture_make_swept() -> Callable[..., CandidateView]:
+    return swept
+
+
+@pytest.fixture(name="make_advice")
+def fixture_make_advice() -> Callable[..., AdviceView]:
+    return advice
+
+
+@pytest.fixture
+def sweep_model() -> ReportModel:
+    return whole_sweep()
 
 
 @pytest.fixture
@@ -166,7 +207,75 @@ def nothing_found() -> ReportModel:
     return model(bare, headline="No attack that Veil knows applies.")
 
 
+SWEEP = (
+    ("nothing", "nothing"),
+    *((f"{n} known record{'s' if n > 1 else ''}", "pairs") for n in (1, 2, 5, 7)),
+    *((f"{n} % sample", "sample") for n in (0.5, 2, 10)),
+    ("1 known column", "attributes"),
+    ("column ranges", "ranges"),
+    ("external table", "external"),
+    ("disclosed matrix", "matrix"),
+)
+
+
+def swept(label: str, gains: dict[str, float], state: str = "holds", **changes: Any) -> CandidateView:
+    """A candidate with the whole sweep of knowledge; levels without a gain of their own are as with nothing."""
+    base = gains["nothing"]
+    levels = tuple(
+        level(name, kind, gains.get(name, base), state if name not in gains or name == "nothing" else "breaks")
+        for name, kind in SWEEP
+    )
+    levels = tuple(
+        replace(found, strongest="bayes-estimate-attack") if found.label not in gains else found for found in levels
+    )
+    levels = (replace(levels[0], strongest="bayes-estimate-attack"), *levels[1:])
+    rows = tuple(row("known-pairs-attack", name, found) for name, found in gains.items())
+    risks = (
+        RiskView("singling out", "Whole records.", "known-pairs-attack", "7 known records", score(0.4), ""),
+        RiskView("linkability", "People of another table.", None, None, None, "not measured: no column is quasi"),
+        RiskView("inference", "Single values.", "bayes-estimate-attack", "nothing", score(-0.01), ""),
+    )
+    columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, "known-pairs-attack", "nothing") for j in range(12))
+    breaks = tuple(BreakView(n, dict(SWEEP)[n], "known-pairs-attack") for n in gains if n != "nothing")
+    made = {"levels": levels, "rows": rows, "strongest": rows[-1], "risks": risks, "columns": columns}
+    failures = tuple(f for r in rows for f in r.failures)
+    passed = not failures and state == "holds"
+    said = {"breaks": breaks, "failures": failures, "passed": passed}
+    return candidate(label, **{**made, **said, **changes})
+
+
+def advice(*, recommended: bool = True) -> AdviceView:
+    """Twelve settings on a curve, one of them recommended, and four worse ones of another method."""
+    points = [
+        PointView(
+            f"additive noise (scale {k})", "additive-noise", 0.4 / (k + 1), 0.9 - 0.06 * k,
+            recommended and k > 7, recommended and k == 8, f"why {k}",
+        )
+        for k in range(12)
+    ]  # fmt: skip
+    points += [PointView(f"transform {k}", "transform", 1.0, 0.5, False, False, "breaks") for k in range(4)]
+    chosen = "additive noise (scale 8)" if recommended else None
+    near = None if recommended else "additive noise (scale 8) misses the goal by 0.4 %."
+    why = (("orthogonal transform", "breaks with 7 known records"),)
+    return AdviceView(chosen, "It loses the least.", near, ("distances", "clusters"), tuple(points), why)
+
+
+def whole_sweep() -> ReportModel:
+    """Three candidates with long names and eleven levels, and advice."""
+    gains = {"nothing": 0.01, "5 known records": 0.5, "7 known records": 0.9, "disclosed matrix": 0.9}
+    return model(
+        swept("additive noise (scale 1.0, distribution gauss, correlated like the table)", {"nothing": 0.01}),
+        swept("orthogonal transform", gains, not_played=tuple(f"attack {k}: too few records" for k in range(9))),
+        swept("random projection to 4 dimensions, then additive noise (scale 0.5)", {"nothing": 0.04}, "unproven"),
+        advice=advice(),
+        matching="inferred",
+        remarks=("Two columns are constant and were not scored.",),
+    )
+
+
 MODELS = {
+    "whole sweep": whole_sweep,
+    "no advice found": lambda: model(swept("a", {"nothing": 0.01}), advice=advice(recommended=False)),
     "plain": lambda: model(candidate("a", 0.01), candidate("b")),
     "one candidate": lambda: model(candidate()),
     "internal": lambda: model(candidate(records=((7, 0.01), (4012, 0.5))), edition="internal"),

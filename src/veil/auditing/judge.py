@@ -20,7 +20,9 @@ from veil import measures
 from veil.attacks.base import Guess
 from veil.auditing.grants import Rows
 from veil.blocks import Matrix
+from veil.canonical import by_name
 from veil.measures import Measure
+from veil.measures.far_out import far_out
 from veil.report.model import Picture
 
 
@@ -119,7 +121,9 @@ class Judge:
     @cached_property
     def record_baseline(self) -> float:
         """What the best constant guess breaches, per record."""
-        return float(measures.constant_guess_baseline(self.truth, self.tolerance, "record", self.units))
+        columns = by_name(self.columns)  # the search for it looks at rows in the order of their values
+        truth, units = self.truth[:, columns], self.units[columns]
+        return float(measures.constant_guess_baseline(truth, self.tolerance, "record", units))
 
     @cached_property
     def column_baselines(self) -> npt.NDArray[np.float64]:
@@ -159,7 +163,7 @@ class Judge:
             far_out=measures.far_out_rate(
                 self._numbers(truth), values, self.tolerance, self.units, FAR_OUT, self.centre
             ),
-            n_far_out=int((np.abs(self._numbers(truth) - self.centre) > FAR_OUT * self.units).sum()),
+            n_far_out=int(far_out(self._numbers(truth), self.units, FAR_OUT, self.centre)[1].sum()),
             nrmse=self._nrmse(truth, values),
             n_scored=len(scored),
         )
@@ -220,14 +224,17 @@ class Judge:
         """The advantage on each column that is scored, without intervals."""
         rates = np.mean([t.columns for t in trials], axis=0)
         gains = measures.advantage(rates, self._column_baselines(trials))
-        return {name: float(g) for name, g in zip(self.columns, gains, strict=True) if np.isfinite(g)}
+        counts = np.min([t.n_columns for t in trials], axis=0)
+        known = zip(self.columns, gains, counts, strict=True)
+        return {name: float(g) for name, g, n in known if np.isfinite(g) and n >= SMALLEST_CELL}
 
     def _worst_column(self, trials: Sequence[Trial], pool: Callable[..., Score]) -> tuple[str, Score]:
         """The column with the highest advantage; its interval allows for having looked at all of them."""
         rates = np.mean([t.columns for t in trials], axis=0)
         baselines = self._column_baselines(trials)
         gains = measures.advantage(rates, baselines)
-        j = int(np.nanargmax(gains)) if np.isfinite(gains).any() else 0
+        first = by_name(self.columns)  # of equally exposed columns
+        j = int(first[np.nanargmax(gains[first])] if np.isfinite(gains).any() else first[0])
         confidence = 1 - 0.05 / len(rates)
         found = []
         for trial in trials:

@@ -82,7 +82,7 @@ class Match:
         self.board = Scoreboard(arena, goals, repetitions, patient=seconds is not None, exactly=exactly)
         self._worth: dict[int, list[dict[str, Measure]]] = {}
         self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
-        self._done = self._total = 0
+        self._done = self._total = self.remembered = 0
 
     def played(self, began: float) -> list[Candidate]:
         """Play until every verdict is settled or the time, counted from ``began``, is over."""
@@ -149,6 +149,7 @@ class Match:
             if known is None:
                 new.append(task)
             else:
+                self.remembered += 1
                 yield task, known
         for task, answer in pool.map(new):
             shelf, address = self._place(task)

@@ -149,7 +149,17 @@ def audit(
     found = course.played(began)
     if attacks != "all":
         _check_all_ran(chosen, found)
-    context = {
+    context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": course.remembered}
+    inferred = isinstance(stage, ForeignStage) and not stage.matched
+    matching = "inferred" if inferred else "known"
+    return Audit(tuple(found), goals, len(stage.truth), stage.columns, context, matching, stage.remarks())
+
+
+def audit_context(
+    seed: int | None, repetitions: int, seconds: float | None, grants: Grants, attacks: Sequence[Attack]
+) -> dict[str, Any]:
+    """What is needed to repeat an audit: versions and settings, no secrets."""
+    return {
         "veil": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
@@ -157,11 +167,8 @@ def audit(
         "repetitions": repetitions,
         "budget": "none" if seconds is None else f"{seconds:g} s",
         "sample_from": grants.sample_from,
-        "attacks": [attack.label for attack in chosen],
+        "attacks": [attack.label for attack in attacks],
     }
-    inferred = isinstance(stage, ForeignStage) and not stage.matched
-    matching = "inferred" if inferred else "known"
-    return Audit(tuple(found), goals, len(stage.truth), stage.columns, context, matching, stage.remarks())
 
 
 def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 
-from veil.auditing.goals import Goals
+from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.judge import SMALLEST_CELL, Score
 from veil.auditing.result import Audit, AuditRow, Candidate
@@ -57,7 +57,7 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         threat=candidate.threat,
         passed=candidate.passed,
         verdict=_verdict(candidate, goals),
-        failures=candidate.failures,
+        failures=_shown_first(candidate.failures),
         strongest=_row(worst) if worst else None,
         levels=tuple(_level(candidate, level, goals) for level in candidate.levels),
         utility={name: _estimate(value) for name, value in candidate.utility.items()},
@@ -87,7 +87,7 @@ def _risk(candidate: Candidate, risk: str, goals: Goals) -> RiskView:
         asked = any(level.kind == "external" for level in candidate.levels)
         note = "no attack applies with the knowledge granted"
         if linking and not asked:
-            note = "not measured: no column has the role quasi, so nothing links to another table"
+            note = "not measured: no column has the role quasi"
         return RiskView(risk, RISKS[risk], None, None, None, note)
 
     def score(row: AuditRow) -> Score:
@@ -105,6 +105,11 @@ def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
             if name not in best or gain > best[name].advantage:
                 best[name] = ColumnView(name, round(gain, 4), row.attack, row.knowledge)
     return tuple(sorted(best.values(), key=lambda column: -column.advantage))
+
+
+def _shown_first(failures: tuple[Failure, ...]) -> tuple[str, ...]:
+    """Goals that are shown to break before those that are only not shown to hold."""
+    return tuple(sorted(failures, key=lambda failure: not failure.shown))
 
 
 def _not_played(candidate: Candidate) -> tuple[str, ...]:

@@ -14,8 +14,9 @@ import click
 
 from veil._version import __version__
 from veil.cli.analyst import recover
+from veil.cli.officer import advise, audit, demo
 from veil.cli.owner import init, inspect, perturb, restore
-from veil.cli.redteam import attack, audit, demo
+from veil.cli.redteam import attack
 from veil.errors import VeilError
 
 
@@ -82,10 +83,11 @@ def main() -> None:
       veil demo                                   the whole loop on a real table
       veil inspect patients.csv                   columns, roles and what to decide
       veil init patients.csv                      a plan to edit: roles, methods, goals
+      veil advise patients.csv                    which method, and how strong
       veil audit patients.csv --method additive-noise --set scale=1
       veil perturb patients.csv --method additive-noise -o release --key my.veilkey
     """
 
 
-for command in (demo, inspect, init, perturb, attack, audit, recover, restore):
+for command in (demo, inspect, init, advise, perturb, attack, audit, recover, restore):
     main.add_command(command)

@@ -41,6 +41,50 @@ passphrase_option = click.option(
 )
 
 
+_KNOWLEDGE = (
+    click.option("--pairs", help='Numbers of known records, e.g. 1,5,d; "d" is as many as columns.'),
+    click.option("--sample", help="Shares of a known sample, e.g. 0.02,0.1."),
+    click.option("--records", help="Numbers of known records without their rows."),
+    click.option("--attributes", help="Numbers of columns known of everybody."),
+    click.option("--ranges/--no-ranges", default=None, help="Grant each column's least and greatest value."),
+    click.option("--matrix/--no-matrix", default=None, help="Grant the secret matrix: the key has leaked."),
+    click.option("--external/--no-external", default=None, help="Grant the quasi columns of everybody."),
+    click.option(
+        "--sample-from",
+        type=click.Choice(["population", "table"]),
+        help="Whether a known sample is of other people (default) or of the table's own.",
+    ),
+)
+_GOALS = (
+    click.option("--max-advantage", type=float, help="Goal: the most an attack may gain. Default: 0.05."),
+    click.option("--tolerance", type=float, help="Goal: nearness of a breach, in standard units. Default: 0.1."),
+    click.option("--min-utility", multiple=True, metavar="NAME=VALUE", help="Goal, e.g. distances=0.9."),
+    click.option("--against", multiple=True, help="Knowledge that counts, by kind or label. Default: all."),
+    click.option("--target", metavar="COLUMN", help="A public column that analysts want to predict."),
+)
+_RUN = (
+    click.option("--budget", metavar="TIME", help="Time to spend, e.g. 90s or 2m, on the attacks that matter."),
+    click.option("--workers", type=click.IntRange(min=1), help="Processes at most. Default: one per processor."),
+    click.option("--seed", type=click.IntRange(min=0), help="Make the result reproducible."),
+    click.option("-o", "--output", type=click.Path(path_type=Path), help="Report to write: .html or .json."),
+    click.option("--internal", is_flag=True, help="Confidential edition with single records, mode 0600."),
+)
+
+
+def _all(options: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
+    def decorated(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+knowledge_options = _all(_KNOWLEDGE)
+goal_options = _all(_GOALS)
+run_options = _all(_RUN)
+
+
 def known_file(name: str, text: str) -> Callable[[F], F]:
     """An option that grants an attacker a file of knowledge."""
     return click.option(name, type=click.Path(path_type=Path), help=text)

@@ -153,11 +153,11 @@ def perturb(
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation: Any
     if plan_file is not None:
-        from veil.planfile import load_plan
+        from veil.planfile import needed_plan
 
         if settings:
             raise click.UsageError("--set goes with --method; a plan file has the parameters of its parts")
-        perturbation = load_plan(plan_file).plan
+        perturbation = needed_plan(plan_file)
     else:
         perturbation = build_method(str(method), settings, allow_seed=allow_seed)
     remarks: list[str] = []

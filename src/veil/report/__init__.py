@@ -9,12 +9,13 @@ from veil.atomic import write_private, write_public
 from veil.report.html import page
 from veil.report.json import as_json
 from veil.report.model import ReportModel
+from veil.report.schema import json_schema
 from veil.report.terminal import plain_text, render
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["ReportModel", "as_json", "as_text", "print_report", "write_html", "write_json"]
+__all__ = ["ReportModel", "as_json", "as_text", "json_schema", "print_report", "write_html", "write_json"]
 
 
 def write_html(model: ReportModel, path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from veil.report.columns import exposed_columns
 from veil.report.markup import Markup, el, join
 from veil.report.model import CandidateView, ReportModel, RowView, ScoreView
 from veil.report.pictures import heat_map, utility_bars
@@ -15,19 +18,25 @@ def badge(index: int) -> Markup:
     return el("span", letter(index), class_=f"badge b{index % 6}")
 
 
-def chip(candidate: CandidateView) -> Markup:
+def chip(candidate: CandidateView, min_utility: Mapping[str, float]) -> Markup:
     """The verdict on a candidate in a word or two, with a sign."""
-    sign, words, style = status(candidate)
+    sign, words, style = status(candidate, min_utility)
     return el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"chip {style}")
 
 
-def status(candidate: CandidateView) -> tuple[str, str, str]:
+def status(candidate: CandidateView, min_utility: Mapping[str, float]) -> tuple[str, str, str]:
     """Sign, words and style of a candidate's verdict."""
-    if not candidate.passed:
-        return "✕", "a goal fails", "bad"
-    if candidate.strongest is None:
+    if candidate.passed and candidate.strongest is None:
         return "–", "not attacked", "open"
-    return "✓", "goals hold", "good"
+    if candidate.passed:
+        return "✓", "goals hold", "good"
+    states = {level.state for level in candidate.levels}
+    if candidate.breaks or "breaks" in states:
+        return "✕", "a goal fails", "bad"
+    useless = any(n not in candidate.utility or candidate.utility[n].value < least for n, least in min_utility.items())
+    if useless:
+        return "✕", "a goal fails" if "unproven" in states else "not useful enough", "bad"
+    return "?", "not shown safe", "open"
 
 
 def candidates_section(model: ReportModel) -> Markup:
@@ -48,11 +57,12 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
         el("p", candidate.verdict, class_="verdict"),
         _strongest(row) if row else None,
         _failures(candidate),
+        exposed_columns(candidate),
         _utility(model, candidate, key),
     ]
     return el(
         "article",
-        el("header", el("h3", badge(index), candidate.label, id=f"{key}-title"), chip(candidate)),
+        el("header", el("h3", badge(index), candidate.label, id=f"{key}-title"), chip(candidate, model.min_utility)),
         el("div", el("div", left), el("div", _picture(model, candidate, key)), class_="columns"),
         _records(candidate),
         id=key,
@@ -103,7 +113,7 @@ def _failures(candidate: CandidateView) -> Markup | None:
     items = [el("li", failure) for failure in shown]
     if more:
         items.append(el("li", f"and {more} more, marked in the table of ", el("a", "all attacks", href="#attacks")))
-    return join(el("h4", "Goals that fail"), el("ul", items, class_="failures"))
+    return join(el("h4", "Goals that fail or are not shown to hold"), el("ul", items, class_="failures"))
 
 
 def _utility(model: ReportModel, candidate: CandidateView, key: str) -> Markup:

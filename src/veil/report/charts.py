@@ -15,22 +15,32 @@ from veil.report.drawing import (
     level_grid,
     marker,
     reach,
+    share_axis,
     wrapped,
 )
+from veil.report.folding import gains_no_more, in_words, level_names
 from veil.report.markup import Markup, el
 from veil.report.model import CandidateView, Estimate, LevelView, ReportModel
-from veil.report.words import STATES, UTILITIES, gain, goal, letter, percent, shortened
+from veil.report.words import UTILITIES, gain, goal, letter, percent, shortened
 
-WIDTH, HEIGHT = 560.0, 372.0
+WIDTH, WIDE, HEIGHT = 560.0, 860.0, 372.0
+LEAST_SLOT = 74.0
+"""Room for one knowledge level and its name."""
+FEW_LEVELS = 4
 
 
 def knowledge_curve(model: ReportModel) -> Markup | None:
-    """The strongest attack's advantage at every level of knowledge, one line per candidate; None without attacks."""
+    """The strongest attack's advantage by knowledge, one line per candidate; None without attacks.
+
+    Levels with which nobody gains more than with the release alone are left out; :func:`left_out` names them.
+    """
     if not _highest(model):
         return None
-    levels = model.candidates[0].levels
+    places = _drawn(model)
+    levels = [model.candidates[0].levels[j] for j in places]
     end, ticks = reach(max([1.4 * model.max_advantage, *_highest(model)]))
-    area = Area(52, 22, WIDTH - 52 - 52, HEIGHT - 22 - 64, y_max=end)
+    width = max(WIDE if many_levels(model) else WIDTH, 104 + LEAST_SLOT * len(levels))
+    area = Area(52, 22, width - 52 - 52, HEIGHT - 22 - 64, y_max=end)
     slot = area.width / len(levels)
     parts = [*level_grid(area, ticks)]
     for i, level in enumerate(levels):
@@ -43,12 +53,36 @@ def knowledge_curve(model: ReportModel) -> Markup | None:
     gap = min(13.0, 0.72 * slot / len(model.candidates))
     for i, candidate in enumerate(model.candidates):
         shift = (i - (len(model.candidates) - 1) / 2) * gap
-        places = [(area.left + slot * (j + 0.5) + shift, level) for j, level in enumerate(candidate.levels)]
-        parts.append(_line(i, places, area))
-    said = [f"{letter(i)}, {c.label}: {_curve_in_words(c)}." for i, c in enumerate(model.candidates)]
+        at = [(area.left + slot * (j + 0.5) + shift, candidate.levels[place]) for j, place in enumerate(places)]
+        parts.append(_line(i, at, area))
+    said = [
+        f"{letter(i)}, {c.label}: {'; '.join(in_words(c.levels[j]) for j in places)}."
+        for i, c in enumerate(model.candidates)
+    ]
+    idle = left_out(model)
+    said += [f"With {idle}, no attack gains more than with nothing."] if idle else []
     said.append(f"The goal is at most {goal(model.max_advantage)}.")
     title = "Advantage of the strongest attack by what the attacker knows"
-    return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="knowledge-curve")
+    return drawing(width, HEIGHT, title, " ".join(said), *parts, name="knowledge-curve")
+
+
+def many_levels(model: ReportModel) -> bool:
+    """Whether the curve needs the whole width of the page."""
+    return 104 + LEAST_SLOT * len(_drawn(model)) > WIDTH
+
+
+def left_out(model: ReportModel) -> str:
+    """The levels that the curve leaves out, in words; empty when it shows all."""
+    shown = _drawn(model)
+    return level_names([level.label for j, level in enumerate(model.candidates[0].levels) if j not in shown])
+
+
+def _drawn(model: ReportModel) -> list[int]:
+    """The levels of the curve; all of them where there are few."""
+    everything = range(len(model.candidates[0].levels))
+    if len(everything) <= FEW_LEVELS:
+        return list(everything)
+    return [j for j in everything if not all(gains_no_more(c, j) for c in model.candidates)]
 
 
 def _line(index: int, places: list[tuple[float, LevelView]], area: Area) -> Markup:
@@ -87,16 +121,6 @@ def _highest(model: ReportModel) -> list[float]:
     return [high for high in found if not math.isnan(high)]
 
 
-def _curve_in_words(candidate: CandidateView) -> str:
-    said = []
-    for level in candidate.levels:
-        how = STATES[level.state][1]
-        said.append(
-            f"{level.label} {gain(level.advantage.value) if level.advantage else ''} ({how})".replace("  ", " ")
-        )
-    return "; ".join(said)
-
-
 def utility_axis(model: ReportModel) -> tuple[tuple[str, ...], float | None]:
     """The utilities on the frontier's horizontal axis, and the goal for them where there is exactly one."""
     shared = [n for n in model.candidates[0].utility if all(n in c.utility for c in model.candidates)]
@@ -130,27 +154,14 @@ def frontier(model: ReportModel) -> Markup | None:
     top, left = area.y(model.max_advantage), area.x(least or 0.0)
     parts = [el("rect", x=left, y=top, width=area.right - left, height=area.bottom - top, class_="zone")]
     parts += level_grid(area, ticks)
-    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        x = area.x(tick)
-        parts.append(el("line", x1=x, x2=x, y1=area.bottom, y2=area.bottom + 5, class_="axis"))
-        parts.append(el("text", f"{tick * 100:g} %", x=x, y=area.bottom + 19, text_anchor="middle"))
+    name = UTILITIES.get(names[0], names[0]) if len(names) == 1 else f"mean of {len(names)} utilities"
+    parts += share_axis(area, f"Utility: {name}")
     parts += goal_line(area, model.max_advantage)
     if least is not None:
         parts.append(el("line", x1=left, x2=left, y1=area.top, y2=area.bottom, class_="goal"))
         parts.append(
             el("text", f"goal {goal(least)}", x=left, y=area.top - 6, text_anchor="middle", class_="goal-name")
         )
-    name = UTILITIES.get(names[0], names[0]) if len(names) == 1 else f"mean of {len(names)} utilities"
-    parts.append(
-        el(
-            "text",
-            f"Utility: {name}",
-            x=area.left + area.width / 2,
-            y=area.bottom + 44,
-            text_anchor="middle",
-            class_="axis-name",
-        )
-    )
     parts += _points(
         placed, area, [Box(area.left, top - 1, area.right, top + 1), Box(left - 40, 0, left + 40, area.top)]
     )

@@ -79,6 +79,17 @@ def level_grid(area: Area, ticks: list[float]) -> list[Markup]:
     return parts
 
 
+def share_axis(area: Area, name: str) -> list[Markup]:
+    """A horizontal axis of shares from 0 to 100 % with its name."""
+    parts = []
+    for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
+        x = area.x(tick)
+        parts.append(el("line", x1=x, x2=x, y1=area.bottom, y2=area.bottom + 5, class_="axis"))
+        parts.append(el("text", f"{tick * 100:g} %", x=x, y=area.bottom + 19, text_anchor="middle"))
+    middle, below = area.left + area.width / 2, area.bottom + 44
+    return [*parts, el("text", name, x=middle, y=below, text_anchor="middle", class_="axis-name")]
+
+
 def goal_line(area: Area, goal: float) -> list[Markup]:
     """The goal as a dashed rule with its name in the right margin."""
     y = area.y(goal)

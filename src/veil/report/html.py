@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
 from importlib import resources
 
-from veil.report.candidates import badge, candidates_section, chip
-from veil.report.charts import frontier, knowledge_curve, mean_utility, utility_axis
+from veil.report.advice import advice_section
+from veil.report.candidates import candidates_section
+from veil.report.charts import frontier, knowledge_curve, left_out, many_levels, utility_axis
 from veil.report.drawing import marker
-from veil.report.markup import Markup, el, join
+from veil.report.markup import Markup, el, join, scrolling
 from veil.report.methods import attacks_section, context_section, reading_section
-from veil.report.model import CandidateView, LevelView, ReportModel
-from veil.report.words import MISSING, STATES, UTILITIES, counted, goal, letter, listed, percent
+from veil.report.model import ReportModel
+from veil.report.risks import risks_section
+from veil.report.verdict import verdict_section
+from veil.report.words import UTILITIES, letter, listed
 
 EDITIONS = {
     "external": "External edition: rates, intervals and binned pictures; nothing about single records.",
@@ -22,6 +24,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 _CONFIDENTIAL_PAGES = Markup('@page{@top-center{content:"CONFIDENTIAL – internal edition"}}')
 _SECTIONS = (
     ("verdict", "Verdict"),
+    ("advice", "Recommendation"),
+    ("risks", "Three questions"),
     ("candidates", "Candidates"),
     ("risk", "Risk and utility"),
     ("attacks", "All attacks"),
@@ -53,7 +57,9 @@ def page(model: ReportModel) -> str:
         _masthead(model),
         el(
             "main",
-            _verdict(model),
+            verdict_section(model),
+            advice_section(model),
+            risks_section(model),
             candidates_section(model),
             _risk(model),
             attacks_section(model),
@@ -74,7 +80,9 @@ def stylesheet() -> Markup:
 
 
 def _masthead(model: ReportModel) -> Markup:
-    links = [el("li", el("a", name, href=f"#{key}")) for key, name in _SECTIONS]
+    absent = {"advice"} if model.advice is None else set()
+    absent |= {"risks"} if not model.candidates[0].risks else set()
+    links = [el("li", el("a", name, href=f"#{key}")) for key, name in _SECTIONS if key not in absent]
     return el(
         "header",
         el("p", "Veil", class_="brand"),
@@ -90,85 +98,6 @@ def _masthead(model: ReportModel) -> Markup:
     )
 
 
-def _verdict(model: ReportModel) -> Markup:
-    facts = [
-        ("Private table", f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"),
-        ("Goal", f"advantage at most {goal(model.max_advantage)}"),
-        ("A guess is right", f"within {model.tolerance:g} standard units"),
-    ]
-    for name, least in model.min_utility.items():
-        facts.append((f"Goal for {UTILITIES.get(name, name)}", f"at least {goal(least)}"))
-    return el(
-        "section",
-        el("h2", "Verdict", id="verdict-title"),
-        el("p", model.headline, class_="headline"),
-        _matrix(model),
-        el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
-        id="verdict",
-        aria_labelledby="verdict-title",
-    )
-
-
-def _matrix(model: ReportModel) -> Markup:
-    """Which candidate holds with which knowledge."""
-    levels = model.candidates[0].levels
-    head = el(
-        "thead",
-        el(
-            "tr",
-            el("th", "Candidate", scope="col", rowspan=2),
-            el("th", "Verdict", scope="col", rowspan=2),
-            el(
-                "th", "If the attacker knows, besides the release", scope="colgroup", colspan=len(levels), class_="span"
-            ),
-            el("th", "Utility kept", scope="col", rowspan=2, class_="num"),
-        ),
-        el("tr", [el("th", level.label, scope="col") for level in levels]),
-    )
-    rows = [_matrix_row(model, i, candidate) for i, candidate in enumerate(model.candidates)]
-    caption = el(
-        "caption",
-        "Percentages are the most that the strongest attack may gain over guessing (upper 95 % limit). "
-        f"The goal holds where this is at most {goal(model.max_advantage)} and no single column stands out. "
-        "Utility kept is the mean over the uses that were measured.",
-    )
-    style = "matrix" if len(levels) <= 6 else "matrix dense"
-    table = el("table", caption, head, el("tbody", rows), class_=style)
-    return scrolling(table, "Verdict by candidate and knowledge")
-
-
-def _matrix_row(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
-    useful = mean_utility(candidate)
-    return el(
-        "tr",
-        el("th", el("div", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}")), scope="row"),
-        el("td", chip(candidate)),
-        [_matrix_cell(level, model.max_advantage) for level in candidate.levels],
-        el("td", percent(useful) if useful is not None else MISSING, class_="num"),
-    )
-
-
-def _matrix_cell(level: LevelView, most: float) -> Markup:
-    icon, words = STATES[level.state]
-    if level.upper is None or math.isnan(level.upper):
-        detail = None
-    elif level.state == "breaks" and level.upper <= most:
-        detail = "a column or far-out values"
-    else:
-        detail = f"up to {percent(max(0.0, level.upper))}"
-    return el(
-        "td",
-        el("span", el("span", icon, aria_hidden="true"), f" {words}", class_="state"),
-        el("span", detail, class_="detail amount" if detail.startswith("up") else "detail") if detail else None,
-        class_=f"cell {level.state.replace(' ', '-')}",
-    )
-
-
-def scrolling(content: Markup, label: str) -> Markup:
-    """A table or chart that scrolls sideways on a narrow screen, also by keyboard."""
-    return el("div", content, class_="scroll", role="region", aria_label=label, tabindex=0)
-
-
 def _risk(model: ReportModel) -> Markup:
     keys = [
         el(
@@ -182,13 +111,16 @@ def _risk(model: ReportModel) -> Markup:
     names, least = utility_axis(model)
     zone = "The shaded zone keeps the goals" if least is not None else "The shaded zone keeps the goal for risk"
     meaning = f" Utility is the mean over {listed([UTILITIES.get(n, n) for n in names])}." if len(names) > 1 else ""
+    idle = left_out(model)
+    folded = f" Not drawn, because no attack gains more than with nothing: {idle}." if idle else ""
     curve = _figure(
         "Risk by knowledge",
         knowledge_curve(model),
         "How much the strongest attack gains over guessing (vertical), by what the attacker knows (horizontal). "
         "Bars are 95 % intervals. Lines join levels where the right one includes the left one. "
-        "No gain is drawn at 0 %; where there is no marker, no attack applies.",
+        f"No gain is drawn at 0 %; where there is no marker, no attack applies.{folded}",
         "No attack applies with the knowledge granted, so there is no curve.",
+        wide=many_levels(model),
     )
     trade = _figure(
         "Risk against utility",
@@ -206,10 +138,11 @@ def _risk(model: ReportModel) -> Markup:
     )
 
 
-def _figure(title: str, chart: Markup | None, caption: str, otherwise: str) -> Markup:
+def _figure(title: str, chart: Markup | None, caption: str, otherwise: str, *, wide: bool = False) -> Markup:
     if chart is None:
         return el("div", el("h3", title), el("p", otherwise, class_="empty"))
-    return el("figure", el("h3", title), scrolling(chart, title), el("figcaption", caption))
+    style = "wide" if wide else None
+    return el("figure", el("h3", title), scrolling(chart, title), el("figcaption", caption), class_=style)
 
 
 def _footer(model: ReportModel) -> Markup:

@@ -7,11 +7,15 @@ import math
 from typing import Any
 
 from veil.report.model import ReportModel
+from veil.report.schema import SCHEMA_ID
 
 
 def as_json(model: ReportModel) -> str:
-    """The model as strict JSON; what is not a number there (NaN) is null."""
-    return json.dumps(_plain(model.to_dict()), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """The model as strict JSON, by docs/report.schema.json; what is not a number there (NaN) is null."""
+    return (
+        json.dumps({"$schema": SCHEMA_ID, **_plain(model.to_dict())}, indent=2, ensure_ascii=False, allow_nan=False)
+        + "\n"
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -62,6 +62,11 @@ def el(name: str, /, *content: Content, **attributes: str | float | bool | None)
     return Markup(f"<{name}{head}>{body}</{name}>")
 
 
+def scrolling(content: Markup, label: str) -> Markup:
+    """A table or chart that scrolls sideways on a narrow screen, also by keyboard."""
+    return el("div", content, class_="scroll", role="region", aria_label=label, tabindex=0)
+
+
 def _attribute(key: str, value: str | float | bool | None) -> str:
     if value is None or value is False:
         return ""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from veil.report.candidates import badge
-from veil.report.markup import Content, Markup, el, join
-from veil.report.model import CandidateView, Estimate, ReportModel, RowView, ScoreView
+from veil.report.folding import level_names
+from veil.report.markup import Content, Markup, el, join, scrolling
+from veil.report.model import CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView
 from veil.report.terms import LIMITS, NO_GUARANTEE, SOME_GUARANTEE, terms
 from veil.report.words import MISSING, count, interval, percent, shortened, units
 
@@ -29,7 +30,7 @@ _HEADS = (
 def attacks_section(model: ReportModel) -> Markup:
     """Every attack on every candidate with every knowledge that it could use."""
     head = el("thead", el("tr", [el("th", name, scope="col", class_=style or None) for name, style in _HEADS]))
-    bodies = [_body(i, candidate) for i, candidate in enumerate(model.candidates)]
+    bodies = [_body(i, candidate, model.max_advantage) for i, candidate in enumerate(model.candidates)]
     caption = el(
         "caption",
         "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals, or "
@@ -40,21 +41,22 @@ def attacks_section(model: ReportModel) -> Markup:
     return el(
         "section",
         el("h2", "All attacks", id="attacks-title"),
-        el("div", table, class_="scroll", role="region", aria_label="All attacks", tabindex=0),
+        scrolling(table, "All attacks"),
         id="attacks",
         aria_labelledby="attacks-title",
     )
 
 
-def _body(index: int, candidate: CandidateView) -> Markup:
+def _body(index: int, candidate: CandidateView, most: float) -> Markup:
     title = el("tr", el("th", badge(index), candidate.label, scope="rowgroup", colspan=len(_HEADS), class_="group"))
-    if not candidate.rows:
+    rows = [_row(row, most) for row in candidate.rows]
+    if not rows:
         note = "No attack applies with the knowledge granted."
-        return el("tbody", title, el("tr", el("td", note, colspan=len(_HEADS), class_="empty")))
+        rows = [el("tr", el("td", note, colspan=len(_HEADS), class_="empty"))]
     missed = [
         el("tr", el("td", f"Not played: {text}.", colspan=len(_HEADS), class_="empty")) for text in candidate.not_played
     ]
-    return el("tbody", title, [_row(row) for row in candidate.rows], missed)
+    return el("tbody", title, rows, missed)
 
 
 def _open(row: RowView) -> Markup | None:
@@ -62,8 +64,17 @@ def _open(row: RowView) -> Markup | None:
     return el("small", f" {row.ambiguity}, not counted") if row.ambiguity.startswith("scored up to") else None
 
 
-def _row(row: RowView) -> Markup:
-    sign, words, style = ("✓", "hold", "good") if row.passed else ("✕", "fail", "bad")
+def _goals(row: RowView, most: float) -> tuple[str, str, str]:
+    """How the goals fare against an attack: what is only not excluded is no breach."""
+    if row.passed:
+        return "✓", "hold", "good"
+    parts = [row.column, row.far_out] if row.far_out else [row.column]
+    shown = row.advantage.value > most or any(part.advantage.low > most for part in parts)
+    return ("✕", "fail", "bad") if shown else ("?", "not shown safe", "open")
+
+
+def _row(row: RowView, most: float) -> Markup:
+    sign, words, style = _goals(row, most)
     return el(
         "tr",
         el("th", row.attack, " ", el("small", row.catalogue), _open(row), scope="row"),
@@ -103,7 +114,7 @@ def reading_section(model: ReportModel) -> Markup:
         "section",
         el("h2", "How to read this report", id="reading-title"),
         el("h3", "What the attacker knows"),
-        _definitions([(level.label, level.words) for level in model.candidates[0].levels]),
+        _definitions(_levels(model)),
         el("h3", "How the table was perturbed"),
         _definitions(_methods(model)),
         el("h3", "What the attacks do"),
@@ -119,6 +130,18 @@ def reading_section(model: ReportModel) -> Markup:
 
 def _definitions(pairs: list[tuple[str, Any]]) -> Markup:
     return el("dl", [el("div", el("dt", term), el("dd", meaning)) for term, meaning in pairs], class_="terms")
+
+
+def _levels(model: ReportModel) -> list[tuple[str, Content]]:
+    """One entry per kind of knowledge, in the words of its largest amount."""
+    kinds: dict[str, list[LevelView]] = {}
+    for level in model.candidates[0].levels:
+        kinds.setdefault(level.kind, []).append(level)
+    made: list[tuple[str, Content]] = []
+    for levels in kinds.values():
+        more = " The smaller amounts are meant alike." if len(levels) > 1 else ""
+        made.append((level_names([level.label for level in levels], last="or"), f"{levels[-1].words}{more}"))
+    return made
 
 
 def _methods(model: ReportModel) -> list[tuple[str, Content]]:

@@ -199,6 +199,10 @@ class ReportModel:
     remarks: tuple[str, ...] = ()
     advice: AdviceView | None = None
 
+    def __post_init__(self) -> None:
+        if self.edition != "internal" and any(candidate.records for candidate in self.candidates):
+            raise ValueError("single records belong in the internal edition only")
+
     def to_dict(self) -> dict[str, Any]:
         """The model as plain JSON values."""
         return asdict(self)

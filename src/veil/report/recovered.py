@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from veil.report.drawing import Area, drawing
-from veil.report.html import POLICY, scrolling, stylesheet
-from veil.report.markup import Markup, el
+from veil.report.html import POLICY, stylesheet
+from veil.report.markup import Markup, el, scrolling
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -11,12 +12,18 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
-from veil.report.model import CandidateView, LevelView, ReportModel
-from veil.report.words import MISSING, STATES, clean, counted, gain, goal, interval, letter, percent
+from veil.report.folding import breaks_line, folded, part_that_breaks, reads_alike
+from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.words import MISSING, STATES, clean, counted, gain, goal, interval, letter, percent, shortened
 
-MOST_FAILURES = 4
+MOST_FAILURES = 2
+MOST_NOT_PLAYED = 4
+MOST_COLUMNS = 3
+FEW, LINES_EACH = 2, 2
 TEXT_WIDTH = 88
+WIDE = 100
 _COLOURS = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
+_SHORT = {"no attack applies": "no attack", "not shown safe": "unproven"}
 _STATE_COLOURS = {"holds": "green", "breaks": "red", "unproven": "yellow", "no attack": "dim", "not counted": "dim"}
 
 
@@ -39,7 +46,7 @@ def plain_text(model: ReportModel) -> str:
 
 
 def _opening(model: ReportModel, width: int) -> RenderableType:
-    styles = [status(candidate)[2] for candidate in model.candidates]
+    styles = [status(candidate, model.min_utility)[2] for candidate in model.candidates]
     style = styles[0] if len(set(styles)) == 1 else "open" if "good" in styles else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
     goals = [f"advantage at most {goal(model.max_advantage)} (upper 95 % limit)"]
@@ -49,7 +56,21 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
         Text(sign, style=_COLOURS[style]),
         _prose(model.headline, width, style="bold"),
         _prose(f"{size}. Goals: {', '.join(goals)}.", width, style="dim"),
+        *_notes(model, width),
     )
+
+
+def _notes(model: ReportModel, width: int) -> list[RenderableType]:
+    """What is recommended, how rows were matched, and what else a reader should know."""
+    notes: list[RenderableType] = []
+    if model.advice is not None:
+        chosen, nearest = model.advice.recommendation, model.advice.nearest
+        said = f"Recommended: {chosen}." if chosen else "No method tried keeps every goal."
+        said += f" Nearest miss: {nearest}" if nearest and not chosen else ""
+        notes += [_prose(said, width, style="bold"), _prose(model.advice.words, width)]
+    if model.matching == "inferred":
+        notes.append(_prose("Rows were matched by Veil: nobody said which row belongs to whom.", width))
+    return notes + [_prose(remark, width) for remark in model.remarks]
 
 
 def _prose(said: str, width: int, *, style: str = "") -> Text:
@@ -68,43 +89,79 @@ def _hanging(mark: Text, *content: RenderableType) -> Table:
 
 
 def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: int) -> RenderableType:
-    sign, words, style = status(candidate)
+    sign, words, style = status(candidate, model.min_utility)
     verdict = f"{sign} {words}"
     gap = "   " if len(candidate.label) + len(verdict) + 5 <= width else "\n"
     title = Text.assemble((clean(candidate.label), "bold"), gap, (verdict, _COLOURS[style]))
     parts: list[RenderableType] = [title]
-    if len(model.candidates) > 1:
+    if len(model.candidates) > 1 and not candidate.breaks:
         parts.append(_prose(candidate.verdict, width))
-    parts += ["", _levels(candidate.levels, narrow=width < 100)]
-    if candidate.utility:
-        parts += ["", _utility(candidate, model, width)]
-    if candidate.failures:
-        parts += ["", _failures(candidate, width)]
-    if candidate.not_played:
-        lines = [_hanging(Text("–", style="dim"), _prose(f"Not played: {t}", width - 2)) for t in candidate.not_played]
-        parts += ["", *lines]
+    if not candidate.passed:
+        parts.append(_prose(breaks_line(candidate), width))
+    parts += ["", *_levels(candidate, model.max_advantage, width), ""]
+    parts += [_risk(risk, width) for risk in candidate.risks]
+    parts += [_columns(candidate, width)] if candidate.columns else []
+    parts += [_utility(candidate, model, width)] if candidate.utility else []
+    missed = [f"Not played: {text}" for text in candidate.not_played]
+    parts += [""] if candidate.failures or missed else []
+    parts += _several(candidate.failures, MOST_FAILURES, "✕", "red", "goal not kept", width)
+    parts += _several(missed, MOST_NOT_PLAYED, "–", "dim", "not played", width)
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
 
-def _levels(levels: tuple[LevelView, ...], *, narrow: bool) -> Table:
+def _levels(candidate: CandidateView, most: float, width: int) -> list[RenderableType]:
+    """A table of the levels that matter, and a line on those that change nothing."""
+    narrow = width < WIDE
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style="dim")
     table.add_column("Attacker knows", no_wrap=not narrow)
     table.add_column("Strongest attack", overflow="fold")
     table.add_column("Advantage", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
-    table.add_column("Goals", no_wrap=True)
-    for level in levels:
+    table.add_column("Goals", overflow="fold")
+    idle = ""
+    for fold in folded([candidate], reads_alike):
+        if fold.no_more:
+            idle = fold.label
+            continue
+        level = candidate.levels[fold.places[-1]]
         sign, words = STATES[level.state]
         attack = clean(level.strongest or MISSING)
         found = level.advantage
+        part = part_that_breaks(candidate, fold.places[-1], most)
+        said = f"{sign} {_SHORT.get(words, words) if narrow else words}"
         table.add_row(
-            Text(level.label),
+            Text(clean(fold.label)),
             Text(attack.removesuffix("-attack") if narrow else attack),
             Text(gain(found.value) if found else MISSING),
             Text(interval(found.low, found.high) if found else MISSING),
-            Text(f"{sign} {words.removesuffix(' applies')}", style=_STATE_COLOURS[level.state]),
+            Text(said if part is None else f"{said}: {shortened(clean(part), 30)}", style=_STATE_COLOURS[level.state]),
         )
-    return table
+    return [table, _prose(f"{idle}: as with nothing", width, style="dim")] if idle else [table]
+
+
+def _risk(risk: RiskView, width: int) -> Text:
+    """One of the three risks on one line."""
+    name = f"{risk.risk[:1].upper()}{risk.risk[1:]}".ljust(12)
+    if risk.score is None:
+        said = risk.note
+    else:
+        attack = (risk.attack or MISSING).removesuffix("-attack")
+        rate, guessing = percent(risk.score.rate.value), percent(risk.score.baseline)
+        gained = gain(risk.score.advantage.value)
+        said = f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge}"
+    room = max(20, width - 2 - 13)
+    text = Text(f"{name} ", style="dim")
+    return text.append(Text(shortened(clean(said), room).replace(" %", "\u00a0%"), style="default"))
+
+
+def _columns(candidate: CandidateView, width: int) -> Text:
+    """The most exposed columns on a line."""
+    gained = [column for column in candidate.columns if column.advantage > 0]
+    if not gained:
+        return _prose("Most exposed: no attack gains on any single column", width)
+    said = [f"{shortened(c.name, 20)} {percent(c.advantage)}" for c in gained[:MOST_COLUMNS]]
+    more = len(candidate.columns) - len(said)
+    return _prose(f"Most exposed: {', '.join(said)}{f' and {more} more columns' if more else ''}", width)
 
 
 def _utility(candidate: CandidateView, model: ReportModel, width: int) -> Text:
@@ -119,10 +176,14 @@ def _utility(candidate: CandidateView, model: ReportModel, width: int) -> Text:
     return text
 
 
-def _failures(candidate: CandidateView, width: int) -> RenderableType:
-    shown = candidate.failures[:MOST_FAILURES]
-    lines: list[RenderableType] = [_hanging(Text("✕", style="red"), _prose(f, width - 2)) for f in shown]
-    more = len(candidate.failures) - len(shown)
-    if more:
-        lines.append(Text(f"  and {more} more goal{'s' if more > 1 else ''} not kept", style="dim"))
-    return Group(*lines)
+def _several(lines: Sequence[str], most: int, mark: str, colour: str, what: str, width: int) -> list[RenderableType]:
+    """The first few lines behind a mark, and how many more there are."""
+    shown = lines[:most]
+    room = (width - 4) if len(shown) > FEW else LINES_EACH * (width - 4) - 8
+    made: list[RenderableType] = [
+        _hanging(Text(mark, style=colour), _prose(shortened(line, room), width - 2)) for line in shown
+    ]
+    more = len(lines) - len(shown)
+    if more > 1:
+        what = what.replace("goal", "goals")
+    return [*made, Text(f"  and {more} more {what}", style="dim")] if more else made

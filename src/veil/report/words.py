@@ -95,12 +95,15 @@ def counted(number: int, noun: str) -> str:
 def knowing(label: str) -> str:
     """A knowledge level after the word "with".
 
-    >>> knowing("nothing"), knowing("5 known records"), knowing("2 % sample")
-    ('the release alone', '5 known records', 'a 2 % sample')
+    >>> knowing("nothing"), knowing("5 known records"), knowing("2 % sample"), knowing("disclosed matrix")
+    ('the release alone', '5 known records', 'a 2 % sample', 'the disclosed matrix')
     """
-    if label == "nothing":
-        return "the release alone"
-    return f"a {label}" if label.endswith("sample") else label
+    named = {
+        "nothing": "the release alone",
+        "external table": "an external table",
+        "disclosed matrix": "the disclosed matrix",
+    }
+    return named.get(label, f"a {label}" if label.endswith("sample") else label)
 
 
 def listed(names: Sequence[str]) -> str:

@@ -1,0 +1,77 @@
+"""The three risks that regulators ask about: singling out, linkability, inference."""
+
+from __future__ import annotations
+
+from veil.report.candidates import badge
+from veil.report.markup import Markup, el, scrolling
+from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.words import gain, interval, knowing, percent
+
+QUESTIONS = {
+    "singling out": "Can somebody be picked out of the release?",
+    "linkability": "Can people of another table be found in it?",
+    "inference": "Can private values be guessed from it?",
+}
+COUNTED = {"singling out": "records", "linkability": "links", "inference": "values"}
+
+
+def risks_section(model: ReportModel) -> Markup | None:
+    """A row per candidate, a column per risk; None where none was asked about."""
+    names = [risk.risk for risk in model.candidates[0].risks]
+    if not names:
+        return None
+    heads = [el("th", name[:1].upper() + name[1:], el("small", QUESTIONS.get(name)), scope="col") for name in names]
+    head = el("thead", el("tr", el("th", "Candidate", scope="col"), heads))
+    rows = [_row(model, i, candidate) for i, candidate in enumerate(model.candidates)]
+    caption = el(
+        "caption",
+        "Each risk at the strongest attack that bears on it, with knowledge that counts. The large figure is the "
+        "advantage over guessing, with its 95 % interval.",
+    )
+    meanings = [el("li", el("b", f"{r.risk[:1].upper()}{r.risk[1:]}. "), r.words) for r in model.candidates[0].risks]
+    return el(
+        "section",
+        el("h2", "Three questions regulators ask", id="risks-title"),
+        scrolling(el("table", caption, head, el("tbody", rows), class_="risks"), "Three risks by candidate"),
+        el("ul", meanings, class_="meanings"),
+        id="risks",
+        aria_labelledby="risks-title",
+    )
+
+
+def _row(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
+    cells = [_cell(model, index, j, risk) for j, risk in enumerate(candidate.risks)]
+    return el("tr", el("th", el("div", badge(index), el("span", candidate.label)), scope="row"), cells)
+
+
+def _cell(model: ReportModel, index: int, place: int, risk: RiskView) -> Markup | None:
+    if risk.score is not None:
+        return _measured(risk)
+    if _same_note(model, place):  # said once for all candidates
+        return el("td", _note(risk), rowspan=len(model.candidates), class_="note") if index == 0 else None
+    return el("td", _note(risk), class_="note")
+
+
+def _same_note(model: ReportModel, place: int) -> bool:
+    found = [c.risks[place] for c in model.candidates if len(c.risks) > place]
+    return len(found) == len(model.candidates) and all(r.score is None and r.note == found[0].note for r in found)
+
+
+def _note(risk: RiskView) -> str:
+    return f"{risk.note[:1].upper()}{risk.note[1:]}."
+
+
+def _measured(risk: RiskView) -> Markup:
+    score = risk.score
+    if score is None:
+        return el("td", _note(risk), class_="note")
+    what = COUNTED.get(risk.risk, "values")
+    gained = score.advantage.value > 0
+    limits = interval(score.advantage.low, score.advantage.high)
+    return el(
+        "td",
+        el("span", gain(score.advantage.value), class_="figure" if gained else "figure none"),
+        el("span", f" {limits}", class_="detail"),
+        el("small", f"{percent(score.rate.value)} of the {what}; guessing {percent(score.baseline)}"),
+        el("small", f"{risk.attack} with {knowing(risk.knowledge or 'nothing')}"),
+    )

@@ -1,0 +1,96 @@
+"""The JSON report's schema (JSON Schema, draft 2020-12), derived from the model's dataclasses.
+
+A field that the model does not have is not allowed, and one that it has must be there. Numbers that may be missing (a
+rate that could not be measured is not a number) are null in JSON, and only those.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields, is_dataclass
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from veil.report.model import MODEL_VERSION, ReportModel
+from veil.report.words import STATES
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+SCHEMA_ID = f"urn:veil:report:{MODEL_VERSION}"
+"""What ``$schema`` in a report says; the schema itself is docs/report.schema.json."""
+
+_ALWAYS_NUMBERS = {"ReportModel", "Picture"}
+_EXACTLY: dict[tuple[str, str], dict[str, Any]] = {
+    ("ReportModel", "model_version"): {"const": MODEL_VERSION},
+    ("ReportModel", "edition"): {"enum": ["external", "internal"]},
+    ("ReportModel", "matching"): {"enum": ["known", "inferred"]},
+    ("ReportModel", "date"): {"type": "string", "format": "date"},
+    ("ReportModel", "smallest_cell"): {"type": "integer", "minimum": 1},
+    ("ReportModel", "n_rows"): {"type": "integer", "minimum": 0},
+    ("LevelView", "state"): {"enum": list(STATES)},
+    ("RiskView", "risk"): {"enum": ["singling out", "linkability", "inference"]},
+}
+_EXTERNAL = {
+    "if": {"properties": {"edition": {"const": "external"}}},
+    "then": {"properties": {"candidates": {"items": {"properties": {"records": {"maxItems": 0}}}}}},
+}
+
+
+def json_schema() -> dict[str, Any]:
+    """The schema of :func:`veil.report.json.as_json`."""
+    found: dict[str, dict[str, Any]] = {}
+    _reference(ReportModel, found)
+    root = found.pop("ReportModel")
+    properties = {"$schema": {"const": SCHEMA_ID}, **root.pop("properties")}
+    return {
+        "$schema": DRAFT,
+        "$id": SCHEMA_ID,
+        "title": "Veil release audit",
+        "description": root.pop("description"),
+        "type": "object",
+        "properties": properties,
+        "required": ["$schema", *root["required"]],
+        "additionalProperties": False,
+        **_EXTERNAL,
+        "$defs": dict(sorted(found.items())),
+    }
+
+
+def _reference(view: type, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A reference to a dataclass, whose schema is put among ``found``."""
+    name = view.__name__
+    if name not in found:
+        found[name] = {}
+        hints = get_type_hints(view)
+        nullable = name not in _ALWAYS_NUMBERS
+        properties = {
+            field.name: _EXACTLY.get((name, field.name)) or _typed(hints[field.name], found, nullable=nullable)
+            for field in fields(view)
+        }
+        found[name] = {
+            "description": (view.__doc__ or "").partition("\n\n")[0].strip(),
+            "type": "object",
+            "properties": properties,
+            "required": list(properties),
+            "additionalProperties": False,
+        }
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _typed(hint: Any, found: dict[str, dict[str, Any]], *, nullable: bool) -> dict[str, Any]:
+    """The schema of a type; ``nullable`` says whether a number may be missing."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (types.UnionType, Union):
+        return {"anyOf": [_typed(kind, found, nullable=False) for kind in inner]}
+    if origin is tuple and inner[-1] is Ellipsis:
+        return {"type": "array", "items": _typed(inner[0], found, nullable=nullable)}
+    if origin is tuple:
+        places = [_typed(kind, found, nullable=nullable) for kind in inner]
+        return {"type": "array", "prefixItems": places, "items": False, "minItems": len(places)}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _typed(inner[1], found, nullable=nullable)}
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _reference(hint, found)
+    if hint is float:
+        return {"type": ["number", "null"]} if nullable else {"type": "number"}
+    if hint is Any:
+        return {"type": ["string", "number", "boolean", "null", "array", "object"]}
+    return {"type": {str: "string", int: "integer", bool: "boolean", types.NoneType: "null"}[hint]}

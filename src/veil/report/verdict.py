@@ -1,0 +1,129 @@
+"""The report's first screen: which candidate is safe with which knowledge."""
+
+from __future__ import annotations
+
+from veil.report.candidates import badge, chip
+from veil.report.charts import mean_utility
+from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
+from veil.report.markup import Markup, el, join, scrolling
+from veil.report.model import CandidateView, ReportModel
+from veil.report.words import STATES, UTILITIES, counted, goal, letter, percent, shortened
+
+MATCHED = (
+    "Veil did not make this release and was not told which row belongs to whom. Every person is compared with the "
+    "released row that comes nearest, and “guessing” means how near the nearest other person is. Somebody who knows "
+    "the true rows could find more than is shown here."
+)
+MOST_LONG_NAMES = 4
+
+
+def verdict_section(model: ReportModel) -> Markup:
+    """The headline, a line per candidate, and who holds with which knowledge."""
+    facts = [
+        ("Private table", f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"),
+        ("Goal", f"advantage at most {goal(model.max_advantage)}"),
+        ("A guess is right", f"within {model.tolerance:g} standard units"),
+    ]
+    for name, least in model.min_utility.items():
+        facts.append((f"Goal for {UTILITIES.get(name, name)}", f"at least {goal(least)}"))
+    return el(
+        "section",
+        el("h2", "Verdict", id="verdict-title"),
+        el("p", model.headline, class_="headline"),
+        _notice(model),
+        el("ul", [_line(model, i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
+        el("h3", "Who is safe from whom"),
+        _matrix(model),
+        el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
+        id="verdict",
+        aria_labelledby="verdict-title",
+    )
+
+
+def _notice(model: ReportModel) -> Markup | None:
+    """How rows were matched, where Veil had to, and what else a reader should know about the audit."""
+    matched = None
+    if model.matching == "inferred":
+        matched = el("p", el("strong", "Rows were matched by Veil. "), MATCHED)
+    remarks = el("ul", [el("li", remark) for remark in model.remarks]) if model.remarks else None
+    if matched is None and remarks is None:
+        return None
+    return el("div", matched, remarks, class_="notice", role="note")
+
+
+def _line(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
+    useful = mean_utility(candidate)
+    kept = join("Utility kept ", el("b", percent(useful))) if useful is not None else join("Utility not measured")
+    return el(
+        "li",
+        el("span", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}"), class_="who"),
+        el("span", chip(candidate, model.min_utility), class_="outcome"),
+        el("span", breaks_line(candidate), class_="breaks-at"),
+        el("span", kept, class_="kept"),
+    )
+
+
+def _matrix(model: ReportModel) -> Markup:
+    """Which candidate holds with which knowledge: a row per level, a column per candidate."""
+    alone = len(model.candidates) == 1
+    heads = [_head(i, c, long=len(model.candidates) <= MOST_LONG_NAMES) for i, c in enumerate(model.candidates)]
+    if alone:
+        heads.append(el("th", "Strongest attack", scope="col"))
+    head = el("thead", el("tr", el("th", "If the attacker knows, besides the release", scope="col"), heads))
+    rows = [_matrix_row(model, fold) for fold in folded(model.candidates, looks_alike)]
+    caption = el(
+        "caption",
+        "Percentages are the most that the strongest attack may gain over guessing (upper 95 % limit). "
+        f"The goal holds where this is at most {goal(model.max_advantage)} and no single column stands out. "
+        "“Gains no more” is measured against the release alone. "
+        "Utility kept, further above, is the mean over the uses that were measured.",
+    )
+    table = el(
+        "table",
+        caption,
+        head,
+        el("tbody", rows),
+        class_="matrix even" if len(model.candidates) <= MOST_LONG_NAMES else "matrix",
+    )
+    return scrolling(table, "Verdict by knowledge and candidate")
+
+
+def _head(index: int, candidate: CandidateView, *, long: bool) -> Markup:
+    name = candidate.label if long else shortened(candidate.label, 22)
+    return el("th", el("div", badge(index), el("span", name)), scope="col")
+
+
+def _matrix_row(model: ReportModel, fold: Fold) -> Markup:
+    levels = model.candidates[0].levels
+    label = el("span", fold.label, class_="level")
+    if fold.no_more:
+        label = join(label, el("small", "knows more, gains no more"))
+    cells = [_cell(candidate, fold, model.max_advantage) for candidate in model.candidates]
+    if len(model.candidates) == 1:
+        by = model.candidates[0].levels[fold.places[-1]].strongest
+        cells.append(el("td", "" if by is None else "as above" if fold.no_more else by, class_="by"))
+    if levels[fold.places[0]].kind == "nothing" and len(fold.places) == 1:
+        label = el("span", "nothing", class_="level")
+    return el("tr", el("th", label, scope="row"), cells, class_="folded" if fold.no_more else None)
+
+
+def _cell(candidate: CandidateView, fold: Fold, most: float) -> Markup:
+    place = max(fold.places, key=lambda j: candidate.levels[j].upper or 0.0)
+    level = candidate.levels[place]
+    icon, words = STATES[level.state]
+    part = part_that_breaks(candidate, place, most)
+    if part is not None:
+        detail = f"on {shortened(part, 40)}"
+    elif fold.no_more:
+        detail = "as above"
+    elif gains_no_more(candidate, place) and level.advantage is not None:
+        detail = "gains no more"
+    else:
+        limit = shown_limit(level)
+        detail = f"up to {limit}" if limit else ""
+    return el(
+        "td",
+        el("span", el("span", icon, aria_hidden="true"), f" {words}", class_="state"),
+        el("span", detail, class_="detail") if detail else None,
+        class_=f"cell {level.state.replace(' ', '-')}",
+    )
