@@ -56,7 +56,8 @@ def duration(value: Any, parameter: str) -> float:
     if isinstance(value, str):
         text = value.strip().lower()
         parts = re.findall(r"(\d+(?:\.\d+)?)([smh]?)", text)
-        if not parts or "".join(amount + unit for amount, unit in parts) != text or len(text) > 20:
+        bare = len(parts) > 1 and not all(unit for _, unit in parts)
+        if not parts or bare or "".join(amount + unit for amount, unit in parts) != text or len(text) > 20:
             raise InputError(f"{parameter} must be {rule}")
         value = sum(float(amount) * _UNITS[unit or "s"] for amount, unit in parts)
     return number(value, parameter, low=1e-3, high=1e9, rule=rule)

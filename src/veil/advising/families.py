@@ -145,7 +145,10 @@ NUMERIC: tuple[Family, ...] = (
 """Noise: every record has noise of its own, so that a release can be shown to be safe by its records."""
 
 RESPONSE = Family(
-    "randomized-response", "randomized responses", lambda doubt: RandomizedResponse(epsilon=1.0 / doubt), (0.2, 20.0)
+    "randomized-response",
+    "randomized responses",
+    lambda doubt: RandomizedResponse(epsilon=float(f"{1.0 / doubt:.2g}")),
+    (0.2, 20.0),
 )
 """Categories: the strength is 1/ε."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from veil.auditing import Audit
@@ -22,7 +22,7 @@ class Point:
     strength
         Its parameter; None for a method that has none.
     risk
-        The highest advantage, as the goals see it: upper limits overall, lower ones for single columns.
+        The highest advantage that another audit would be held to, with 99 % confidence.
     utility
         The mean of the utilities that count.
     utilities
@@ -38,7 +38,7 @@ class Point:
     strength: float | None
     risk: float
     utility: float
-    utilities: dict[str, float]
+    utilities: dict[str, float] = field(hash=False)
     passed: bool
     why: str
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from veil.advising.families import NUMERIC, RESPONSE, Family, Survey, matrices, two_digits
 from veil.advising.result import Advice, Point
-from veil.advising.trial import Bench, Tried, gains
+from veil.advising.trial import RUNS, Bench, Tried, gains
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.grants import as_grants
@@ -37,14 +37,15 @@ from veil.sources import as_table
 from veil.tables import MemoryTable
 
 MOST_RECORDS = 4_000
-RUNS = 10
 TRIES = 4
 FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 MATRIX_RUNS = 5
 MORE, MOST = (1.0, 1.5, 2.2, 3.3, 5.0), (1.0, 2.0, 4.0, 8.0)
 MANY_KEYS = 120
-SECONDS_FOR_MATRICES = 60.0
-MARGIN = 0.2
+SECONDS_FOR_MATRICES = 40.0
+QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
+"""Attacks that break most secret matrices in no time."""
+MARGIN = 0.1
 """How much under the goal, as a share of it, the first setting to confirm is aimed."""
 
 
@@ -222,7 +223,7 @@ class Search:
         bench = self._small.of_columns({n: "drop" for n in numbers if self._roles.get(n) not in kept})
         strengths = RESPONSE.grid(1.0, (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0))
         tried = bench.tried([as_plan(RESPONSE.make(s)) for s in strengths], runs=1)
-        fits = [s for s, t in zip(strengths, tried, strict=True) if t.risk <= self._goals.max_advantage * (1 - MARGIN)]
+        fits = [s for s, t in zip(strengths, tried, strict=True) if t.limit <= self._aim()]
         self._doubt = min(fits, default=strengths[-1])
         self._fixed = [self._with_doubt(plan) for plan in self._fixed]
 
@@ -258,9 +259,9 @@ class Search:
         if not curve:
             return family.grid(begin, factors)
         aim = self._aim()
-        if all(t.risk > aim for t in curve.values()):
+        if all(t.limit > aim for t in curve.values()):
             return [s for s in family.grid(max(curve), factors) if s > max(curve)]
-        if all(t.risk <= aim for t in curve.values()):
+        if all(t.limit <= aim for t in curve.values()):
             return [s for s in family.grid(min(curve), [1.0 / f for f in factors]) if s < min(curve)]
         return []
 
@@ -269,7 +270,7 @@ class Search:
 
     def _crossing(self, family: Family, curve: Mapping[float, Tried]) -> Crossing | None:
         strengths, aim = sorted(curve), self._aim()
-        keeps = [s for s in strengths if all(curve[t].risk <= aim for t in strengths if t >= s)]
+        keeps = [s for s in strengths if all(curve[t].limit <= aim for t in strengths if t >= s)]
         if not keeps:
             strongest = curve[strengths[-1]] if strengths else None
             said = (
@@ -286,8 +287,8 @@ class Search:
         if lower:
             low = lower[-1]
             run = math.log(high / low)
-            slope = min((curve[high].risk - curve[low].risk) / run, -1e-6)
-            strength = low * math.exp(min(max((aim - curve[low].risk) / slope, 0.0), run))
+            slope = min((curve[high].limit - curve[low].limit) / run, -1e-6)
+            strength = low * math.exp(min(max((aim - curve[low].limit) / slope, 0.0), run))
         return Crossing(family, two_digits(strength), slope, self._utility(curve[high]))
 
     def _confirmed(self, crossing: Crossing) -> Tried | None:
@@ -303,7 +304,10 @@ class Search:
             self._note(tried, family.name, strength, confirmed=kept)
             if kept:
                 break
-            step = (max(tried.limit, tried.pooled) - 0.9 * goal) / -crossing.slope
+            if self._categories and tried.worst is not None and tried.worst.part > 0:
+                self._doubt = min(1.6 * self._doubt, RESPONSE.strengths[1])
+                continue
+            step = (tried.limit - self._aim()) / -crossing.slope
             stronger = two_digits(strength * math.exp(min(max(step, math.log(1.1)), math.log(3.0))))
             if strength >= family.strengths[1]:
                 break
@@ -320,35 +324,39 @@ class Search:
     def _fixed_ones(self) -> list[Tried]:
         """Methods that are tried as they are: few keys show a break, and many are needed to show none."""
         accepted = []
-        for plan, candidate in zip(self._fixed, self._tested_fixed(), strict=True):
-            if candidate.breaks:
-                self._rejected[candidate.label] = broken_words(candidate)
-                self._note_candidate(candidate, broken_words(candidate))
-                continue
+        left = self._unbroken(self._unbroken(self._fixed, attacks=QUICK), attacks=None)
+        for plan in left:
             if self._late():
-                self._rejected[candidate.label] = "there was no time to confirm it"
+                self._rejected[plan.describe()] = "no time was left to confirm it"
                 continue
             (tried,) = self._whole.tried([plan], runs=RUNS)
             kept = tried.limit <= self._goals.max_advantage
-            if not kept and tried.risk <= self._goals.max_advantage:
+            if not kept and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._patience())
-                kept = candidate.passed
-                tried = Tried(plan, tried.risks, tried.worst, candidate)
-            self._note(tried, candidate.method, None, confirmed=kept)
-            short = self._goals.utility_failures(candidate.utility)
+                kept, tried = candidate.passed, replace(tried, candidate=candidate)
+            self._note(tried, tried.candidate.method, None, confirmed=kept)
+            short = self._goals.utility_failures(tried.candidate.utility)
             if kept and not short:
                 accepted.append(tried)
-            else:
-                over = f"its risk is {percent(tried.risk)} on average over {RUNS} keys; {tried.words}"
-                few = (
-                    f"ten keys leave a risk of up to {percent(tried.limit)}, and {MANY_KEYS} did not settle it in time"
-                )
-                said = over if tried.risk > self._goals.max_advantage else few
-                self._rejected[candidate.label] = str(short[0]) if kept else f"not shown to be safe: {said}"
+                continue
+            over = f"its risk is {percent(tried.risk)} on average over {RUNS} keys; {tried.words}"
+            few = f"{RUNS} keys leave a risk of up to {percent(tried.limit)}, and to exclude it takes some 80"
+            said = over if tried.risk > self._goals.max_advantage else few
+            self._rejected[plan.describe()] = str(short[0]) if kept else f"not shown to be safe: {said}"
         return accepted
 
-    def _tested_fixed(self) -> list[Candidate]:
-        return self._small.audited(self._fixed, runs=MATRIX_RUNS) if self._fixed else []
+    def _unbroken(self, plans: Sequence[Plan], *, attacks: Sequence[str] | None) -> list[Plan]:
+        """The methods that few keys do not break."""
+        found = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks) if plans else []
+        for candidate in found:
+            if candidate.breaks:
+                self._rejected[candidate.label] = broken_words(candidate)
+                self._note_candidate(candidate, broken_words(candidate))
+        return [plan for plan, candidate in zip(plans, found, strict=True) if not candidate.breaks]
+
+    def _affordable(self, tried: Tried) -> bool:
+        """Whether 80 more keys can be tried in the time there is."""
+        return 80 * sum(row.seconds for row in tried.candidate.rows) <= 2 * self._patience()
 
     def _patience(self) -> float:
         left = math.inf if self._deadline is None else self._deadline - time.monotonic()
@@ -371,11 +379,9 @@ class Search:
         return tuple(dict.fromkeys(seen)) or ("distances", "means", "covariance", "distribution", "clusters")
 
     def _note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
-        within = tried.risk <= self._goals.max_advantage
+        within = tried.limit <= self._goals.max_advantage
         short = self._goals.utility_failures(tried.candidate.utility)
-        said = (
-            f"99 % limit over {len(tried.risks)} keys {percent(tried.limit)}" if len(tried.risks) > 1 else tried.words
-        )
+        said = f"confirmed over {tried.runs} keys; {tried.words}" if confirmed else tried.words
         label = tried.candidate.label
         self._points = [p for p in self._points if p.label != label]
         self._points.append(
@@ -383,7 +389,7 @@ class Search:
                 label=label,
                 method=method,
                 strength=strength,
-                risk=tried.risk,
+                risk=tried.limit,
                 utility=math.nan,
                 utilities=tried.utilities,
                 passed=(within if confirmed is None else confirmed) and not short,
@@ -416,7 +422,7 @@ class Search:
             self._rejected.pop(label, None)
         kept = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
         words = (
-            f"{tried.candidate.label} keeps every goal: over {len(tried.risks)} keys the risk stays under "
+            f"{tried.candidate.label} keeps every goal: over {tried.runs} keys the risk stays under "
             f"{percent(tried.limit)} with 99 % confidence, and the goal is {percent(self._goals.max_advantage)}. "
             f"It keeps {listed(kept)}. The strongest attack: {tried.words}."
         )

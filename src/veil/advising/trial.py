@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from veil import measures
-from veil.attacks import every_attack
+from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.judge import Score
 from veil.auditing.match import Match
@@ -25,40 +24,34 @@ from veil.progress import Progress, silent
 from veil.report.words import knowing, percent
 
 CONFIDENCE = 0.99
+RUNS = 10
+"""Keys over which a setting is confirmed, and over which an audit settles an attack."""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting under every attack: the risk of each run, the worst row, and the candidate as an audit has it."""
+    """A setting under every attack.
+
+    Attributes
+    ----------
+    risk
+        The highest mean advantage of any attack, overall, on a column or on far-out values.
+    limit
+        What the goals would be held against in another audit, with 99 % confidence.
+    worst
+        The row that decides the limit.
+    runs
+        Keys that it was tried with.
+    candidate
+        The setting as an audit has it.
+    """
 
     plan: Plan
-    risks: tuple[float, ...]
+    risk: float
+    limit: float
     worst: AuditRow | None
+    runs: int
     candidate: Candidate
-
-    @property
-    def risk(self) -> float:
-        """The mean over runs of the highest advantage that the goals are held against."""
-        return float(np.mean(self.risks))
-
-    @property
-    def limit(self) -> float:
-        """What the risk of another run stays under with 99 % confidence (Student's prediction limit)."""
-        n = len(self.risks)
-        if n < 2:
-            return math.inf
-        spread = float(np.std(self.risks, ddof=1)) * math.sqrt(1.0 + 1.0 / n)
-        return max(self.risk + float(stats.t.ppf(CONFIDENCE, n - 1)) * spread, *self.risks)
-
-    @property
-    def pooled(self) -> float:
-        """The highest end that the goals are held against, over all runs together."""
-        ends = [0.0]
-        for row in self.candidate.rows:
-            if row.failures:
-                ends += [row.value.advantage.high, row.record.advantage.high, row.column.advantage.low]
-                ends += [row.far_out.advantage.low] if row.far_out is not None else []
-        return max(end for end in ends if not math.isnan(end))
 
     @property
     def utilities(self) -> dict[str, float]:
@@ -69,6 +62,29 @@ class Tried:
     def words(self) -> str:
         """The strongest attack and what it gains."""
         return "no attack applies" if self.worst is None else gains(self.worst)
+
+
+def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int = 1) -> tuple[float, float]:
+    """The mean advantage over runs, and the end of its interval that another audit is held to, with 99 % confidence.
+
+    Another audit of ten keys has a mean m' whose difference from ours has √2 standard errors, and it is held to its
+    upper 95 % limit m' + 1.96 s (``whole``), or to its lower one where a column or far-out values must not be shown to
+    break. One run alone takes its standard error from its n records.
+    """
+    # A run that does worse than the constant guess is no help to the next one: its loss is not averaged in.
+    gains_ = np.maximum([float(score.advantage) for score in scores], 0.0)
+    if np.isnan(gains_).any():
+        return math.nan, math.nan
+    mean, baseline = float(gains_.mean()), scores[0].baseline
+    rate = float(np.mean([float(score.rate) for score in scores]))
+    by_records = math.sqrt(max(rate * (1.0 - rate), 1.0 / n) / (n * RUNS)) / max(1.0 - baseline, 1e-9)
+    if len(gains_) > 1:
+        error = float(gains_.std(ddof=1)) / math.sqrt(len(gains_))
+        far = float(stats.t.ppf(CONFIDENCE, len(gains_) - 1))
+    else:
+        error, far = by_records, float(stats.norm.ppf(CONFIDENCE))
+    end = 1.96 if whole else -float(stats.norm.ppf(1.0 - 0.025 / looked_at))
+    return mean, mean + max(math.sqrt(2.0) * far * error + end * max(error, by_records if whole else 0.0), 0.0)
 
 
 class Bench:
@@ -99,28 +115,48 @@ class Bench:
         other._roles = {**self._roles, **roles}
         return other
 
-    def tried(self, plans: Sequence[Plan], runs: int, *, seconds: float | None = None) -> list[Tried]:
+    def tried(self, plans: Sequence[Plan], runs: int) -> list[Tried]:
         """Every setting under every attack, ``runs`` times with other keys and deals."""
-        found, board, levels = self._played(plans, runs, seconds, exactly=True)
+        found, board, levels = self._played(plans, runs, None, exactly=True)
         tried = []
         for i, (plan, candidate) in enumerate(zip(plans, found, strict=True)):
-            rows = [self._counted(board.run_rows(i, run), levels) for run in range(runs)]
-            risks = [max((self._risk(row) for row in each), default=math.inf) for each in rows]
-            worst = max(rows[0], key=self._risk, default=None) if rows else None
-            tried.append(Tried(plan, tuple(risks), worst, candidate))
+            each = [[row for row in board.run_rows(i, run) if self._counts(row, levels)] for run in range(runs)]
+            rows: dict[tuple[Any, ...], list[AuditRow]] = {}
+            for row in (row for run in each for row in run):
+                rows.setdefault((row.attack, row.level, row.part), []).append(row)
+            judged = [(*self._judged(runs_of), runs_of[0]) for runs_of in rows.values()]
+            risk = max((mean for mean, _, _ in judged), default=math.inf)
+            _, limit, worst = max(judged, key=lambda told: told[1], default=(math.inf, math.inf, None))
+            tried.append(Tried(plan, risk, limit, worst, runs, candidate))
         return tried
 
-    def audited(self, plans: Sequence[Plan], runs: int, *, seconds: float | None = None) -> list[Candidate]:
+    def audited(
+        self,
+        plans: Sequence[Plan],
+        runs: int,
+        *,
+        seconds: float | None = None,
+        attacks: Sequence[str] | None = None,
+    ) -> list[Candidate]:
         """Settings as an audit has them: played until a verdict is settled."""
-        found: list[Candidate] = self._played(plans, runs, seconds, exactly=False)[0]
+        found: list[Candidate] = self._played(plans, runs, seconds, exactly=False, attacks=attacks)[0]
         return found
 
-    def _played(self, plans: Sequence[Plan], runs: int, seconds: float | None, *, exactly: bool) -> Any:
+    def _played(
+        self,
+        plans: Sequence[Plan],
+        runs: int,
+        seconds: float | None,
+        *,
+        exactly: bool,
+        attacks: Sequence[str] | None = None,
+    ) -> Any:
         stage = Stage(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
         self.columns = stage.columns
         labels = stage.labels(self._target)
+        players = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
         match = Match(
-            Arena(stage, plans, every_attack(), self._goals.tolerance),
+            Arena(stage, plans, players, self._goals.tolerance),
             self._goals,
             repetitions=runs,
             seconds=seconds,
@@ -131,27 +167,23 @@ class Bench:
         )
         return match.played(time.monotonic()), match.board, stage.levels
 
-    def _counted(self, rows: Sequence[AuditRow], levels: Any) -> list[AuditRow]:
-        return [row for row in rows if row.states_values and self._goals.counts(row.level, levels)]
+    def _counts(self, row: AuditRow, levels: Any) -> bool:
+        return row.states_values and self._goals.counts(row.level, levels)
 
-    def _risk(self, row: AuditRow) -> float:
-        """The advantage that the goals are held against, as it would be with all records of the table."""
-        grown = self._n_rows / self.n_records
-        overall = [self._end(score, row.n_scored * grown, upper=True) for score in (row.value, row.record)]
-        if row.links:
-            return overall[-1]
-        parts = [self._end(row.column, row.n_scored * grown, upper=False, looked_at=len(self.columns))]
-        if row.far_out is not None:
-            parts.append(row.far_out.advantage.low)
-        known = [risk for risk in (*overall, *parts) if not math.isnan(risk)]
-        return max(known, default=math.inf)
-
-    def _end(self, score: Score, n: float, *, upper: bool, looked_at: int = 1) -> float:
-        """An end of the advantage's interval over n records."""
-        if math.isnan(score.rate):
-            return math.nan
-        low, high = measures.wilson(float(score.rate) * int(n), int(n), 1 - 0.05 / looked_at)
-        return float(measures.advantage(high if upper else low, score.baseline))
+    def _judged(self, rows: Sequence[AuditRow]) -> tuple[float, float]:
+        """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
+        n = rows[0].n_scored * self._n_rows / self.n_records
+        found = [limit_of([row.record for row in rows], n, whole=True)]
+        if not rows[0].links:
+            found.append(limit_of([row.value for row in rows], n, whole=True))
+            names = {row.worst_column for row in rows}
+            if len(names) == 1:
+                found.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
+            far_out = [row.far_out for row in rows if row.far_out is not None]
+            if len(far_out) == len(rows):
+                found.append(limit_of(far_out, n, whole=False))
+        known = [pair for pair in found if not math.isnan(pair[0])]
+        return max((mean for mean, _ in known), default=math.inf), max((end for _, end in known), default=math.inf)
 
 
 def gains(row: AuditRow) -> str:

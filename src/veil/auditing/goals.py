@@ -113,7 +113,7 @@ class Goals:
         for what, score in scores:
             if not score.advantage.high <= self.max_advantage:
                 limit = percent(score.advantage.high)
-                shown = score.advantage > self.max_advantage
+                shown = score.advantage.low > self.max_advantage
                 doubt = "" if shown else f"; {_runs(row)} cannot exclude it"
                 text = f"{by}: advantage on {what} up to {limit}, over the goal of {most}{doubt}"
                 broken.append(Failure(text, shown=shown))

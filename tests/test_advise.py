@@ -1,0 +1,105 @@
+"""Advice: what is recommended keeps the goals in audits with other keys, and what is not says why."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veil
+from veil.advising.families import NUMERIC, Survey, two_digits
+from veil.errors import InputError
+
+FEW = veil.Grants(pairs=2, sample=0.05)
+
+
+def normal(n=600, d=3, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+@pytest.fixture(scope="module")
+def advice():
+    methods = ["additive-noise", "correlated-noise", veil.OrthogonalTransform()]
+    return veil.advise(normal(), methods, grants=FEW, seed=0)
+
+
+def test_what_is_recommended_keeps_the_goals_with_other_keys(advice):
+    assert advice.possible
+    assert advice.audit.passed
+    fresh = [veil.audit(normal(), advice.recommendation, grants=FEW, seed=seed).passed for seed in range(100, 108)]
+    assert sum(fresh) >= 7
+
+
+def test_the_frontier_falls_from_useful_to_private(advice):
+    frontier = advice.frontier
+    assert len(frontier) >= 2
+    assert [p.utility for p in frontier] == sorted((p.utility for p in frontier), reverse=True)
+    assert [p.risk for p in frontier] == sorted((p.risk for p in frontier), reverse=True)
+    assert set(frontier) <= set(advice.points)
+
+
+def test_a_rejected_method_says_what_breaks_it(advice):
+    assert (
+        "3 known records recover every value"
+        in veil.advise(normal(), [veil.OrthogonalTransform()], grants=veil.Grants(pairs=3, sample=()), seed=0).rejected[
+            "orthogonal transform"
+        ]
+    )
+    assert all(len(reason) > 10 for reason in advice.rejected.values())
+
+
+def test_the_impossible_is_said_with_the_nearest_miss():
+    goals = veil.Goals(max_advantage=0.02, min_utility={"neighbours": 0.95})
+    found = veil.advise(normal(), ["additive-noise"], goals=goals, grants=FEW, seed=0)
+    assert not found.possible
+    assert found.recommendation is None
+    assert "nearest miss is additive noise" in found.words
+    assert "95.0 % is asked" in found.nearest
+    assert not found.audit.passed or found.audit.candidates
+    assert "No method" in str(found) or "nearest" in str(found)
+
+
+def test_utility_goals_are_kept_by_what_is_recommended():
+    goals = veil.Goals(max_advantage=0.05, min_utility={"covariance": 0.7})
+    found = veil.advise(normal(2_000), ["additive-noise"], goals=goals, grants=FEW, seed=0)
+    assert found.possible
+    assert found.audit.candidates[0].utility["covariance"] >= 0.7
+    assert found.utilities == ("covariance",)
+
+
+def test_categories_get_responses_of_their_own_strength():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=800), "job": rng.choice(list("abcd"), 800, p=[0.4, 0.3, 0.2, 0.1])})
+    found = veil.advise(
+        frame, ["additive-noise"], roles={"job": "sensitive"}, grants=veil.Grants(pairs=(), sample=()), seed=0
+    )
+    assert found.possible
+    assert isinstance(found.recommendation, veil.Plan)
+    assert {type(p).__name__ for p in found.recommendation.perturbations} == {"AdditiveNoise", "RandomizedResponse"}
+    assert veil.audit(
+        frame, found.recommendation, roles={"job": "sensitive"}, grants=veil.Grants(pairs=(), sample=()), seed=77
+    ).passed
+
+
+def test_the_closed_form_of_independent_noise_is_that_of_the_bayes_estimate():
+    """Of one normal column the error is s/√(1+s²): the advantage follows from the normal distribution."""
+    x = normal(50_000, 1)
+    predicted = NUMERIC[0].predicted(Survey(x, 0.1), 0.5)
+    found = veil.audit(
+        x, veil.AdditiveNoise(0.5), attacks=["bayes-estimate"], grants=veil.Grants(pairs=(), sample=()), seed=0
+    )
+    (row,) = found.rows
+    assert float(row.value.advantage) == pytest.approx(predicted, abs=4 * np.sqrt(0.17 * 0.83 / 50_000))
+
+
+def test_strengths_are_rounded_to_the_private_side():
+    for strength in (0.1234, 0.99, 1.0, 7.77, 123.4):
+        assert two_digits(strength) >= strength
+        assert two_digits(strength) <= strength * 1.1001
+
+
+@pytest.mark.parametrize(
+    ("candidates", "message"),
+    [(["additive-nois"], "names of methods to search"), ([], "empty"), ([5], "names of methods"), ("x", "names of")],
+)
+def test_candidates_that_are_none(candidates, message):
+    with pytest.raises(InputError, match=message):
+        veil.advise(normal(), candidates)
