@@ -78,7 +78,6 @@ def test_parts_roles_goals_and_grants_are_read(tmp_path):
             r"\[goals\] has an unknown key .*did you mean 'max_advantage'",
         ),
         ("[[part]]\nscale = 1", "part 1 needs a method"),
-
         ("[[part]]\nmethod = 'linear-transform'\nmatrix = [[1, 2], [3, 4]]", "matrix is a secret"),
         ("[[part]]\nmethod = 'additive-noise'\nrandom_state = 1", "unknown key 'random_state'"),
     ],
@@ -125,3 +124,10 @@ def test_a_file_without_a_part_is_enough_for_goals_but_not_to_perturb(tmp_path):
     assert (file.plan, file.grants, file.roles, file.goals.max_advantage) == (None, None, {"x": "drop"}, 0.1)
     with pytest.raises(InputError, match=r"at least one \[\[part\]\]"):
         needed_plan(path)
+
+
+def test_a_draft_proposes_pseudonyms_for_names_and_responses_for_groups():
+    text = draft_plan(inspect_table(table()), "t.csv")
+    pseudonyms, _, responses = text.partition('method = "pseudonymize"')
+    assert '# columns = ["who"]' in pseudonyms
+    assert '# columns = ["group"]' in responses

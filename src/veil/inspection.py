@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from veil.blocks import Matrix
 from veil.measures import correlation_risk, effective_dimension, range_length, sample_risk, security_range
@@ -14,10 +15,13 @@ from veil.moments import Moments, MomentTree
 from veil.progress import Progress, silent
 from veil.schema import Kind, Role, kind_of, parse_roles
 from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.tables import Table
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
 ROTATION_THRESHOLD = 0.3
 SAMPLE_SHARE = 0.02
+IDENTIFYING = "hardly a repetition: an identifier?"
+IDENTIFYING_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,8 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
                 notes.append("all different: an identifier?")
             elif role is None:
                 role = Role.SENSITIVE
+        if kind in (Kind.TEXT, Kind.CATEGORY):
+            notes += _listing(source, field.name)
         if field.name in nearly:
             notes.append(f"{nearly[field.name][0]} of {nearly[field.name][1]} values are not numbers")
         facts.append(
@@ -131,6 +137,13 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
     risks, ranges = _noise_risks(numeric, covariance), _rotation_ranges(numeric, covariance)
     levels = NOISE_LEVELS if risks else ()
     return Inspection(n_rows, tuple(facts), tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges)
+
+
+def _listing(source: Table, name: str) -> list[str]:
+    """How many values a text column has: one with hardly a repetition names people."""
+    values = source.read([name]).column(0)
+    n, different = len(values) - values.null_count, pc.count_distinct(values).as_py()
+    return [IDENTIFYING] if n and different > IDENTIFYING_SHARE * n else [f"{different} different values"]
 
 
 def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:

@@ -31,7 +31,7 @@ from typing import Any
 
 from veil.auditing import Goals, Grants
 from veil.errors import FileFormatError, InputError
-from veil.inspection import Inspection
+from veil.inspection import IDENTIFYING, Inspection
 from veil.perturbations import Perturbation, find_perturbation
 from veil.plan import Plan
 from veil.schema import Kind
@@ -140,7 +140,16 @@ def draft_plan(found: Inspection, source: str) -> str:
         lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
     else:
         lines += ['method = "randomized-response"', "epsilon = 1.0"]
-    kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN)]
+    who = [c.name for c in texts if IDENTIFYING in c.note]
+    kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN) and c.name not in who]
+    if who:
+        lines += [
+            "",
+            "# Names and the like can be kept as keyed pseudonyms; take them out of [roles] then.",
+            "# [[part]]",
+            f"# columns = [{', '.join(_text(n) for n in who)}]",
+            '# method = "pseudonymize"',
+        ]
     if numbers and kinds:
         lines += [
             "",

@@ -114,7 +114,8 @@ class Advice:
             points=points,
             rejected=tuple(self.rejected.items()),
         )
-        return replace(self.audit.model(internal=internal), advice=view)
+        says = f"Recommended: {chosen}." if chosen else "No method that was tried keeps every goal."
+        return replace(self.audit.model(internal=internal), advice=view, headline=says)
 
     def to_html(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the advice and its audit as one self-contained HTML file; see :meth:`veil.Audit.to_html`."""

@@ -124,7 +124,13 @@ class Bench:
             rows: dict[tuple[Any, ...], list[AuditRow]] = {}
             for row in (row for run in each for row in run):
                 rows.setdefault((row.attack, row.level, row.part), []).append(row)
-            judged = [(*self._judged(runs_of), runs_of[0]) for runs_of in rows.values()]
+            judged = [(*self._judged(runs_of), runs_of[0]) for runs_of in rows.values() if not runs_of[0].one_matrix]
+            # Few keys that fail do not show that the next one will: there the audit's own limit counts.
+            lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
+            judged += [
+                (max(0.0, row.advantage), max(row.value.advantage.high, row.record.advantage.high), row)
+                for row in lottery
+            ]
             risk = max((mean for mean, _, _ in judged), default=math.inf)
             _, limit, worst = max(judged, key=lambda told: told[1], default=(math.inf, math.inf, None))
             tried.append(Tried(plan, risk, limit, worst, runs, candidate))

@@ -18,8 +18,8 @@ from veil.attacks.shrinkage import pooled_eigenvalues
 from veil.blocks import Matrix
 from veil.moments import Vector
 
-MOST_ROWS = 20_000
-MOST_CELLS = 250_000
+MOST_ROWS = 10_000
+MOST_CELLS = 120_000
 FOLDS = 4
 ENOUGH_HELD_OUT = 1_000
 """Held-out records after which one fold decides; with fewer, all folds do."""
@@ -64,7 +64,7 @@ class NoisyMixture:
 
 
 def choose_mixture(z: Matrix, *, max_components: int, seed: int) -> NoisyMixture:
-    """The mixture whose number of components held-out records support, fitted to all of at most 20,000 rows."""
+    """The mixture whose number of components held-out records support, fitted to all of at most 10,000 rows."""
     n, d = z.shape
     rng = np.random.default_rng(seed)
     rows = rng.permutation(n)[: max(min(MOST_ROWS, MOST_CELLS // max(d, 1)), 2)]

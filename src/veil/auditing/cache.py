@@ -151,6 +151,7 @@ def _told(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
     trial, picture = answer.trial, answer.picture
     return {
         "refusal": answer.refusal,
+        "applies": answer.applies,
         "ambiguity": answer.ambiguity,
         "up_to": list(answer.up_to),
         "seconds": answer.seconds,
@@ -192,6 +193,7 @@ def _outcome(said: Mapping[str, Any]) -> Outcome:
             None if trial[10] is None else np.array(trial[10], dtype=np.float64),
         ),
         refusal=str(said["refusal"]),
+        applies=bool(said["applies"]),
         ambiguity=str(said["ambiguity"]),
         up_to=tuple(said["up_to"]),
         seconds=float(said["seconds"]),

@@ -49,6 +49,7 @@ class Outcome:
 
     trial: Trial | None = None
     refusal: str = ""
+    applies: bool = True
     ambiguity: str = "none"
     up_to: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -144,7 +145,9 @@ class Arena:
                 return self._linked(attack, exposure)
             guess = part.attacked(attack, exposure)
         except (InputError, MissingKnowledgeError, NotApplicableError) as error:
-            return Outcome(refusal=str(error))
+            # An attack that is better with knowledge may have nothing to go on without it: that is no omission.
+            needless = isinstance(error, NotApplicableError) and player.level.kind == "nothing" and bool(attack.uses)
+            return Outcome(refusal=str(error), applies=not needless)
         seconds = time.perf_counter() - began
         judge, given = part.judge(exposure.deal.columns), exposure.deal.given
         first = heat.repetition == 0

@@ -21,7 +21,8 @@ class AuditRow:
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
     with the highest advantage, ``far_out`` the score on far-out values (None for fewer than ten),
     ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1), and
-    ``column_gains`` the advantage on each column. Where the attack ``links`` people to rows instead of guessing
+    ``column_gains`` the advantage on each column. ``one_matrix`` says that the attack succeeds or fails on all records
+    alike, so that its interval is over repetitions. Where the attack ``links`` people to rows instead of guessing
     values, every score is that of its links.
     """
 
@@ -47,6 +48,7 @@ class AuditRow:
     part: int = 0
     column_gains: dict[str, float] = field(default_factory=dict, repr=False)
     links: bool = False
+    one_matrix: bool = False
 
     @property
     def states_values(self) -> bool:

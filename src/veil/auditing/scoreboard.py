@@ -16,6 +16,8 @@ from veil.auditing.play import Arena, Heat, Outcome, Player
 from veil.auditing.result import AuditRow, Skipped
 
 FEWEST_REPETITIONS = 5
+PLAIN = 0.9
+"""An advantage so high that two runs are enough to see it."""
 MOST_REPETITIONS = 100
 """Runs of an attack at most, where a time budget allows more than the owner asked for."""
 
@@ -36,7 +38,8 @@ class Scoreboard:
         """Take in what a heat brought."""
         player = heat.player
         if outcome.trial is None:
-            self._skipped.setdefault(player, Skipped(self._name(player), player.level.label, outcome.refusal))
+            said = Skipped(self._name(player), player.level.label, outcome.refusal, applies=outcome.applies)
+            self._skipped.setdefault(player, said)
             return
         self._outcomes.setdefault(player, []).append(outcome)
         self._rows.pop(player, None)
@@ -94,7 +97,7 @@ class Scoreboard:
         if not row.states_values or not self._goals.counts(row.level, self._arena.stage.levels):
             return one_matrix and n < min(2, limit)
         if row.broken:
-            return one_matrix and n < FEWEST_REPETITIONS
+            return one_matrix and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(player.candidate, player.level):  # another attack decides here
             return one_matrix and n < min(2, limit)
         return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
@@ -127,6 +130,7 @@ class Scoreboard:
             seconds=sum(o.seconds for o in outcomes) / len(outcomes),
             up_to=next((o.up_to for o in reversed(outcomes) if o.up_to), ()),
             part=player.part,
+            one_matrix=attack.one_matrix,
             picture=first.picture,
             records=first.records,
             **self._scores(player, trials, attack),
