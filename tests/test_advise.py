@@ -6,12 +6,15 @@ import pytest
 
 import veil
 from veil.advising.families import NUMERIC, Survey, two_digits
+from veil.advising.trial import limit_of
+from veil.auditing import Score
 from veil.errors import InputError
+from veil.measures import Measure
 
 FEW = veil.Grants(pairs=2, sample=0.05)
 
 
-def normal(n=600, d=3, seed=0):
+def normal(n=500, d=3, seed=0):
     return np.random.default_rng(seed).normal(size=(n, d))
 
 
@@ -57,6 +60,7 @@ def test_the_impossible_is_said_with_the_nearest_miss():
     assert "No method" in str(found) or "nearest" in str(found)
 
 
+@pytest.mark.slow
 def test_utility_goals_are_kept_by_what_is_recommended():
     goals = veil.Goals(max_advantage=0.05, min_utility={"covariance": 0.7})
     found = veil.advise(normal(2_000), ["additive-noise"], goals=goals, grants=FEW, seed=0)
@@ -88,6 +92,17 @@ def test_the_closed_form_of_independent_noise_is_that_of_the_bayes_estimate():
     )
     (row,) = found.rows
     assert float(row.value.advantage) == pytest.approx(predicted, abs=4 * np.sqrt(0.17 * 0.83 / 50_000))
+
+
+def test_the_limit_is_kept_by_the_next_audit_with_99_percent():
+    """Ten runs set the limit; ten others, and their upper 95 % limit, stay under it."""
+    rng, kept, draws = np.random.default_rng(0), 0, 4_000
+    for _ in range(draws):
+        ours, theirs = rng.normal(0.2, 0.02, (2, 10))
+        scores = [Score(Measure(g, higher_is="exposed"), 0.0, Measure(g, higher_is="exposed")) for g in ours]
+        _, limit = limit_of(scores, 1e9, whole=True)
+        kept += theirs.mean() + 2.262 * theirs.std(ddof=1) / np.sqrt(10) <= limit
+    assert kept / draws >= 0.99 - 4 * np.sqrt(0.99 * 0.01 / draws)
 
 
 def test_strengths_are_rounded_to_the_private_side():

@@ -77,7 +77,7 @@ def test_rows_are_matched_by_a_key_column_whatever_their_order():
     ("change", "message"),
     [
         ({"release": people(299)}, "needs as many rows in both"),
-        ({"release": people(), "match": "id"}, "which the table does not have"),
+        ({"release": people(), "match": "id"}, "the table has no column 'id'"),
         ({"release": people(3)}, "at least 4"),
         ({"release": people(), "match": 5}, "match must be"),
         ({"release": people().astype(str)}, "no numeric column|number"),
@@ -132,3 +132,26 @@ def test_earlier_releases_must_be_releases():
         veil.audit(people(), veil.AdditiveNoise(), previous=[people()])
     with pytest.raises(InputError, match="list of earlier releases"):
         veil.audit(people(), veil.AdditiveNoise(), previous=5)
+
+
+def test_a_release_folder_of_ours_describes_itself(tmp_path):
+    frame = people(200)
+    release, _ = veil.publish(frame, veil.OrthogonalTransform())
+    release.save(tmp_path / "release")
+    found = veil.audit(frame, release=tmp_path / "release", grants=veil.Grants(pairs=4, sample=()), seed=0)
+    assert found.worst.attack == "known-pairs-attack"
+    assert found.worst.value.rate == pytest.approx(1.0)
+    shuffled, _ = veil.publish(frame, veil.AdditiveNoise(0.01), shuffle=True)
+    with pytest.raises(InputError, match="were shuffled"):
+        veil.audit(frame, release=shuffled)
+    assert not veil.audit(frame, release=shuffled, match=None, grants=NONE, seed=0).passed
+
+
+def test_earlier_releases_count_against_a_release_that_is_there_already():
+    frame = people(1_000)
+    first, second = (veil.publish(frame, veil.AdditiveNoise(1.0, random_state=i))[0] for i in (1, 2))
+    found = veil.audit(frame, release=second, previous=first, grants=NONE, seed=0)
+    (row,) = [r for r in found.rows if r.attack == "repeated-release-attack"]
+    assert row.nrmse < min(r.nrmse for r in found.rows if r is not row)
+    with pytest.raises(InputError, match="whose row is whose"):
+        veil.audit(frame, release=second, previous=first, match=None)

@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
-GUIDE = Path(__file__).parents[1] / "docs" / "categories.md"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.skipif(not GUIDE.exists(), reason="the guide is not part of this installation")
-def test_the_guide_to_categories_says_what_happens():
-    text = re.sub(r"^```.*$", "", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    examples = doctest.DocTestParser().get_doctest(text, {}, GUIDE.name, str(GUIDE), 0)
+@pytest.mark.parametrize(("name", "least"), [("categories.md", 15), ("guide.md", 15)])
+def test_a_guide_says_what_happens(name, least):
+    guide = DOCS / name
+    if not guide.exists():
+        pytest.skip("the guide is not part of this installation")
+    text = re.sub(r"^```.*$", "", guide.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    examples = doctest.DocTestParser().get_doctest(text, {}, guide.name, str(guide), 0)
     runner = doctest.DocTestRunner()
     runner.run(examples)
     assert runner.summarize().failed == 0
-    assert len(examples.examples) > 15
+    assert len(examples.examples) > least

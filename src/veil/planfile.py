@@ -66,7 +66,7 @@ def load_plan(path: str | Path) -> PlanFile:
     found = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
     roles = _section(said, "roles", path.name)
     plan = Plan(found, roles=roles) if found else None
-    grants = _made(Grants, said, "grants", path.name) if "grants" in said else None
+    grants = _made(Grants, said, "grants", path.name, Grants.sweep) if "grants" in said else None
     return PlanFile(plan, _made(Goals, said, "goals", path.name), grants, roles)
 
 
@@ -85,10 +85,10 @@ def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
     return dict(section)
 
 
-def _made(cls: Any, said: Mapping[str, Any], name: str, where: str) -> Any:
+def _made(cls: Any, said: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
     section = _section(said, name, where)
     _check_keys(section, [f.name for f in dataclasses.fields(cls)], f"{where}: [{name}]")
-    return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
+    return (make or cls)(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
 
 
 def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
@@ -168,14 +168,13 @@ _DEFAULTS = (
     f"max_advantage = {Goals().max_advantage}",
     f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
     "",
-    "# What attackers may know. Without this section, all that Veil can grant is swept.",
+    "# What attackers may know. All that Veil can grant is swept; a line here replaces its kind ([] or false: none).",
     "[grants]",
     'pairs = [1, 2, 5, "d"]         # records with their rows; "d": as many as columns',
     "sample = [0.005, 0.02, 0.1]    # samples of the population, as shares of the table",
     "attributes = 1                 # columns known of everybody",
     "ranges = true                  # the least and greatest value of each column",
     "matrix = true                  # the secret matrix has leaked",
-    "fitting = true                 # leave out what the table is too small for",
 )
 
 

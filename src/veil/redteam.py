@@ -6,13 +6,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.atomic import draft_file, refuse_existing
 from veil.attacks import Attack, Guess
 from veil.errors import InputError
 from veil.files import format_of, open_table, write_table
 from veil.knowledge import (
+    ExternalTable,
     IndependentSignals,
     Knowledge,
     KnownAttributes,
@@ -27,6 +30,7 @@ from veil.knowledge import (
     select_columns,
 )
 from veil.models import ResponseModel
+from veil.previous import ABSENT, PreviousReleases
 from veil.release import Release
 
 ROW_COLUMN = "row"
@@ -43,6 +47,8 @@ class KnowledgeFiles:
     known_ranges: Path | None = None
     known_matrix: Path | None = None
     known_noise: Path | None = None
+    external_table: Path | None = None
+    previous_releases: Path | None = None
     independent_signals: bool = False
     time_order: bool = False
 
@@ -52,7 +58,7 @@ class KnowledgeFiles:
 
     def read(self, release: Release) -> list[Knowledge]:
         """All knowledge, in the order and units of the release's private columns."""
-        names, found = release.step.names, list[Knowledge]()
+        names, found = _private(release), list[Knowledge]()
         if self.known_pairs is not None:
             found.append(read_known_pairs(self.known_pairs, release))
         if self.known_records is not None:
@@ -75,6 +81,10 @@ class KnowledgeFiles:
             found.append(
                 KnownNoise(as_records(select_columns(self.known_noise, names, "--known-noise"), "--known-noise"))
             )
+        if self.external_table is not None:
+            found.append(ExternalTable(self.external_table))
+        if self.previous_releases is not None:
+            found.append(read_previous_release(self.previous_releases, release))
         if self.independent_signals:
             found.append(IndependentSignals())
         if self.time_order:
@@ -86,25 +96,29 @@ def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFi
     """Attack a release folder and write the guess as a private file (mode 0600).
 
     Where the attack states an interval for each value, its ends go along as columns ``NAME lower`` and ``NAME upper``.
+    An attack that links people of another table to rows writes its links instead: ``record`` (the person's row in that
+    table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
     """
     refuse_existing(target)
     kind = format_of(target)
     release = chosen_part(Release.load(folder), attack, part)
     guess = attack.run(release, *known.read(release))
-    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
-    row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
-    for end in ("lower", "upper"):
-        if end in guess.details:
-            ends = guess.details[end]
-            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
+    table = _links(guess) if "links" in guess.details else _values(release, guess)
     with draft_file(target, mode=0o600) as draft:
-        write_table(pa.table({row: pa.array(guess.rows), **columns}), draft, kind)
+        write_table(table, draft, kind)
     return guess
 
 
 def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
-    """The part of a release that is attacked: the one asked for, or the only one that the attack has a theory for."""
+    """The part of a release that is attacked: the one asked for, or the only one that the attack has a theory for.
+
+    An attack on the whole release gets all of it.
+    """
     steps = release.manifest.steps
+    if attack.whole_release:
+        if part is not None:
+            raise InputError(f"--part: {attack.attack_name()} looks at all parts of a release at once; leave it out")
+        return release
     if part is not None:
         return release.part(part - 1)
     fitting = [i for i, step in enumerate(steps) if attack.applies_to(step.model)]
@@ -114,6 +128,32 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
         named = ", ".join(f"{i + 1} ({steps[i].method})" for i in fitting)
         raise InputError(f"the release has several parts that this attack applies to: {named}; choose one with --part")
     return release.part(fitting[0])
+
+
+def _private(release: Release) -> tuple[str, ...]:
+    """The private columns of all parts."""
+    return tuple(name for step in release.manifest.steps for name in step.names)
+
+
+def _values(release: Release, guess: Guess) -> pa.Table:
+    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
+    row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
+    for end in ("lower", "upper"):
+        if end in guess.details:
+            ends = guess.details[end]
+            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
+    return pa.table({row: pa.array(guess.rows), **columns})
+
+
+def _links(guess: Guess) -> pa.Table:
+    rows, probability = np.asarray(guess.details["links"]), guess.details["probability"]
+    return pa.table(
+        {
+            "record": pa.array(np.arange(len(rows))),
+            ROW_COLUMN: pa.array(rows, mask=rows < 0),
+            "probability": pa.array(probability, from_pandas=True),
+        }
+    )
 
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:
@@ -132,4 +172,47 @@ def read_known_pairs(path: Path, release: Release) -> KnownPairs:
     rows = table.read([ROW_COLUMN]).column(0)
     if not pa.types.is_integer(rows.type) or rows.null_count:
         raise InputError(f"{path.name}: column {ROW_COLUMN!r} must hold whole numbers without gaps")
-    return KnownPairs(select_columns(table, release.step.names, "--known-pairs"), np.asarray(rows, dtype=np.intp))
+    return KnownPairs(select_columns(table, _private(release), "--known-pairs"), np.asarray(rows, dtype=np.intp))
+
+
+def read_previous_release(folder: Path, release: Release) -> PreviousReleases:
+    """An earlier release from its folder, matched by a public column that tells people apart, or row by row.
+
+    Such a column has whole numbers or texts, and none of them twice, in both releases. Of several the one with most
+    people in common is taken; where no column serves, rows must be in the same order.
+    """
+    earlier = Release.load(folder)
+    here, there = _identifiers(release), _identifiers(earlier)
+    found = [_places(here[name], there[name]) for name in here if name in there]
+    most = max(found, key=lambda rows: int((rows >= 0).sum()), default=None)
+    if most is not None and (most >= 0).any():
+        return PreviousReleases(earlier, most)
+    known = PreviousReleases(earlier)
+    try:
+        list(known.aligned(release))
+    except InputError:
+        raise InputError(
+            f"{folder.name}: its rows cannot be matched; both releases need the same rows in the same order, or a "
+            "public column of identifiers"
+        ) from None
+    return known
+
+
+def _identifiers(release: Release) -> dict[str, pa.ChunkedArray]:
+    """Public columns of whole numbers or texts without gaps or repetitions, as texts."""
+    found = {}
+    for name in (column["name"] for column in release.manifest.public):
+        values = release.table.read([name]).column(0)
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        if not (pa.types.is_integer(values.type) or pa.types.is_string(values.type)) or values.null_count:
+            continue
+        if pc.count_distinct(values).as_py() == len(values):
+            found[name] = values.cast(pa.string())
+    return found
+
+
+def _places(here: pa.ChunkedArray, there: pa.ChunkedArray) -> npt.NDArray[np.intp]:
+    """For each value its place among the earlier ones, −1 for none."""
+    places = pc.index_in(here, value_set=there.combine_chunks())
+    return np.asarray(places.fill_null(ABSENT), dtype=np.intp)

@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 import veil
 from veil.attacks.link_likelihood import Background, EqualityClue, FactorClue
-from veil.attacks.linkage import LinkageAttack, link_records
+from veil.attacks.link_search import LinkageAttack, link_records
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.factors import FactorLaw
 from veil.knowledge import ExternalTable

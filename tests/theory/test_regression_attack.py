@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil.attacks.regression import RegressionAttack, learn_map
+from veil.attacks.learned_map import learn_map
+from veil.attacks.regression import RegressionAttack
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.knowledge import KnownPairs, KnownSample
 from veil.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel

@@ -20,6 +20,7 @@ class Reports(Release):
     def __init__(self, codes, model):
         names = tuple(f"c{j}" for j in range(codes.shape[1]))
         self._codes, self._step = codes, SimpleNamespace(model=model, names=names, method="randomized-response")
+        self.manifest = SimpleNamespace(method="randomized-response")
 
     @property
     def step(self):

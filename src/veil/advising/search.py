@@ -143,6 +143,7 @@ class Search:
         self._small = Bench(self._thinned(), **shared)
         self._points: list[Point] = []
         self._rejected: dict[str, str] = {}
+        self._names: dict[str, str] = {}
         self._doubt = 1.0
 
     # -- what there is to choose from -------------------------------------------------------
@@ -283,13 +284,15 @@ class Search:
         high = keeps[0]
         lower = [s for s in strengths if s < high]
         slope = -aim
-        strength = high
+        strength, utility = high, self._utility(curve[high])
         if lower:
             low = lower[-1]
             run = math.log(high / low)
             slope = min((curve[high].limit - curve[low].limit) / run, -1e-6)
-            strength = low * math.exp(min(max((aim - curve[low].limit) / slope, 0.0), run))
-        return Crossing(family, two_digits(strength), slope, self._utility(curve[high]))
+            way = min(max((aim - curve[low].limit) / slope, 0.0), run) / run
+            strength = low * math.exp(way * run)
+            utility = (1.0 - way) * self._utility(curve[low]) + way * utility
+        return Crossing(family, two_digits(strength), slope, utility)
 
     def _confirmed(self, crossing: Crossing) -> Tried | None:
         """The setting on the whole table, stronger until the 99 % limit over ten keys meets the goal."""
@@ -300,7 +303,7 @@ class Search:
                 self._rejected[family.name] = "there was no time to confirm it"
                 return None
             (tried,) = self._whole.tried([self._plan(family.make(strength))], runs=RUNS)
-            kept = tried.limit <= goal and not any(row.failures for row in tried.candidate.rows)
+            kept = tried.limit <= goal and not any(row.failures for row in tried.candidate.rows) and tested(tried)
             self._note(tried, family.name, strength, confirmed=kept)
             if kept:
                 break
@@ -319,6 +322,7 @@ class Search:
         if short:
             self._rejected[family.name] = f"keeps the privacy goal from {tried.candidate.label} on, where {short[0]}"
             return None
+        self._names[tried.candidate.label] = family.name
         return tried
 
     def _fixed_ones(self) -> list[Tried]:
@@ -330,7 +334,7 @@ class Search:
                 self._rejected[plan.describe()] = "no time was left to confirm it"
                 continue
             (tried,) = self._whole.tried([plan], runs=RUNS)
-            kept = tried.limit <= self._goals.max_advantage
+            kept = tried.limit <= self._goals.max_advantage and tested(tried)
             if not kept and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._patience())
                 kept, tried = candidate.passed, replace(tried, candidate=candidate)
@@ -381,7 +385,8 @@ class Search:
     def _note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
         within = tried.limit <= self._goals.max_advantage
         short = self._goals.utility_failures(tried.candidate.utility)
-        said = f"confirmed over {tried.runs} keys; {tried.words}" if confirmed else tried.words
+        how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
+        said = f"{how}: {tried.words}"
         label = tried.candidate.label
         self._points = [p for p in self._points if p.label != label]
         self._points.append(
@@ -418,11 +423,11 @@ class Search:
         return tuple(sorted(known, key=lambda p: (p.method, p.strength or 0.0)))
 
     def _recommended(self, tried: Tried) -> Advice:
-        for label in (tried.candidate.label, tried.candidate.method):
-            self._rejected.pop(label, None)
+        label = tried.candidate.label
+        self._rejected.pop(self._names.get(label, label), None)
         kept = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
         words = (
-            f"{tried.candidate.label} keeps every goal: over {tried.runs} keys the risk stays under "
+            f"Over {tried.runs} keys the risk stays under "
             f"{percent(tried.limit)} with 99 % confidence, and the goal is {percent(self._goals.max_advantage)}. "
             f"It keeps {listed(kept)}. The strongest attack: {tried.words}."
         )
@@ -453,7 +458,7 @@ class Search:
             f"{near.label}: risk {percent(near.risk)} where at most {percent(self._goals.max_advantage)} is allowed"
             f"{', ' + listed(wants) if wants else ''}"
         )
-        words = f"No method that was tried keeps every goal. The nearest miss is {nearest}."
+        words = f"The nearest miss is {nearest}."
         (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._patience()) if plan else (None,)
         return self._made(None, words, nearest, candidate)
 
@@ -481,6 +486,11 @@ class Crossing:
     utility: float
 
 
+def tested(tried: Tried) -> bool:
+    """Whether every level of knowledge that counts was attacked."""
+    return all(failure.shown for failure in tried.candidate.other_failures)
+
+
 def broken_words(candidate: Candidate) -> str:
     """Why a method was rejected: the least knowledge that breaks it, and what comes of it.
 
@@ -493,5 +503,6 @@ def broken_words(candidate: Candidate) -> str:
         return f"breaks with {knowing(least.level.label)} ({least.attack})"
     at = "" if row.level == least.level else f"breaks with {knowing(least.level.label)}; "
     if float(row.value.rate) >= 0.995 and not row.links:
-        return f"{at}{knowing(row.knowledge)} recover every value ({row.attack})"
+        verb = "recover" if row.level.kind in ("pairs", "records") and row.level.amount > 1 else "recovers"
+        return f"{at}{knowing(row.knowledge)} {verb} every value ({row.attack})"
     return f"{at or 'breaks: '}{gains(row)}"

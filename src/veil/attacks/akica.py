@@ -16,11 +16,13 @@ import numpy as np
 from veil.attacks.base import Guess, check_width, full_guess, needed
 from veil.attacks.ica import SeparationAttack, loses_origin
 from veil.attacks.independence import normal_signals, separate, whiten
+from veil.attacks.normalized import normalization_of_sample
 from veil.attacks.pairing import Pairing, density_distances, mean_distances, pair, standardized
 from veil.blocks import Matrix
+from veil.canonical import by_name
 from veil.errors import NotApplicableError
 from veil.knowledge import Knowledge, KnownSample
-from veil.models import OrthogonalModel, ProjectionModel
+from veil.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
 from veil.parameters import whole_number
 from veil.release import Release
 
@@ -78,13 +80,19 @@ class AKICAAttack(SeparationAttack):
             raise NotApplicableError(
                 f"the sample has {len(known.sample)} records; separating {d} signals needs more than {d}"
             )
-        sample = model.scaled(known.sample) if isinstance(model, OrthogonalModel | ProjectionModel) else known.sample
+        released, private = by_name(release.step.released), by_name(release.step.names)
+        if isinstance(model, NormalizedRotationModel):
+            centre, width = normalization_of_sample(model, known.sample)
+        elif isinstance(model, OrthogonalModel | ProjectionModel):
+            centre, width = np.zeros(d), model.unit
+        else:
+            raise NotApplicableError("the manifest does not describe a linear map of the columns")
+        sample = ((known.sample - centre) / width)[:, private]
         best = self.variant == "best"
         means = best and not loses_origin(model)
-        found = recover_linear(y, sample, refine=best, means=means, starts=self.starts, seed=self.seed)
-        values, mixing = found.values, found.mixing
-        if isinstance(model, OrthogonalModel | ProjectionModel):
-            values, mixing = model.private(values), model.private(mixing.T).T
+        found = recover_linear(y[:, released], sample, refine=best, means=means, starts=self.starts, seed=self.seed)
+        back = np.argsort(private)
+        values, mixing = found.values[:, back] * width + centre, found.mixing[back] * width[:, None]
         return full_guess(
             release,
             values,

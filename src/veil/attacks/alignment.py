@@ -45,6 +45,7 @@ from veil.attacks.signs import (
     thin_pairs,
     thin_rows,
 )
+from veil.canonical import size_order
 from veil.errors import InputError
 from veil.threads import one_blas_thread
 
@@ -176,6 +177,7 @@ def _align(
     robust: bool,
     proper: bool,
 ) -> Alignment:
+    y = y[size_order(y)]  # the part that is used of a long release does not hang on how its rows were listed
     spectral = partial(spectral_start, proper=proper)
     first, signs = spectral(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)

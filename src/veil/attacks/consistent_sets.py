@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix
+from veil.canonical import size_order
 from veil.errors import NotApplicableError
 
 Vector = npt.NDArray[np.float64]
@@ -150,7 +151,7 @@ class ConsistentSets:
         pairs = list(combinations(range(len(self.known)), 2))
         if not pairs or len(self.released) < 2:
             return
-        sample = self.released[np.linspace(0, len(self.released) - 1, min(len(self.released), 500)).astype(int)]
+        sample = self.released[size_order(self.released)[:500]]
         seen = np.sort(np.linalg.norm(sample[:, None] - sample[None], axis=2)[np.triu_indices(len(sample), 1)])
         apart = np.array([np.linalg.norm(self.known[i] - self.known[j]) for i, j in pairs])
         width = 0.01 * float(seen[-1]) + 2.0 * self.tolerance

@@ -17,6 +17,7 @@ from veil.attacks.independence import Separation, normal_signals, separate, sepa
 from veil.attacks.overcomplete import SparseSeparation, separate_sparse
 from veil.attacks.pairing import Pairing, density_distances, mean_distances, pair, standardized
 from veil.blocks import Matrix
+from veil.canonical import by_name
 from veil.errors import InputError
 from veil.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.models import Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
@@ -89,10 +90,11 @@ class ICAAttack(SeparationAttack):
             if len(known.sample) < 2:
                 raise InputError(f"KnownSample.sample has {len(known.sample)} record(s); matching needs at least 2")
         y, model, d = release.to_numpy(), release.step.model, len(release.step.names)
-        found = self._separation(y, model, d)
+        order = by_name(release.step.released)
+        found = self._separation(y[:, order], model, d)
         details = {
             "signals": found.signals,
-            "mixing": found.mixing,
+            "mixing": found.mixing[np.argsort(order)],
             "n_normal": len(normal_signals(found.signals)),
             "separable": separable(y.shape[1], d),
             "sparse": isinstance(found, SparseSeparation),

@@ -32,11 +32,12 @@ from scipy.linalg import expm
 
 from veil.attacks.signs import thin_rows
 from veil.blocks import Matrix
+from veil.canonical import row_order
 from veil.errors import InputError
 from veil.moments import Vector
 
 MOST_RECORDS: Final = 50_000
-"""Records used to estimate a matrix; evenly spaced ones of a longer release."""
+"""Records used to estimate a matrix; some of a longer release."""
 
 _FEW_RECORDS: Final = 8_000
 _RANK: Final = 1e-10
@@ -111,6 +112,11 @@ def whiten(y: Matrix, *, most: int | None = None) -> Whitened:
     return Whitened((y - mean) @ inverse.T, axes[:rank].T * size[:rank], inverse, mean)
 
 
+def listed(y: Matrix) -> Matrix:
+    """The records that a matrix is estimated from, in an order of their own: the last bits may choose the optimum."""
+    return thin_rows(y[row_order(y)], MOST_RECORDS)
+
+
 def separate(y: Matrix, *, most: int | None = None, refine: bool = True, starts: int = 6, seed: int = 0) -> Separation:
     """Separate a release into independent signals of variance 1 (steps 1 and 2).
 
@@ -125,7 +131,7 @@ def separate(y: Matrix, *, most: int | None = None, refine: bool = True, starts:
     starts, seed
         Random starts of FastICA, and their seed.
     """
-    data = whiten(thin_rows(y, MOST_RECORDS), most=most)
+    data = whiten(listed(y), most=most)
     rotation, entropy, agreeing, converged = fast_ica(data.white, starts=starts, seed=seed)
     if refine:
         turned, settled = likelihood_rotation(data.white, rotation)
@@ -141,7 +147,7 @@ def separate_orthogonal(y: Matrix, *, starts: int = 6, seed: int = 0) -> Separat
 
     Principal axes are a start too: with different variances they are already near.
     """
-    some = thin_rows(y, MOST_RECORDS)
+    some = listed(y)
     # Constant signals leave the release in fewer dimensions; the other columns of M are orthogonal to theirs.
     root = whiten(some).root
     span = root / np.linalg.norm(root, axis=0)

@@ -25,6 +25,7 @@ from veil.attacks.consistent_sets import Rows
 from veil.attacks.known_pairs import completed_rotation, known_bases
 from veil.attacks.matching import match_records, release_tolerance
 from veil.blocks import Matrix
+from veil.canonical import size_order
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownRecords
 from veil.models import Model, OrthogonalModel
@@ -84,7 +85,7 @@ class KnownRecordsAttack(Attack):
         allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
         whole = np.array([column["dtype"].startswith(("int", "uint")) for column in release.step.columns])
         seen = y[np.isfinite(y).all(axis=1)]
-        seen = seen[np.linspace(0, len(seen) - 1, min(len(seen), JUDGED_ROWS)).astype(np.intp)]
+        seen = seen[size_order(seen)[:JUDGED_ROWS]]
 
         def judge(matched: Rows, rows: Rows) -> float:
             z, _ = _undone(seen, known[matched], y[rows], known, model, allowed)

@@ -22,6 +22,7 @@ import numpy as np
 from veil.attacks.mixture_fit import NoisyMixture, choose_mixture
 from veil.attacks.shrinkage import pooled_eigenvalues, pooled_prior, whitening
 from veil.blocks import Matrix
+from veil.canonical import size_order
 from veil.errors import InputError, NotApplicableError
 from veil.moments import Vector
 from veil.parameters import whole_number
@@ -127,7 +128,8 @@ def mixture_estimate(
     lead = min(int((gain > LEAST_GAIN).sum()), MOST_DIMENSIONS)
     component = whitened @ q
 
-    choice = choose_mixture(component[:, :lead], max_components=max_components, seed=seed)
+    leading = component[size_order(component), :lead]
+    choice = choose_mixture(leading, max_components=max_components, seed=seed)
     details: dict[str, Any] = {
         "components": len(choice.weights),
         "weights": choice.weights,

@@ -22,6 +22,7 @@ import numpy as np
 from veil.attacks.independence import MOST_RECORDS, whiten
 from veil.attacks.signs import thin_rows
 from veil.blocks import Matrix
+from veil.canonical import row_order
 from veil.moments import Vector
 
 WIDTH: Final = 0.05
@@ -59,7 +60,8 @@ class SparseSeparation:
 
 def separate_sparse(y: Matrix, d: int, *, seed: int = 0) -> SparseSeparation | None:
     """Separate up to ``d`` sparse signals; None unless more lines stand out than the release has dimensions."""
-    data = whiten(y)
+    order = row_order(y)
+    data = whiten(y[order])
     if data.rank < 2 or data.rank >= d:
         return None
     axes, contrast = lines(thin_rows(data.white, MOST_RECORDS), d, seed=seed)
@@ -67,7 +69,7 @@ def separate_sparse(y: Matrix, d: int, *, seed: int = 0) -> SparseSeparation | N
         return None
     # Sparse signals rest at zero, which the release shows as its mode rather than its mean.
     origin = np.median(data.white, axis=0)
-    signals = least_absolute(axes, data.white - origin)
+    signals = least_absolute(axes, data.white - origin)[np.argsort(order)]
     size = signals.std(axis=0)
     return SparseSeparation(signals / size, data.root @ (axes * size), contrast)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
 from veil.blocks import Matrix
+from veil.canonical import by_name, row_order
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.models import Model, ProjectionModel
@@ -86,23 +87,28 @@ class ProjectedSampleAttack(Attack):
         variance = 1.0 / k
         if model.kind == "given":  # the owner's matrix need not have the usual size, but the release shows it
             variance = float((y**2).sum() / len(y) / k / max((sample**2).sum() / len(sample), 1e-300))
+        # Chains of draws amplify rounding: columns by name and rows by value give the same bits in any order.
+        released, private = by_name(release.step.released), by_name(release.step.names)
+        shown = y[:, released]
+        pairs = self._pairs(release, knowledge, model, y)
         found = align_projection(
-            y,
-            sample,
+            shown[row_order(shown)],
+            np.ascontiguousarray(sample[:, private]),
             entry_variance=variance,
-            noise=np.broadcast_to(np.asarray(model.noise, dtype=np.float64), (k,)),
-            pairs=self._pairs(release, knowledge, model, y),
+            noise=np.broadcast_to(np.asarray(model.noise, dtype=np.float64), (k,))[released],
+            pairs=None if pairs is None else (pairs[0][:, private], pairs[1][:, released]),
             islands=self.islands,
             particles=self.particles,
             seed=self.seed,
         )
+        back = np.argsort(private)
         return full_guess(
             release,
-            model.private(found.recover(y)),
+            model.private(found.recover(shown)[:, back]),
             ambiguity="none" if found.certainty > CERTAIN else "matrix",
             certainty=found.certainty,
-            expected_mse=found.expected_mse * model.unit**2,
-            matrix=found.matrices.mean(axis=0),
+            expected_mse=found.expected_mse[back] * model.unit**2,
+            matrix=found.matrices.mean(axis=0)[np.ix_(np.argsort(released), back)],
         )
 
     @staticmethod

@@ -24,6 +24,7 @@ import numpy as np
 from veil.attacks.projection_features import random_frame, release_features
 from veil.attacks.projection_posterior import Target, island
 from veil.blocks import Matrix
+from veil.canonical import rounded
 from veil.moments import Vector
 from veil.threads import one_blas_thread
 
@@ -107,7 +108,11 @@ def align_projection(
 
 
 class _Frame:
-    """Coordinates in which the release is white and what the pairs leave of R is ``Θ``, k × r."""
+    """Coordinates in which the release is white and what the pairs leave of R is ``Θ``, k × r.
+
+    Chains of draws amplify any difference, so what they start from and compare is rounded, far below the sampling
+    error: a sample in other units, whose last digits differ, then gives the same draws.
+    """
 
     def __init__(
         self, y: Matrix, s: Matrix, variance: float, noise: Vector, z: Matrix, z_rows: Matrix, rng: np.random.Generator
@@ -133,18 +138,18 @@ class _Frame:
         basis = free @ _roots(free.T @ (some_s.T @ some_s / len(some_s)) @ free)[1]
         self.scale, turn = np.linalg.eigh(basis.T @ basis)
         self.basis = basis @ turn
-        self.t = np.ascontiguousarray((some_s @ self.basis).T)
+        self.t = rounded((some_s @ self.basis).T)
         e = rng.standard_normal((len(some_s), len(noise))) * noise @ self.axes
-        self.c = np.ascontiguousarray(((some_s @ self.known.T + e - self.mean_y) / self.unit).T)
+        self.c = rounded(((some_s @ self.known.T + e - self.mean_y) / self.unit).T)
 
     def target(self) -> Target:
         """Everything of the log-density but the comparison."""
         root, pair_t, values = np.zeros((self.k, self.k)), np.zeros((len(self.t), 0)), np.zeros((self.k, 0))
         if self._soft:
             whiten = _roots(self.noise)[1]
-            root, pair_t = whiten * self.unit, np.ascontiguousarray((self.z @ self.basis).T)
-            values = np.ascontiguousarray(whiten @ self.z_rows.T)
-        precision = np.outer(self.unit**2, self.scale) / self.variance
+            root, pair_t = whiten * self.unit, rounded((self.z @ self.basis).T)
+            values = rounded(whiten @ self.z_rows.T)
+        precision = rounded(np.outer(self.unit**2, self.scale) / self.variance)
         empty = np.zeros((0, self.k))
         return Target(self.c, self.t, empty, np.zeros(0), np.zeros((0, 0)), precision, root, pair_t, values)
 
@@ -165,7 +170,7 @@ class _Frame:
         free = right[rank:]
         turned = fitted + rest @ random_frame(self.k, len(free), self._rng) @ free if len(free) else fitted
         matrix = signal_root @ turned @ inverse
-        return np.asarray((matrix - self.known) @ self.basis / self.scale / self.unit[:, None])
+        return rounded((matrix - self.known) @ self.basis / self.scale / self.unit[:, None])
 
 
 def _averaged(groups: list[Matrix], frame: _Frame, y: Matrix) -> ProjectionAlignment:

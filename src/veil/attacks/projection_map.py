@@ -32,6 +32,7 @@ from veil.attacks.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_
 from veil.attacks.lattice import LatticeSearch
 from veil.attacks.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
 from veil.blocks import Matrix
+from veil.canonical import Order, by_name
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.models import Model, ProjectionModel
@@ -99,7 +100,8 @@ class ProjectionMAPAttack(Attack):
                 check_width(known.sample, release, "KnownSample.sample")
             sample = None if known is None else model.scaled(known.sample)
             belief = known_rows(matrix_belief(known_z, known_y, model), known_z, known_y, model)
-            prior, centres, belief = _prior(y, known_z, known_y, sample, belief, model, rng)
+            draws = _Draws(np.argsort(by_name(release.step.names)), rng)
+            prior, centres, belief = _prior(y, known_z, known_y, sample, belief, model, draws)
             details["exact_rows"] = int(belief.exact.sum())
             z = belief.posterior_mean(y, prior, centres, model.noise)
             if belief.exact.all():
@@ -230,7 +232,7 @@ def _prior(
     sample: Matrix | None,
     belief: MatrixBelief,
     model: ProjectionModel,
-    rng: np.random.Generator,
+    draws: _Draws,
 ) -> tuple[Prior, Matrix, MatrixBelief]:
     """Mean and covariance of z, the components' centres, and R with the means of sample and release as a pair."""
     present = y[~np.isnan(y).any(axis=1)]
@@ -260,13 +262,24 @@ def _prior(
     if len(present) > 1:
         about = (mean, covariance / p)
         noise = model.noise / math.sqrt(len(present))
-        mean = belief.posterior_mean(present.mean(axis=0)[None], about, _draws(about, rng), noise)[0]
+        mean = belief.posterior_mean(present.mean(axis=0)[None], about, draws.of(about), noise)[0]
     prior = (mean, covariance * (1 + 1 / p))
-    return prior, _draws(prior, rng), belief
+    return prior, draws.of(prior), belief
 
 
-def _draws(prior: Prior, rng: np.random.Generator) -> Matrix:
-    return rng.multivariate_normal(*prior, size=MOST_CENTRES, method="eigh")
+@dataclass(frozen=True)
+class _Draws:
+    """Draws of normal records, the same for a column wherever it stands: ``place`` is its place by name."""
+
+    place: Order
+    rng: np.random.Generator
+
+    def of(self, prior: Prior) -> Matrix:
+        power, axes = np.linalg.eigh(prior[1])
+        # The symmetric root: it does not depend on the eigenvectors' signs.
+        root = (axes * np.sqrt(np.clip(power, 0.0, None))) @ axes.T
+        plain = self.rng.standard_normal((MOST_CENTRES, len(power)))
+        return np.asarray(prior[0] + plain[:, self.place] @ root)
 
 
 def _with_mean(belief: MatrixBelief, prior: Prior, n: int, y: Matrix, noise: Vector) -> MatrixBelief:

@@ -27,6 +27,7 @@ from veil.attacks.logarithmic import linear_release, log_release
 from veil.attacks.mixture import mixture_estimate
 from veil.attacks.repeated_reports import combined_posteriors, independent_reports, reports_of
 from veil.blocks import Matrix
+from veil.canonical import by_name
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge
 from veil.models import (
@@ -205,7 +206,11 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
     if not used.any():
         raise NotApplicableError("no earlier release holds reports of the same columns, randomized in the same way")
     kept = [independent_reports(each) for each in reports]
-    after, before = combined_posteriors([[each[i] for i in chosen] for each, chosen in zip(reports, kept, strict=True)])
+    chosen = [[each[i] for i in those] for each, those in zip(reports, kept, strict=True)]
+    # A compound response is one variable; columns that were answered one by one are taken together by name.
+    order = by_name(release.step.names) if len(chosen) == len(release.step.names) else np.arange(len(chosen))
+    after, before = combined_posteriors([chosen[j] for j in order])
+    after, before = ([part[j] for j in np.argsort(order)] for part in (after, before))
     model = release.step.model
     if isinstance(model, ResponseModel) and model.compound is not None:
         # One variable over combinations: what it says about each column.

@@ -214,7 +214,7 @@ def report_posteriors(likelihoods: Sequence[Matrix], rows: Places, *, seed: int 
     sizes, axes = tuple(len(margin) for margin in margins), range(len(margins))
     start = _product([margin[None] for margin in margins])[0]
     order = np.random.default_rng(seed).permutation(len(rows))[: max(MOST_CELLS // len(start), FOLDS)]
-    prior, steps = (start, 0) if len(margins) == 1 else _joint_prior(likelihoods, rows[order], start)
+    prior, steps = (start, 0) if len(margins) == 1 else _joint_prior(likelihoods, np.sort(rows)[order], start)
     posteriors = [np.empty((len(counts), size)) for size in sizes]
     block = max(MOST_CELLS // len(start), 1)
     for at in range(0, len(counts), block):

@@ -96,6 +96,8 @@ class ResponsePosteriorAttack(Attack):
         if not len(codes):
             raise NotApplicableError("the release has no rows")
         groups = _groups(codes, model, joint=self.joint)
+        if model.compound is None:
+            groups = [sorted(group, key=release.step.names.__getitem__) for group in groups]
         found: dict[int, ColumnPosterior] = {}
         steps = []
         for group in groups:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix
+from veil.canonical import row_order
 from veil.response import kron_apply
 from veil.response_likelihood import em_step, most_likely
 
@@ -54,6 +55,7 @@ def joint_prior(codes: npt.NDArray[np.int64], matrices: Sequence[Matrix], *, see
     whole = table_of(codes, shape)
     if len(shape) == 1:
         return JointPrior(most_likely(whole, matrices), 0)
+    codes = codes[row_order(codes)]
     folds = np.random.default_rng(seed).permutation(len(codes)) % FOLDS
     steps = _best_steps([table_of(codes[folds == i], shape) for i in range(FOLDS)], matrices)
     prior = independent_prior(whole, matrices)

@@ -8,8 +8,9 @@ alone would look like a breach of half the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,17 +19,17 @@ import pyarrow.compute as pc
 
 from veil import measures
 from veil.attacks import Attack, Guess
-from veil.auditing.grants import Grants, Level, Rows
+from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
 from veil.auditing.judge import Judge, Trial
-from veil.auditing.stage import Exposure, Stage
+from veil.auditing.stage import Exposure, Stage, matched_previous
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.models import FOREIGN, ForeignModel
 from veil.perturbations import AdditiveNoise
 from veil.plan import Plan, as_plan, resolve
 from veil.publication import publish
-from veil.release import Manifest, Release, Step, memory_release
-from veil.schema import PERTURBED, Kind, Role, Schema, check_known_columns, kind_of, listed
+from veil.release import MANIFEST, Manifest, Release, Step, memory_release
+from veil.schema import PERTURBED, Column, Kind, Role, Schema, check_known_columns, kind_of, listed
 from veil.sources import as_table
 from veil.tables import MemoryTable
 
@@ -80,20 +81,36 @@ class ForeignStage(Stage):
         roles: Mapping[str, str],
         grants: Grants,
         seed: int | None,
+        previous: Sequence[Any] = (),
     ) -> None:
-        private, foreign = as_table(table).read(), _released_table(release)
+        own = own_release(release)
+        private, foreign = as_table(table).read(), _released_table(release if own is None else own.table)
         self.matched = match is not None
+        if previous and not self.matched:
+            raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
+        if own is not None and match == ORDER and "shuffled" in own.manifest.row_order:
+            raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
         roles = {**_unscored(private, roles, match), **roles}
         if match is not None:
             private, foreign = _aligned(private, foreign, match)
-        plan = described if described is not None else as_plan(AdditiveNoise())
-        schema = resolve(MemoryTable(private), plan, roles).schema
+        if own is not None:
+            schema = _schema_of(own, private)
+        else:
+            plan = described if described is not None else as_plan(AdditiveNoise())
+            schema = resolve(MemoryTable(private), plan, roles).schema
+            if described is None and grants.fitting and ALL_COLUMNS in grants.pairs:  # type: ignore[operator]
+                # A map that nobody described has an offset, too: it takes two records more than columns.
+                grants = replace(grants, pairs=(*grants.pairs, len(schema.perturbed) + 2))  # type: ignore[misc]
         grants = replace(grants, sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
             grants = replace(grants, pairs=(), attributes=())
         self._hold(private, schema, grants, seed)
         self._foreign = foreign
-        self._release = self._described(plan) if described is not None else self._undescribed(schema)
+        self._previous = matched_previous(previous, private)
+        if own is not None:
+            self._release = memory_release(foreign.select(_names(own)), own.manifest, "pyarrow", {})
+        else:
+            self._release = self._described(plan) if described is not None else self._undescribed(schema)
 
     def _described(self, plan: Plan) -> Release:
         """The foreign rows under the manifest that the described method would have."""
@@ -157,7 +174,7 @@ class ForeignStage(Stage):
         dealt = self._dealt(level, rng)
         n_rows = self._release.table.read(self._release.table.schema.names[:1]).num_rows
         kept = np.arange(len(self.truth) if self.matched else n_rows)
-        return Exposure(self._release, kept, dealt)
+        return Exposure(self._release, kept, self._with_previous(dealt, kept))
 
     def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""
@@ -174,7 +191,7 @@ class ForeignStage(Stage):
 
     def remarks(self) -> tuple[str, ...]:
         """How the release was looked at."""
-        said = ["The release was made elsewhere: there is one, and repetitions deal other knowledge."]
+        said = ["The release was there already: repetitions deal other knowledge, not other releases."]
         if isinstance(self._release.manifest.steps[0].model, ForeignModel):
             said.append("Its method was not described, so only attacks that need no description were played.")
         if not self.matched:
@@ -182,7 +199,7 @@ class ForeignStage(Stage):
                 "Whose row is whose was not known. Every person was held against the nearest guess, and the result "
                 "against what a stranger would find among the other records; nobody can be granted known rows."
             )
-        return tuple(said)
+        return (*said, *super().remarks())
 
     def digest(self, cache: Cache) -> str:
         """A keyed hash of both tables."""
@@ -226,8 +243,29 @@ def _rate(rate: Measure, advantage: Measure, baseline: float) -> Measure:
     return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
 
 
+def own_release(release: Any) -> Release | None:
+    """A release of Veil's, which describes itself: the object or its folder."""
+    if isinstance(release, str | Path) and (Path(release) / MANIFEST).is_file():
+        return Release.load(release)
+    return release if isinstance(release, Release) else None
+
+
+def _names(own: Release) -> list[str]:
+    return [column["name"] for column in own.manifest.schema]
+
+
+def _schema_of(own: Release, private: pa.Table) -> Schema:
+    """Roles of the private columns as a release's own manifest tells them."""
+    said = {column["name"]: Role(column["role"]) for step in own.manifest.steps for column in step.columns}
+    said |= {column["name"]: Role.PUBLIC for column in own.manifest.public}
+    check_known_columns(said, private.column_names, "release: its manifest")
+    return Schema(
+        tuple(Column(f.name, kind_of(f.type), said.get(f.name, Role.DROP), str(f.type)) for f in private.schema)
+    )
+
+
 def _released_table(release: Any) -> pa.Table:
-    table = as_table(release.table if isinstance(release, Release) else release).read()
+    table = as_table(release).read()
     if table.num_rows < 4:
         raise InputError(f"release: has {table.num_rows} rows; an audit needs at least 4")
     return table
@@ -246,11 +284,12 @@ def _aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table
         if private.num_rows != foreign.num_rows:
             raise InputError(
                 f"match: by order needs as many rows in both; the table has {private.num_rows} and the release "
-                f"{foreign.num_rows}; name a key column, or use None"
+                f"{foreign.num_rows}; name a key column, or none"
             )
         return private, foreign
     for name, table in (("the table", private), ("the release", foreign)):
-        check_known_columns([match], table.column_names, f"match: {name}")
+        if match not in table.column_names:
+            raise InputError(f"match: {name} has no column {match!r}; name one that both tables have, or use order")
         keys = table.column(match)
         repeated = len(keys) - pc.count_distinct(keys, mode="all").as_py()
         if repeated or keys.null_count:

@@ -131,7 +131,8 @@ class Goals:
             return []
         where = f" on {part}" if part else ""
         text = (
-            f"no attack was played{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there"
+            f"no attack was played{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there; "
+            "grant more, or name the knowledge that counts (against)"
         )
         return [Failure(text, shown=False)]
 

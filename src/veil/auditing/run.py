@@ -132,6 +132,7 @@ def audit(
             roles=dict(roles or {}),
             grants=grants,
             seed=seed,
+            previous=_listed(previous),
         )
         candidates = candidates or [ForeignPlan()]
     labels = stage.labels(target)

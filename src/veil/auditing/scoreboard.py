@@ -91,7 +91,7 @@ class Scoreboard:
         if self._exactly:
             return n < self._repetitions
         row, one_matrix = self.row(player), self._attack(player).one_matrix
-        limit = MOST_REPETITIONS if self._patient and not lost else self._repetitions
+        limit = max(MOST_REPETITIONS, self._repetitions) if self._patient and not lost else self._repetitions
         if n >= limit or not (one_matrix or self._arena.stage.fresh):  # the same release would say the same
             return False
         if not row.states_values or not self._goals.counts(row.level, self._arena.stage.levels):

@@ -192,13 +192,18 @@ class Stage:
         key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
         rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
-        if self._previous:
-            earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
-            dealt = dealt.with_more(Deal((earlier,)))
+        dealt = self._with_previous(dealt, kept)
         if level.kind == "matrix":
             leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.steps)))
             return Exposure(release, kept, dealt, leaked)
         return Exposure(release, kept, dealt)
+
+    def _with_previous(self, dealt: Deal, kept: Rows) -> Deal:
+        """A deal together with the earlier releases, their rows in the order of those ``kept``."""
+        if not self._previous:
+            return dealt
+        earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
+        return dealt.with_more(Deal((earlier,)))
 
     def draw(self, level: Level, repetition: int) -> list[int] | None:
         """Where the randomness of one exposure comes from; None for fresh."""

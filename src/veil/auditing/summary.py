@@ -41,7 +41,7 @@ def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None =
         min_utility=dict(audit.goals.min_utility),
         smallest_cell=SMALLEST_CELL,
         candidates=candidates,
-        context=audit.context,
+        context={name: said for name, said in audit.context.items() if name != "remembered"},
         matching=audit.matching,
         remarks=audit.remarks,
     )

@@ -75,7 +75,11 @@ def demo(output: Path, as_json: bool) -> None:
 @knowledge_options
 @goal_options
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
-@click.option("--repetitions", type=click.IntRange(min=1), help="Runs of an attack at most. Default: 10.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    help="Runs of an attack at most. Default: 10, or 80 with --release.",
+)
 @run_options
 @click.option("--cache/--no-cache", default=True, help="Remember results (mode 0600), so that a second run is instant.")
 @seed_option

@@ -189,7 +189,8 @@ def perturb(
         click.echo(json.dumps(said))
         return
     click.echo(f"Release {manifest.release} ({perturbation.describe()}) written to {output}")
-    click.echo(f"Key written to {key}: keep it private. Formal guarantee: {manifest.guarantee}.")
+    done = "Key written to" if new_key is not None else "Recorded in the key"
+    click.echo(f"{done} {key}: keep it private. Formal guarantee: {manifest.guarantee}.")
     for sentence in remarks:
         click.echo(sentence)
     if manifest.key != "secret":

@@ -30,6 +30,14 @@ from veil.cli.options import (
 @known_file("--known-ranges", "Two rows: least and greatest value of each column.")
 @known_file("--known-matrix", "The secret matrix, if it leaked.")
 @known_file("--known-noise", "Covariance of the noise, if not published.")
+@known_file("--external-table", "A table about people who may be in the release, with columns of it.")
+@click.option(
+    "--previous-release",
+    "--previous-releases",
+    "previous_releases",
+    type=click.Path(path_type=Path),
+    help="Folder of an earlier release of the same people: in the same order, or with an identifier that both show.",
+)
 @click.option("--part", type=click.IntRange(min=1), help="Which part of a release made by a plan, from 1.")
 @click.option("--independent-signals", is_flag=True, help="Assume that the private columns are independent.")
 @click.option("--time-order", is_flag=True, help="Assume that rows are in the order of time.")
@@ -58,6 +66,8 @@ def attack(
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
     guess = attack_folder(release, tool, output, files, part)
     n_rows, n_columns = guess.values.shape
+    links = guess.details.get("links")
+    n_linked = 0 if links is None else int((links >= 0).sum())
     if as_json:
         said = {
             "guess": str(output),
@@ -65,12 +75,14 @@ def attack(
             "columns": list(guess.columns),
             "ambiguity": guess.ambiguity,
         }
+        if links is not None:
+            said["links"] = n_linked
         click.echo(json.dumps(said, ensure_ascii=False))
         return
-    click.echo(
-        f"{tool.attack_name()} ({tool.catalogue}): {n_rows:,} records × {n_columns} columns guessed, written to "
-        f"{output}"
-    )
+    done = f"{n_rows:,} records × {n_columns} columns guessed"
+    if links is not None:
+        done = f"{n_linked:,} of {len(links):,} people linked to rows of the release"
+    click.echo(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")
     for option in files.given():
         if option not in [kind.option() for kind in (*tool.requires, *tool.uses)]:
             click.echo(f"{tool.attack_name()} makes no use of {option}.", err=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.canonical import row_order
 from veil.measures.arrays import Array, as_choice, as_number, as_table
 from veil.measures.breach import Level, breach_rate, column_units
 from veil.measures.measure import Measure
@@ -80,8 +81,7 @@ def _fullest_window(column: Array, reach: float) -> float:
 
 
 def _best_record(x: Array, s: Array, tolerance: float, by_value: Array) -> Array:
-    rng = np.random.default_rng(0)
-    order = rng.permutation(x.shape[0])
+    order = row_order(x)
     # Whoever captures a share worth knowing of all records does so of this many; drawn ones come first.
     filled = _Filled(x[order[:_SCREENED]], s)
     modes = np.array([_fullest_window(column, 0.0) for column in x.T])

@@ -39,7 +39,7 @@ def far_out_rate(
     """
     x, guessed = as_pair(truth, guess, infinite=True)
     tolerance = as_number(tolerance, "tolerance", least=0.0)
-    distance, far = _far_out(x, units, beyond, centre)
+    distance, far = far_out(x, units, beyond, centre)
     with np.errstate(over="ignore"):
         hit = within(np.abs(guessed - x), tolerance * distance, np.abs(guessed) + np.abs(x))
     return exposure(hit, far, confidence)
@@ -66,7 +66,7 @@ def far_out_baseline(
     tolerance = as_number(tolerance, "tolerance", least=0.0)
     s = column_units(x, units)
     medians = _medians(x, centre)
-    distance, far = _far_out(x, s, beyond, medians)
+    distance, far = far_out(x, s, beyond, medians)
     constants = np.array(
         [_most_stabbed(x[far[:, j], j], tolerance * distance[far[:, j], j]) for j in range(x.shape[1])]
     )
@@ -74,11 +74,16 @@ def far_out_baseline(
     return Measure(float(rate), higher_is="exposed")
 
 
-def _far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.ArrayLike | None) -> tuple[Array, Mask]:
-    """Distance of every value from its column's median, and whether it is far out."""
+def far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.ArrayLike | None) -> tuple[Array, Mask]:
+    """Distance of every value from its column's median, and whether it is far out: further than rounding could bring.
+
+    A value at exactly ``beyond`` units is not.
+    """
     beyond = as_number(beyond, "beyond", least=0.0)
-    distance = np.abs(x - _medians(x, centre))
-    return distance, distance > beyond * column_units(x, units)
+    medians = _medians(x, centre)
+    distance = np.abs(x - medians)
+    near = within(distance, beyond * column_units(x, units), np.abs(x) + np.abs(medians))
+    return distance, ~near & ~np.isnan(distance)
 
 
 def _medians(x: Array, centre: npt.ArrayLike | None) -> Array:

@@ -157,7 +157,9 @@ STATES = {
 
 UTILITIES = {
     "distances": "distances between records",
+    "means": "means of the columns",
     "covariance": "covariances of the columns",
+    "distribution": "distributions of the columns",
     "clusters": "clusters found",
     "neighbours": "nearest neighbours",
     "classification": "accuracy of a classifier",
