@@ -28,8 +28,8 @@ class LinkageAttack(Attack):
     Notes
     -----
     All parts of the release and its public columns are used. ``guess.details``: ``links``, the row of each external
-    record or −1; ``probability`` and ``present`` as in :class:`veil.attacks.link_search.Links`; ``columns``. The guess itself is NaN: a link
-    tells who a row is, and no new value.
+    record or −1; ``probability``, ``present`` and ``columns`` as in :class:`veil.attacks.link_search.Links`. The guess
+    itself is NaN: a link tells who a row is, and no new value.
     """
 
     catalogue = "A22"
