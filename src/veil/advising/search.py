@@ -334,10 +334,11 @@ class Search:
                 self._rejected[plan.describe()] = "no time was left to confirm it"
                 continue
             (tried,) = self._whole.tried([plan], runs=RUNS)
-            kept = tried.limit <= self._goals.max_advantage and tested(tried)
+            kept = tried.limit <= self._goals.max_advantage and tried.candidate.passed
             if not kept and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._patience())
-                kept, tried = candidate.passed, replace(tried, candidate=candidate)
+                ends = [max(row.value.advantage.high, row.record.advantage.high) for row in candidate.rows]
+                kept, tried = candidate.passed, replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS)
             self._note(tried, tried.candidate.method, None, confirmed=kept)
             short = self._goals.utility_failures(tried.candidate.utility)
             if kept and not short:
@@ -427,8 +428,8 @@ class Search:
         self._rejected.pop(self._names.get(label, label), None)
         kept = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
         words = (
-            f"Over {tried.runs} keys the risk stays under "
-            f"{percent(tried.limit)} with 99 % confidence, and the goal is {percent(self._goals.max_advantage)}. "
+            f"Over {tried.runs} keys the risk stays under {percent(tried.limit)} with "
+            f"{99 if tried.runs == RUNS else 95} % confidence, and the goal is {percent(self._goals.max_advantage)}. "
             f"It keeps {listed(kept)}. The strongest attack: {tried.words}."
         )
         plan = tried.plan

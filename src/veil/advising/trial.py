@@ -77,8 +77,8 @@ ONE_RUN = 4.0
 def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int = 1) -> tuple[float, float]:
     """The mean advantage over runs, and what another audit of ten keys is held to, with 99 % confidence.
 
-    Another audit is held to its upper 95 % limit (``whole``), or to its lower one where a column or far-out values must
-    not be shown to break; there its mean, √2 standard errors from ours, may not be that far over the goal. One run
+    Another audit is held to its upper 95 % limit (``whole``). A column or far-out values must not be shown to break, and
+    one run may show it: there the lower limit of the next run stays under Student's prediction limit of ours. One run
     alone says less: it takes the standard error that ten would have from its n records.
     """
     # A run that does worse than the constant guess is no help to the next one: its loss is not averaged in.
@@ -92,8 +92,12 @@ def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int =
     error = by_records if alone else float(gained.std(ddof=1)) / math.sqrt(len(gained))
     if whole:
         return mean, mean + max(ONE_RUN * by_records if alone else NEXT_AUDIT * error, 1.96 * by_records)
-    far = math.sqrt(2.0) * float(stats.norm.ppf(CONFIDENCE)) - float(stats.norm.ppf(1.0 - 0.025 / looked_at))
-    return mean, mean + max(far, 0.0) * error
+    if alone:
+        far = math.sqrt(2.0) * float(stats.norm.ppf(CONFIDENCE)) - float(stats.norm.ppf(1.0 - 0.025 / looked_at))
+        return mean, mean + max(far, 0.0) * error
+    ends = np.array([score.advantage.low for score in scores])
+    spread = float(ends.std(ddof=1)) * math.sqrt(1.0 + 1.0 / len(ends))
+    return mean, float(ends.mean()) + float(stats.t.ppf(CONFIDENCE, len(ends) - 1)) * spread
 
 
 class Bench:
@@ -191,9 +195,7 @@ class Bench:
         found = [limit_of([row.record for row in rows], n, whole=True)]
         if not rows[0].links:
             found.append(limit_of([row.value for row in rows], n, whole=True))
-            names = {row.worst_column for row in rows}
-            if len(names) == 1:
-                found.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
+            found.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
             far_out = [row.far_out for row in rows if row.far_out is not None]
             if len(far_out) == len(rows):
                 found.append(limit_of(far_out, n, whole=False))

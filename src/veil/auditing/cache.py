@@ -171,6 +171,9 @@ def _told(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
             trial.value_null,
             trial.record_null,
             None if trial.column_nulls is None else trial.column_nulls.tolist(),
+            trial.value_luck,
+            trial.record_luck,
+            None if trial.column_lucks is None else trial.column_lucks.tolist(),
         ],
     }
 
@@ -191,6 +194,9 @@ def _outcome(said: Mapping[str, Any]) -> Outcome:
             float(trial[8]),
             float(trial[9]),
             None if trial[10] is None else np.array(trial[10], dtype=np.float64),
+            float(trial[11]),
+            float(trial[12]),
+            None if trial[13] is None else np.array(trial[13], dtype=np.float64),
         ),
         refusal=str(said["refusal"]),
         applies=bool(said["applies"]),

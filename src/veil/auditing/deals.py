@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from veil.auditing.grants import ASSUMPTIONS, Level, Rows
 from veil.auditing.truth import Truth
-from veil.errors import InputError
 from veil.knowledge import (
     ExternalTable,
     Knowledge,
@@ -66,8 +65,6 @@ def deal(
         return Deal()
     complete = np.flatnonzero(~np.isnan(truth).any(axis=1))
     wanted = level.size(len(truth))
-    if len(complete) < wanted:
-        raise InputError(f"grants: {level.label} needs {wanted} complete records; the table has {len(complete)}")
     rows = np.sort(rng.choice(complete, size=wanted, replace=False))
     if level.kind == "pairs":
         return Deal((KnownPairs(truth[rows], rows), *ASSUMPTIONS), given=rows)
@@ -79,17 +76,27 @@ def deal(
     return Deal((sample, KnownRecords(truth[rng.permutation(rows)]), *ASSUMPTIONS), given=rows)
 
 
+def undealable(level: Level, private: Truth) -> str:
+    """Why a level's knowledge cannot be drawn from a table; empty where it can."""
+    if level.kind == "attributes":
+        n = len(_whole_numeric(private))
+        return "" if n >= level.amount else f"it needs numeric columns that vary and have no gaps; there are {n}"
+    if level.kind in ("pairs", "records", "sample"):
+        complete = int((~np.isnan(private.values).any(axis=1)).sum())
+        wanted = level.size(len(private.values))
+        return "" if complete >= wanted else f"it needs {wanted} complete records; the table has {complete}"
+    return ""
+
+
+def _whole_numeric(private: Truth) -> list[int]:
+    """Numeric columns without gaps that vary."""
+    columns = zip(private.categories, private.values.T, strict=True)
+    return [j for j, (listing, c) in enumerate(columns) if listing is None and not np.isnan(c).any() and np.ptp(c) > 0]
+
+
 def telling_columns(private: Truth, k: int) -> list[int]:
     """The k complete numeric columns that say most about the others: by their mean squared correlation with them."""
-    usable = [
-        j
-        for j, (listing, column) in enumerate(zip(private.categories, private.values.T, strict=True))
-        if listing is None and not np.isnan(column).any() and np.ptp(column) > 0
-    ]
-    if len(usable) < k:
-        raise InputError(
-            f"grants: {k} known attributes need as many numeric columns without gaps; the table has {len(usable)}"
-        )
+    usable = _whole_numeric(private)
     ranks = np.corrcoef(private.values[:, usable].T).reshape(len(usable), -1)
     telling = np.argsort(-(ranks**2).sum(axis=1), kind="stable")[:k]
     return sorted(usable[i] for i in telling)

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from scipy.optimize import linear_sum_assignment
 
 from veil import measures
 from veil.attacks import Attack, Guess
 from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.stage import Exposure, Stage, matched_previous
+from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.models import FOREIGN, ForeignModel
@@ -103,7 +105,7 @@ class ForeignStage(Stage):
                 grants = replace(grants, pairs=(*grants.pairs, len(schema.perturbed) + 2))  # type: ignore[misc]
         grants = replace(grants, sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
-            grants = replace(grants, pairs=(), attributes=())
+            grants = replace(grants, pairs=(), attributes=(), external=False)
         self._hold(private, schema, grants, seed)
         self._foreign = foreign
         self._previous = matched_previous(previous, private)
@@ -197,7 +199,8 @@ class ForeignStage(Stage):
         if not self.matched:
             said.append(
                 "Whose row is whose was not known. Every person was held against the nearest guess, and the result "
-                "against what a stranger would find among the other records; nobody can be granted known rows."
+                "against what a stranger would find among the other records; nobody can be granted known rows, and "
+                "single columns and far-out values were not judged."
             )
         return (*said, *super().remarks())
 
@@ -212,21 +215,37 @@ class UnmatchedJudge(Judge):
     def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
         """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
         truth = np.delete(self.truth, given, axis=0)
-        found = measures.unmatched_breach(truth, guess.values, self.tolerance, self.units)
+        values = _recognised(truth, guess) if guess.up_to else guess.values
+        found = measures.unmatched_breach(truth, values, self.tolerance, self.units)
         value, record = float(found.value_baseline), float(found.record_baseline)
+        # Of fewer rows than people only so many can be found, and a stranger has only so many to look among.
+        share = min(1.0, len(values) / len(truth))
+        if len(values) < len(truth) - 1:
+            value, record = self._strangers(truth, len(values))
         silent = np.full(truth.shape[1], np.nan)
         return Trial(
-            value=_rate(found.value_rate, found.value_advantage, value),
-            record=_rate(found.record_rate, found.record_advantage, record),
+            value=_rate(found.value_rate, found.value_advantage, value, share),
+            record=_rate(found.record_rate, found.record_advantage, record, share),
             columns=silent,
             n_columns=np.zeros(truth.shape[1], dtype=np.int64),
             far_out=Measure(float("nan"), higher_is="exposed"),
             n_far_out=0,
-            nrmse=self._nrmse(truth, guess.values[found.nearest]),
+            nrmse=self._nrmse(truth, values[found.nearest]),
             n_scored=len(truth),
             value_null=value,
             record_null=record,
         )
+
+    def _strangers(self, truth: Matrix, m: int, draws: int = 5) -> tuple[float, float]:
+        """What people find among m others, by value and by record: the mean over draws of the others."""
+        rates = []
+        for draw in range(draws):
+            chosen = np.zeros(len(truth), dtype=bool)
+            chosen[np.random.default_rng(draw).choice(len(truth), m, replace=False)] = True
+            found = measures.unmatched_breach(truth[~chosen], truth[chosen], self.tolerance, self.units)
+            rates.append((float(found.value_rate), float(found.record_rate)))
+        value, record = np.mean(rates, axis=0)
+        return float(value), float(record)
 
     def picture(self, guess: Guess, kept: Rows, given: Rows, **_: Any) -> Any:
         """None: nobody knows which guess is whose."""
@@ -237,10 +256,33 @@ class UnmatchedJudge(Judge):
         return []
 
 
-def _rate(rate: Measure, advantage: Measure, baseline: float) -> Measure:
-    """A rate whose interval is that of its paired advantage over strangers."""
-    low, high = (baseline + gain * (1.0 - baseline) for gain in (advantage.low, advantage.high))
-    return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
+def _rate(rate: Measure, advantage: Measure, baseline: float, share: float) -> Measure:
+    """A rate whose interval is that of its paired advantage over strangers.
+
+    With fewer rows than people, what is found beyond strangers is counted over those who can be found (``share``).
+    """
+    if share == 1.0:
+        low, high = (baseline + gain * (1.0 - baseline) for gain in (advantage.low, advantage.high))
+        return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
+    value, low, high = (min(1.0, baseline + (end - baseline) / share) for end in (float(rate), rate.low, rate.high))
+    return Measure(max(0.0, value), low=max(0.0, low), high=max(0.0, high), higher_is="exposed")
+
+
+def _recognised(truth: Matrix, guess: Guess) -> Matrix:
+    """Columns that a guess leaves open in order and sign, as their distributions tell which is which."""
+    at = np.linspace(0.005, 0.995, 100)
+    unit = np.ones(truth.shape[1]) if guess.units is None else guess.units
+    own = np.nanquantile(truth / unit, at, axis=0)
+    theirs = np.nanquantile(guess.values, at, axis=0)
+    apart = np.array(
+        [[np.abs(own[:, [j]] - side).mean(axis=0) for side in (theirs, -theirs[::-1])] for j in range(own.shape[1])]
+    )
+    columns, chosen = linear_sum_assignment(apart.min(axis=1))
+    values = np.full((len(guess.values), truth.shape[1]), np.nan)
+    for j, k in zip(columns, chosen, strict=True):
+        sign = 1.0 if apart[j, 0, k] <= apart[j, 1, k] else -1.0
+        values[:, j] = sign * guess.values[:, k] * unit[j]
+    return values
 
 
 def own_release(release: Any) -> Release | None:

@@ -39,7 +39,8 @@ class Score:
 class Trial:
     """One guess, scored.
 
-    The nulls are what guesses that say nothing get at best by the judge's own matching, where columns are matched.
+    The nulls are what guesses that say nothing get by the judge's own matching, where columns are matched, and the
+    lucks what the best of them gets: a rate that is no higher than that shows nothing.
     """
 
     value: Measure
@@ -53,6 +54,9 @@ class Trial:
     value_null: float = 0.0
     record_null: float = 0.0
     column_nulls: npt.NDArray[np.float64] | None = None
+    value_luck: float = 0.0
+    record_luck: float = 0.0
+    column_lucks: npt.NDArray[np.float64] | None = None
 
     @classmethod
     def of_links(cls, own: Rows, links: Rows) -> Trial:
@@ -63,6 +67,7 @@ class Trial:
 
 
 SMALLEST_CELL = 10
+FEWEST_FAR_OUT = 5
 CODE_UNIT = 1e-9
 """The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
 FAR_OUT = 3.0
@@ -146,9 +151,12 @@ class Judge:
         turned = [self._tried(self.matched(null, kept), kept, given) for null in _turned(guess)]
         return replace(
             trial,
-            value_null=max(float(t.value) for t in turned),
-            record_null=max(float(t.record) for t in turned),
-            column_nulls=np.max([t.columns for t in turned], axis=0),
+            value_null=float(np.mean([t.value for t in turned])),
+            record_null=float(np.mean([t.record for t in turned])),
+            column_nulls=np.mean([t.columns for t in turned], axis=0),
+            value_luck=max(float(t.value) for t in turned),
+            record_luck=max(float(t.record) for t in turned),
+            column_lucks=np.max([t.columns for t in turned], axis=0),
         )
 
     def _tried(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
@@ -200,19 +208,21 @@ class Judge:
         """The trials of one attack as scores per value, record, column and far-out value."""
         pool = partial(pooled, one_matrix=one_matrix, goal=goal, n=[t.n_scored for t in trials])
         far_out = None
-        if min(t.n_far_out for t in trials) >= SMALLEST_CELL:
+        if min(t.n_far_out for t in trials) >= FEWEST_FAR_OUT:
             far_out = pool([t.far_out for t in trials], self.far_out_baseline, n=[t.n_far_out for t in trials])
         worst, column = self._worst_column(trials, pool)
         value, record = (
             max(least, float(np.mean([getattr(t, name) for t in trials])))
             for least, name in ((self.value_baseline, "value_null"), (self.record_baseline, "record_null"))
         )
+        luck = [float(np.mean([getattr(t, name) for t in trials])) for name in ("value_luck", "record_luck")]
         return {
-            "value": pool([t.value for t in trials], value),
-            "record": pool([t.record for t in trials], record),
+            "value": unless_luck(pool([t.value for t in trials], value), luck[0]),
+            "record": unless_luck(pool([t.record for t in trials], record), luck[1]),
             "worst_column": worst,
             "column": column,
             "far_out": far_out,
+            "n_far_out": min(t.n_far_out for t in trials),
             "column_gains": self._column_gains(trials),
         }
 
@@ -229,20 +239,29 @@ class Judge:
         return {name: float(g) for name, g, n in known if np.isfinite(g) and n >= SMALLEST_CELL}
 
     def _worst_column(self, trials: Sequence[Trial], pool: Callable[..., Score]) -> tuple[str, Score]:
-        """The column with the highest advantage; its interval allows for having looked at all of them."""
-        rates = np.mean([t.columns for t in trials], axis=0)
-        baselines = self._column_baselines(trials)
-        gains = measures.advantage(rates, baselines)
-        first = by_name(self.columns)  # of equally exposed columns
-        j = int(first[np.nanargmax(gains[first])] if np.isfinite(gains).any() else first[0])
-        confidence = 1 - 0.05 / len(rates)
-        found = []
-        for trial in trials:
-            rate, n = float(trial.columns[j]), int(trial.n_columns[j])
-            low, high = measures.wilson(rate * n, n, confidence) if n else (0.0, 1.0)
-            found.append(Measure(rate, low=low, high=high, higher_is="exposed"))
-        counts = [int(t.n_columns[j]) for t in trials]
-        return self.columns[j], pool(found, float(baselines[j]), n=counts, confidence=confidence)
+        """The column that is shown to be most exposed; its interval allows for having looked at all of them."""
+        baselines, confidence = self._column_baselines(trials), 1 - 0.05 / len(self.columns)
+        lucks = [t.column_lucks for t in trials if t.column_lucks is not None]
+        luck = np.mean(lucks, axis=0) if lucks else np.zeros(len(self.columns))
+        found: list[tuple[float, float, int, Score]] = []
+        for place, j in enumerate(by_name(self.columns)):  # of equally exposed columns the first by name
+            counts = [int(t.n_columns[j]) for t in trials]
+            if min(counts) < SMALLEST_CELL or any(np.isnan(t.columns[j]) for t in trials):
+                continue
+            ends = [
+                measures.wilson(float(t.columns[j]) * n, n, confidence) for t, n in zip(trials, counts, strict=True)
+            ]
+            rates = [
+                Measure(float(t.columns[j]), low=low, high=high, higher_is="exposed")
+                for t, (low, high) in zip(trials, ends, strict=True)
+            ]
+            score = unless_luck(pool(rates, float(baselines[j]), n=counts, confidence=confidence), float(luck[j]))
+            found.append((score.advantage.low, float(score.advantage), -place, score))
+        if not found:
+            nothing = Measure(math.nan, higher_is="exposed")
+            return "", Score(nothing, math.nan, nothing)
+        best = max(found, key=lambda told: told[:3])
+        return self.columns[by_name(self.columns)[-best[2]]], best[3]
 
     def _picture_units(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
@@ -285,11 +304,26 @@ class Judge:
         )
 
 
+def _share(rate: float, n: int, confidence: float) -> Measure:
+    low, high = measures.wilson(rate * n, n, confidence)
+    return Measure(rate, low=low, high=high, higher_is="exposed")
+
+
+def unless_luck(score: Score, luck: float) -> Score:
+    """A score that is not shown to be any where the best of many empty guesses does as well."""
+    if luck == 0.0 or float(score.rate) > luck:
+        return score
+    rate = Measure(
+        float(score.rate), low=min(score.rate.low, score.baseline), high=score.rate.high, higher_is="exposed"
+    )
+    return Score(rate, score.baseline, measures.advantage(rate, score.baseline))
+
+
 def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
     """Guesses that say nothing but have the same spread: the guess's columns, turned at random among themselves.
 
     Of columns that are turned at random, the best matched one still looks like some private column (its correlation
-    is at least 1/√d); what the judge's matching brings such guesses, the best of 19 of them, is not the attack's merit.
+    is at least 1/√d); what the judge's matching brings such guesses is not the attack's merit.
     """
     values = guess.values
     centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)

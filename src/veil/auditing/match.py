@@ -11,7 +11,7 @@ from veil._version import __version__
 from veil.auditing.cache import Cache, Shelf, candidate_words
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
-from veil.auditing.play import Arena, Heat, Outcome, Player
+from veil.auditing.play import Arena, Heat, Outcome, Part, Player
 from veil.auditing.pool import Pool
 from veil.auditing.result import AuditRow, Break, Candidate
 from veil.auditing.scoreboard import FEWEST_REPETITIONS, Scoreboard
@@ -83,6 +83,7 @@ class Match:
         self._worth: dict[int, list[dict[str, Measure]]] = {}
         self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
+        self.remarks: tuple[str, ...] = ()
 
     def played(self, began: float) -> list[Candidate]:
         """Play until every verdict is settled or the time, counted from ``began``, is over."""
@@ -207,6 +208,7 @@ class Match:
         manifest, rows = self._arena.manifest(index), self.board.rows(index)
         worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
         late = sum(said.late for said in skipped)
+        self.remarks += remarks_on_parts(self._arena.parts(index)) if index == 0 else ()
         unplayed = [Failure(f"{late} attacks were not played: give the audit more time", shown=False)] if late else []
         return Candidate(
             label=plan.describe(),
@@ -231,6 +233,16 @@ class Match:
             mine = [row for row in rows if row.part == part.index and not row.links]
             found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")
         return found
+
+
+def remarks_on_parts(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
+    if sum(part.scored for part in parts) < 2:
+        return ()
+    return (
+        "Each part of the plan was attacked by itself, apart from linkage. Columns that vary together and lie in "
+        "different parts can betray each other: what holds here may break, so put them into one part.",
+    )
 
 
 def over_keys(found: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:

@@ -9,7 +9,8 @@ from typing import Any
 
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
-from veil.auditing.judge import Score
+from veil.auditing.judge import SMALLEST_CELL, Score
+from veil.errors import InputError
 from veil.measures import Measure
 from veil.report.model import Picture, ReportModel
 
@@ -49,6 +50,7 @@ class AuditRow:
     column_gains: dict[str, float] = field(default_factory=dict, repr=False)
     links: bool = False
     one_matrix: bool = False
+    n_far_out: int = 0
 
     @property
     def states_values(self) -> bool:
@@ -199,13 +201,23 @@ class Audit:
         """
         from veil.report import write_html
 
+        self._check_edition(internal=internal)
         write_html(self.model(internal=internal), Path(path))
 
     def to_json(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the report's content as JSON."""
         from veil.report import write_json
 
+        self._check_edition(internal=internal)
         write_json(self.model(internal=internal), Path(path))
+
+    def _check_edition(self, *, internal: bool) -> None:
+        """Refuse an external report about fewer people than the smallest cell: every rate would tell of them."""
+        if self.n_rows < SMALLEST_CELL and not internal:
+            raise InputError(
+                f"the table has {self.n_rows} records; a report about fewer than {SMALLEST_CELL} is confidential: use "
+                "internal=True (--internal)"
+            )
 
     def __str__(self) -> str:
         from veil.report import as_text

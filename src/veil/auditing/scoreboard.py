@@ -18,6 +18,9 @@ from veil.auditing.result import AuditRow, Skipped
 FEWEST_REPETITIONS = 5
 PLAIN = 0.9
 """An advantage so high that two runs are enough to see it."""
+MOST_REFUSALS = 3
+LOOKS = (1, 5, 10, 30, 100)
+"""Runs after which an attack on single records is judged."""
 MOST_REPETITIONS = 100
 """Runs of an attack at most, where a time budget allows more than the owner asked for."""
 
@@ -33,10 +36,12 @@ class Scoreboard:
         self._outcomes: dict[Player, list[Outcome]] = {}
         self._rows: dict[Player, AuditRow] = {}
         self._skipped: dict[Player, Skipped] = {}
+        self._tries: dict[Player, int] = {}
 
     def add(self, heat: Heat, outcome: Outcome) -> None:
         """Take in what a heat brought."""
         player = heat.player
+        self._tries[player] = heat.repetition + 1
         if outcome.trial is None:
             said = Skipped(self._name(player), player.level.label, outcome.refusal, applies=outcome.applies)
             self._skipped.setdefault(player, said)
@@ -78,11 +83,21 @@ class Scoreboard:
         """The rows that matter, to be played once more: those that can still change a verdict."""
         lost = {c: any(self.row(p).broken for p in self._outcomes if p.candidate == c) for c in self._candidates()}
         heats = [
-            Heat(player, len(outcomes))
-            for player, outcomes in self._outcomes.items()
-            if self._open(player, len(outcomes), lost=lost[player.candidate])
+            Heat(player, self._tries[player])
+            for player in self._outcomes
+            if self._open(player, self._tries[player], lost=lost[player.candidate])
         ]
+        heats += [Heat(player, n) for player, n in self._tries.items() if self._unlucky(player, n)]
         return sorted(heats, key=lambda heat: (lost[heat.player.candidate], heat.repetition))
+
+    def _unlucky(self, player: Player, n: int) -> bool:
+        """Whether an attack was refused with what it was dealt, and might not be with another deal."""
+        return player not in self._outcomes and self._lottery(player) and n < min(MOST_REFUSALS, self._repetitions)
+
+    def _lottery(self, player: Player) -> bool:
+        """Whether the attack succeeds or fails on all records alike, by the key or by what is dealt."""
+        dealt = player.level.kind in ("pairs", "records", "sample")
+        return self._attack(player).one_matrix and (self._arena.stage.fresh or dealt)
 
     def _candidates(self) -> set[int]:
         return {player.candidate for player in self._outcomes}
@@ -90,16 +105,18 @@ class Scoreboard:
     def _open(self, player: Player, n: int, *, lost: bool) -> bool:
         if self._exactly:
             return n < self._repetitions
-        row, one_matrix = self.row(player), self._attack(player).one_matrix
+        row, lottery = self.row(player), self._lottery(player)
         limit = max(MOST_REPETITIONS, self._repetitions) if self._patient and not lost else self._repetitions
-        if n >= limit or not (one_matrix or self._arena.stage.fresh):  # the same release would say the same
+        if n >= limit or not (lottery or self._arena.stage.fresh):  # the same release would say the same
             return False
         if not row.states_values or not self._goals.counts(row.level, self._arena.stage.levels):
-            return one_matrix and n < min(2, limit)
+            return lottery and n < min(2, limit)
+        if not lottery and n > 1 and n not in LOOKS:  # a verdict that is looked at too often is right too seldom
+            return True
         if row.broken:
-            return one_matrix and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
+            return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(player.candidate, player.level):  # another attack decides here
-            return one_matrix and n < min(2, limit)
+            return lottery and n < min(2, limit)
         return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
 
     def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
@@ -130,7 +147,7 @@ class Scoreboard:
             seconds=sum(o.seconds for o in outcomes) / len(outcomes),
             up_to=next((o.up_to for o in reversed(outcomes) if o.up_to), ()),
             part=player.part,
-            one_matrix=attack.one_matrix,
+            one_matrix=self._lottery(player),
             picture=first.picture,
             records=first.records,
             **self._scores(player, trials, attack),
@@ -157,7 +174,7 @@ class Scoreboard:
             }
         part = self._arena.parts(player.candidate)[player.part]
         judge = part.judge(self._arena.stage.known_columns(player.level))
-        return judge.scores(trials, one_matrix=attack.one_matrix, goal=goal)
+        return judge.scores(trials, one_matrix=self._lottery(player), goal=goal)
 
     def _attack(self, player: Player) -> Attack:
         return self._arena.attacks[player.attack]

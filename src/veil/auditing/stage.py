@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks import Attack
-from veil.auditing.deals import Deal, deal, telling_columns
+from veil.auditing.deals import Deal, deal, telling_columns, undealable
 from veil.auditing.grants import KINDS, Grants, Level, Rows
 from veil.auditing.judge import Judge
 from veil.auditing.truth import Truth, narrowed
@@ -101,7 +101,12 @@ class Stage:
         self.private = Truth.of(private, self.columns)
         self.truth: Matrix = self.private.values
         self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
-        self.levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
+        levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
+        refused = {level: undealable(level, self.private) for level in levels}
+        self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
+        if self._left_out and not grants.fitting:
+            raise InputError(f"grants: {self._left_out[0]}")
+        self.levels = [level for level in levels if not refused[level]]
         self._previous = ()
 
     def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
@@ -147,9 +152,10 @@ class Stage:
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n = len(self._previous)
-        if not n:
-            return ()
-        return (f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.",)
+        said = [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
+        if n:
+            said.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
+        return tuple(said)
 
     def digest(self, cache: Cache) -> str:
         """A keyed hash of the private table."""
@@ -231,6 +237,11 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                 raise InputError(
                     f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
                     "that names each record in both, or use PreviousReleases with rows"
+                )
+            if rows is None and "shuffled" in release.manifest.row_order:
+                raise InputError(
+                    f"previous: the rows of entry {i} were shuffled; publish a public column that names each record in "
+                    "both, or use PreviousReleases with rows"
                 )
             if rows is not None and len(rows) != private.num_rows:
                 raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")

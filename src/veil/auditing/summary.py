@@ -158,7 +158,7 @@ def _row(row: AuditRow) -> RowView:
         record=_score(row.record),
         worst_column=row.worst_column,
         column=_score(row.column),
-        far_out=_score(row.far_out) if row.far_out else None,
+        far_out=_score(row.far_out) if row.far_out and row.n_far_out >= SMALLEST_CELL else None,
         nrmse=round(row.nrmse, 4),
         advantage=_estimate(row.advantage),
         ambiguity=f"scored up to {listed(row.up_to)}" if row.up_to else row.ambiguity,
