@@ -77,9 +77,9 @@ ONE_RUN = 4.0
 def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int = 1) -> tuple[float, float]:
     """The mean advantage over runs, and what another audit of ten keys is held to, with 99 % confidence.
 
-    Another audit is held to its upper 95 % limit (``whole``). A column or far-out values must not be shown to break, and
-    one run may show it: there the lower limit of the next run stays under Student's prediction limit of ours. One run
-    alone says less: it takes the standard error that ten would have from its n records.
+    Another audit is held to its upper 95 % limit (``whole``). A column or far-out values must not be shown to break,
+    and one run may show it: there the lower limit of the next run stays under Student's prediction limit of ours. One
+    run alone says less: it takes the standard error that ten would have from its n records.
     """
     # A run that does worse than the constant guess is no help to the next one: its loss is not averaged in.
     gained = np.maximum([float(score.advantage) for score in scores], 0.0)
@@ -95,7 +95,7 @@ def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int =
     if alone:
         far = math.sqrt(2.0) * float(stats.norm.ppf(CONFIDENCE)) - float(stats.norm.ppf(1.0 - 0.025 / looked_at))
         return mean, mean + max(far, 0.0) * error
-    ends = np.array([score.advantage.low for score in scores])
+    ends = np.maximum([score.advantage.low for score in scores], 0.0)
     spread = float(ends.std(ddof=1)) * math.sqrt(1.0 + 1.0 / len(ends))
     return mean, float(ends.mean()) + float(stats.t.ppf(CONFIDENCE, len(ends) - 1)) * spread
 

@@ -88,7 +88,7 @@ class Scoreboard:
             if self._open(player, self._tries[player], lost=lost[player.candidate])
         ]
         heats += [Heat(player, n) for player, n in self._tries.items() if self._unlucky(player, n)]
-        return sorted(heats, key=lambda heat: (lost[heat.player.candidate], heat.repetition))
+        return sorted(heats, key=lambda heat: (lost.get(heat.player.candidate, False), heat.repetition))
 
     def _unlucky(self, player: Player, n: int) -> bool:
         """Whether an attack was refused with what it was dealt, and might not be with another deal."""

@@ -1,0 +1,122 @@
+"""Ways in which an audit could say that goals hold when they do not: each was possible once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import veil
+from veil.attacks.base import Guess
+from veil.auditing import Judge
+from veil.errors import InputError
+
+NONE = veil.Grants(pairs=(), sample=())
+ROWS, NOBODY = np.arange(2_000), np.array([], dtype=int)
+
+
+def judged(truth, values, names, **open_):
+    judge = Judge(truth, names, 0.1)
+    guess = Guess(values, tuple(names), np.arange(len(truth)), **open_)
+    trial = judge.try_guess(guess, np.arange(len(truth)), NOBODY)
+    return judge.scores([trial], one_matrix=False, goal=0.05)
+
+
+def test_knowledge_that_cannot_be_drawn_is_refused_or_said():
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    x[0, 0] = x[1, 1] = np.nan
+    with pytest.raises(InputError, match="1 known column: it needs numeric columns that vary and have no gaps"):
+        veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=(), attributes=1))
+    swept = veil.audit(x, veil.AdditiveNoise(1.0), attacks=["noise-distribution"], seed=0)
+    assert "attributes" not in {level.kind for level in swept.candidates[0].levels}
+    assert any("1 known column" in remark for remark in swept.remarks)
+
+
+def test_an_attack_that_is_refused_now_and_then_ends_and_still_counts():
+    class Moody(veil.KnownPairsAttack):
+        """Refuses every other deal."""
+
+        calls = 0
+
+        def _run(self, release, knowledge):
+            type(self).calls += 1
+            if type(self).calls % 2:
+                raise InputError("not with these records")
+            return super()._run(release, knowledge)
+
+    x = np.random.default_rng(0).normal(size=(100, 3))
+    grants = veil.Grants(pairs=1, sample=())
+    found = veil.audit(x, veil.OrthogonalTransform(), attacks=[Moody()], grants=grants, seed=0, workers=1)
+    (row,) = found.rows
+    assert 1 <= row.repetitions <= 6
+    assert Moody.calls <= 12
+    assert not found.passed  # ten deals cannot show that one in twenty is safe
+
+
+def test_several_parts_of_a_plan_are_remarked_on():
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["a", "b"])
+    plan = veil.Plan([("a", veil.AdditiveNoise(2.0)), ("b", veil.AdditiveNoise(2.0))])
+    assert any("attacked by itself" in remark for remark in veil.audit(x, plan, grants=NONE, seed=0).remarks)
+    assert not veil.audit(x, veil.AdditiveNoise(2.0), grants=NONE, seed=0).remarks
+
+
+def test_a_few_raw_records_of_many_people_are_a_breach_of_those_few():
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(1_000, 3)), columns=list("abc"))
+    found = veil.audit(x, release=x.sample(100, random_state=1), match=None, grants=NONE, seed=0)
+    assert not found.passed
+    assert found.worst.record.advantage > 0.8
+    strangers = pd.DataFrame(np.random.default_rng(9).normal(size=(100, 3)), columns=list("abc"))
+    assert not veil.audit(x, release=strangers, match=None, grants=NONE, seed=0).candidates[0].breaks
+
+
+def test_columns_without_a_name_are_recognised_among_unmatched_rows():
+    x = np.random.default_rng(0).exponential(size=(1_500, 3)) * [1.0, 2.0, 3.0]
+    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=1), shuffle=True)
+    found = veil.audit(x, release=release, match=None, attacks=["ica"], grants=NONE, seed=0)
+    (row,) = found.rows
+    assert row.repetitions == 1  # nothing is dealt and there is one release: more runs would be the same run
+    assert row.value.advantage > 0.3
+
+
+def test_an_earlier_release_with_shuffled_rows_is_not_matched_by_order():
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 2)), columns=["a", "b"])
+    earlier, _ = veil.publish(x, veil.AdditiveNoise(0.03), shuffle=True)
+    with pytest.raises(InputError, match="entry 0 were shuffled"):
+        veil.audit(x, veil.AdditiveNoise(1.0), previous=[earlier])
+
+
+def test_a_column_with_few_values_does_not_hide_one_that_is_broken():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(2_000, 3))
+    truth[3:, 0] = np.nan
+    guess = rng.normal(size=(2_000, 3))
+    guess[:, 0] = truth[:, 0]
+    guess[:, 1] = np.where(rng.random(2_000) < 0.3, truth[:, 1], guess[:, 1])
+    scores = judged(truth, guess, ["few", "half", "none"])
+    assert scores["worst_column"] == "half"
+    assert scores["column"].advantage.low > 0.05
+    assert "few" not in scores["column_gains"]
+
+
+def test_matching_two_columns_does_not_explain_an_exact_guess_away():
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=(2_000, 2))
+    exact = judged(truth, -truth[:, ::-1], ["a", "b"], up_to=("order", "sign"))
+    assert exact["value"].advantage == pytest.approx(1.0)
+    assert exact["value"].baseline < 0.5
+    near = judged(truth, truth + 0.1 * rng.normal(size=truth.shape), ["a", "b"], up_to=("order", "sign"))
+    assert near["value"].advantage > 0.5
+
+
+def test_columns_turned_at_random_are_not_shown_to_be_anybodys():
+    rng = np.random.default_rng(1)
+    turn, _ = np.linalg.qr(rng.normal(size=(5, 5)))
+    truth = rng.normal(size=(2_000, 5))
+    scores = judged(truth, truth @ turn, list("abcde"), up_to=("order", "sign"))
+    assert scores["value"].advantage.low <= 0.05
+    assert scores["column"].advantage.low <= 0.05
+
+
+def test_a_report_about_fewer_than_ten_people_is_confidential(tmp_path):
+    found = veil.audit(np.random.default_rng(0).normal(size=(8, 2)), veil.AdditiveNoise(1.0), grants=NONE, seed=0)
+    with pytest.raises(InputError, match="8 records; a report about fewer than 10 is confidential"):
+        found.to_html(tmp_path / "report.html")
+    found.to_html(tmp_path / "report.html", internal=True)
