@@ -51,11 +51,24 @@ def test_an_attack_that_is_refused_now_and_then_ends_and_still_counts():
     assert not found.passed  # ten deals cannot show that one in twenty is safe
 
 
-def test_several_parts_of_a_plan_are_remarked_on():
-    x = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 2)), columns=["a", "b"])
-    plan = veil.Plan([("a", veil.AdditiveNoise(2.0)), ("b", veil.AdditiveNoise(2.0))])
-    assert any("attacked by itself" in remark for remark in veil.audit(x, plan, grants=NONE, seed=0).remarks)
-    assert not veil.audit(x, veil.AdditiveNoise(2.0), grants=NONE, seed=0).remarks
+def test_parts_with_noise_are_attacked_together():
+    """Columns that share a factor betray each other, whether or not they lie in one part of the plan."""
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame(rng.normal(size=(1_000, 1)) + 0.05 * rng.normal(size=(1_000, 8)), columns=list("abcdefgh"))
+    plan = veil.Plan([([name], veil.AdditiveNoise(1.0)) for name in x])
+    settings = {"attacks": ["bayes-estimate"], "grants": NONE, "seed": 0}
+    apart, whole = veil.audit(x, plan, **settings), veil.audit(x, veil.AdditiveNoise(1.0), **settings)
+    (row,) = [r for r in apart.rows if "8 parts together" in r.attack]
+    assert row.nrmse == pytest.approx(whole.rows[0].nrmse, rel=0.1)
+    assert row.nrmse < 0.6 * min(r.nrmse for r in apart.rows if r is not row)
+    assert not apart.remarks
+
+
+def test_parts_with_other_methods_are_remarked_on():
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=200), "b": ["x", "y"] * 100})
+    plan = veil.Plan([("a", veil.AdditiveNoise(2.0)), ("b", veil.RandomizedResponse(epsilon=0.5))])
+    assert any("one by one" in remark for remark in veil.audit(frame, plan, grants=NONE, seed=0).remarks)
+    assert not veil.audit(frame[["a"]], veil.AdditiveNoise(2.0), grants=NONE, seed=0).remarks
 
 
 def test_a_few_raw_records_of_many_people_are_a_breach_of_those_few():

@@ -228,7 +228,7 @@ class Match:
         """Levels at which some part that can be guessed was not attacked at all."""
         found: list[Failure] = []
         parts = self._arena.parts(candidate)
-        scored = [part for part in parts if part.scored]
+        scored = [part for part in parts if part.scored and not part.joins]
         for part in scored or parts:
             mine = [row for row in rows if row.part == part.index and not row.links]
             found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")
@@ -237,11 +237,13 @@ class Match:
 
 def remarks_on_parts(parts: Sequence[Part]) -> tuple[str, ...]:
     """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
-    if sum(part.scored for part in parts) < 2:
+    alone = [part for part in parts if part.scored and not part.joins]
+    linked = {i for part in parts for i in part.joins}
+    if len(alone) < 2 or {part.index for part in alone} <= linked:
         return ()
     return (
-        "Each part of the plan was attacked by itself, apart from linkage. Columns that vary together and lie in "
-        "different parts can betray each other: what holds here may break, so put them into one part.",
+        "Parts of the plan with different methods were attacked one by one, apart from linkage. Columns that vary "
+        "together and lie in such parts can betray each other: what holds here may break.",
     )
 
 

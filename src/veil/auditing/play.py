@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.linalg import block_diag
 
 from veil.attacks import Attack, Guess
 from veil.auditing.grants import Level
@@ -18,10 +19,10 @@ from veil.auditing.judge import Judge, Trial
 from veil.auditing.stage import Exposure, Stage
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
-from veil.models import ForeignModel, ResponseModel
+from veil.models import AdditiveModel, ForeignModel, ResponseModel
 from veil.perturbations import find_perturbation
 from veil.plan import Plan
-from veil.release import Manifest, Step
+from veil.release import Manifest, Release, Step
 from veil.report.model import Picture
 
 
@@ -57,11 +58,43 @@ class Outcome:
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
 
 
-class Part:
-    """One perturbation of the release under attack: its columns, their truth and their judges."""
+def together(steps: Sequence[Step]) -> tuple[int, ...]:
+    """Steps that add independent noise of one law: whoever has the release can look at their columns as one."""
+    models = [step.model for step in steps]
+    laws = [model.distribution for model in models if isinstance(model, AdditiveModel)]
+    law = max(laws, key=laws.count, default="")
+    found = tuple(i for i, m in enumerate(models) if isinstance(m, AdditiveModel) and m.distribution == law)
+    return found if len(found) > 1 else ()
 
-    def __init__(self, index: int, step: Step, stage: Stage, tolerance: float, several: bool) -> None:
-        self.index, self.step, self._several = index, step, several
+
+def joined(steps: Sequence[Step], chosen: Sequence[int]) -> Step:
+    """Several additive steps as one, whose noise is correlated within each of them alone."""
+    parts = [steps[i] for i in chosen]
+    models = [part.model for part in parts]
+    covariances = [model.covariance for model in models if isinstance(model, AdditiveModel)]
+    power, basis = np.linalg.eigh(block_diag(*covariances))
+    return Step(
+        method="additive-noise",
+        catalogue=parts[0].catalogue,
+        parameters={
+            "factor": (basis * np.sqrt(np.clip(power, 0.0, None))).tolist(),
+            "distribution": parts[0].parameters["distribution"],
+        },
+        columns=tuple(column for part in parts for column in part.columns),
+        released=tuple(name for part in parts for name in part.released),
+    )
+
+
+class Part:
+    """One perturbation of the release under attack: its columns, their truth and their judges.
+
+    ``joins`` are the steps of a part that is several additive ones looked at together.
+    """
+
+    def __init__(
+        self, index: int, step: Step, stage: Stage, tolerance: float, several: bool, joins: tuple[int, ...] = ()
+    ) -> None:
+        self.index, self.step, self._several, self.joins = index, step, several, joins
         self.at, self._d = stage.private.places(step.names), len(stage.columns)
         self.truth = stage.private.part(step.names)
         self._tolerance, self._stage = tolerance, stage
@@ -89,13 +122,18 @@ class Part:
 
     def names(self, attack: Attack) -> str:
         """The attack, and which part it is on where there are several."""
-        whole = not self._several or attack.whole_release
-        return attack.label if whole else f"{attack.label} on {self.step.method}"
+        if not self._several or attack.whole_release:
+            return attack.label
+        return f"{attack.label} on {f'{len(self.joins)} parts together' if self.joins else self.step.method}"
 
     def attacked(self, attack: Attack, exposure: Exposure) -> Guess:
         """The attack's guess of this part's columns, in the truth's numbers and codes."""
-        release = exposure.release.part(self.index)
-        guess = attack.run(release, *exposure.knowledge(self.index, self.at, self._d))
+        if self.joins:
+            step = joined(exposure.release.manifest.steps, self.joins)
+            release = Release(exposure.release.table, replace(exposure.release.manifest, steps=(step,)))
+        else:
+            release = exposure.release.part(self.index)
+        guess = attack.run(release, *exposure.knowledge(None if self.joins else self.index, self.at, self._d))
         return self.truth.stated(guess, release)
 
 
@@ -119,9 +157,12 @@ class Arena:
             self._manifests[candidate] = self._exposed(candidate, self.stage.levels[0], 0).release.manifest
             steps = self._manifests[candidate].steps
             several = len(steps) > 1
-            self._parts[candidate] = [
-                Part(i, step, self.stage, self.tolerance, several) for i, step in enumerate(steps)
-            ]
+            parts = [Part(i, step, self.stage, self.tolerance, several) for i, step in enumerate(steps)]
+            chosen = together(steps)
+            if chosen:
+                whole = joined(steps, chosen)
+                parts.append(Part(len(steps), whole, self.stage, self.tolerance, several, chosen))
+            self._parts[candidate] = parts
         return self._parts[candidate]
 
     def _exposed(self, candidate: int, level: Level, repetition: int) -> Exposure:

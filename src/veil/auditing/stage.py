@@ -49,10 +49,10 @@ class Exposure:
     deal: Deal
     leaked: tuple[Matrix | None, ...] = ()
 
-    def knowledge(self, part: int, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
-        """What the attacker knows about one part of the release, whose columns are ``at`` among d."""
+    def knowledge(self, part: int | None, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
+        """What the attacker knows about one part of the release (None: several), whose columns are ``at`` among d."""
         known = narrowed(self.deal.knowledge, at, d)
-        matrix = self.leaked[part] if self.leaked else None
+        matrix = self.leaked[part] if self.leaked and part is not None else None
         return known if matrix is None else (KnownMatrix(matrix), *known)
 
 
