@@ -854,6 +854,7 @@ def test_a_folder_of_others_keeps_its_mode(tmp_path, table):
     assert shared.stat().st_mode & 0o777 == 0o755
 
 
+@pytest.mark.slow
 def test_two_audits_at_once_share_a_cache(command, file):
     tool = Path(sys.executable).with_name("veil")
     env = {**os.environ, "OMP_NUM_THREADS": "1", "VEIL_CACHE": str(command.folder / "cache")}
@@ -963,6 +964,7 @@ def test_workers_end_with_an_audit_that_is_ended(parallel):
     assert _wait(lambda: not _session(parallel.pid), 1.5), "processes stayed behind"
 
 
+@pytest.mark.slow
 @broken("pool: Ctrl-C reaches workers too, which print tracebacks while they start")
 def test_workers_leave_interrupts_to_their_parent():
     from veil.auditing.pool import _do, _processes
