@@ -138,6 +138,7 @@ def double(task):
 
 def test_a_pool_gives_every_answer_here_or_elsewhere(monkeypatch):
     monkeypatch.setattr("veil.auditing.pool.PATIENCE", 0.0)
+    monkeypatch.setattr("veil.auditing.pool.STARTING", 0.0)
     for workers in (1, 2):
         with Pool(double, workers=workers) as pool:
             assert sorted(pool.map(range(7))) == [(i, 2 * i) for i in range(7)]
@@ -152,6 +153,7 @@ def test_processes_change_nothing(monkeypatch):
     x, settings = correlated(200, 3), {"grants": veil.Grants(pairs=2, sample=()), "seed": 5, "repetitions": 3}
     here = veil.audit(x, veil.OrthogonalTransform(), workers=1, **settings)
     monkeypatch.setattr("veil.auditing.pool.PATIENCE", 0.0)
+    monkeypatch.setattr("veil.auditing.pool.STARTING", 0.0)
     spread = veil.audit(x, veil.OrthogonalTransform(), workers=2, **settings)
     assert [(r.attack, float(r.value.rate), r.nrmse) for r in here.rows] == [
         (r.attack, float(r.value.rate), r.nrmse) for r in spread.rows

@@ -24,21 +24,31 @@ def whole_number(value: Any, name: str, *, least: int = 0) -> int:
 
 def number(value: Any, name: str, *, low: float, high: float, rule: str) -> float:
     """A number between ``low`` and ``high``, both allowed; ``rule`` says it in words."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
+    if isinstance(value, bool) or not isinstance(value, Real) or not low <= _float(value) <= high:
         raise InputError(f"{name} must be {rule}; got {_shown(value)}")
     return float(value)
+
+
+def _float(value: Any) -> float:
+    """A number as a float; one too large for it is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def numbers(value: Any, name: str, *, rule: str) -> list[float]:
     """One number or several, as a sorted list without repetitions; none of them NaN."""
     items = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | dict) else [value]
     for item in items:
-        if isinstance(item, bool) or not isinstance(item, Real) or math.isnan(item):
+        if isinstance(item, bool) or not isinstance(item, Real) or not math.isfinite(_float(item)):
             raise InputError(f"{name} must be {rule}; got {_shown(item)}")
     return sorted({float(item) for item in items})
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, int) and abs(value) > 10**20:
+        return "a number with many digits"
     plain = isinstance(value, int | float | None) or (isinstance(value, str) and not value)
     return repr(value) if plain else f"a {type(value).__name__}"
 

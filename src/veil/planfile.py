@@ -120,7 +120,7 @@ def draft_plan(found: Inspection, source: str) -> str:
     numbers = [c.name for c in found.columns if c.role == "sensitive"]
     texts = [c for c in found.columns if c.role is None]
     lines = [
-        f"# A plan for {source}: {found.n_rows:,} records, {len(found.columns)} columns.",
+        f"# A plan for {' '.join(source.split())}: {found.n_rows:,} records, {len(found.columns)} columns.",
         "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
         "",
         "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
@@ -186,4 +186,9 @@ def _key(name: str) -> str:
 def _text(value: str) -> str:
     """A TOML string."""
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in escaped) + '"'
+    return '"' + "".join(c if c.isprintable() else _escape(c) for c in escaped) + '"'
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

@@ -187,6 +187,8 @@ def read_previous_release(folder: Path, release: Release) -> PreviousReleases:
     most = max(found, key=lambda rows: int((rows >= 0).sum()), default=None)
     if most is not None and (most >= 0).any():
         return PreviousReleases(earlier, most)
+    if most is not None:
+        raise InputError(f"{folder.name}: both releases have identifiers, and none of them in common")
     known = PreviousReleases(earlier)
     try:
         list(known.aligned(release))

@@ -178,7 +178,6 @@ def test_odd_headers(command, table):
     assert command.run("audit", odd, "--plan", command.folder / "plan.toml", *QUICK, *LITTLE).exit_code == 3
 
 
-@broken("planfile._text writes \\uXXXXX for characters beyond the basic plane, which TOML reads as another name")
 def test_headers_beyond_the_basic_plane(command, table):
     odd = command.folder / "odd.csv"
     table.assign(**{"tag\U000e0041": ["x", "y"] * 20}).to_csv(odd, index=False)
@@ -186,7 +185,6 @@ def test_headers_beyond_the_basic_plane(command, table):
     assert command.run("audit", odd, "--plan", command.folder / "plan.toml", *QUICK, *LITTLE).exit_code == 3
 
 
-@broken("planfile.draft_plan writes the file's name into a comment as it is")
 def test_a_newline_in_the_name_of_a_table(command, table):
     odd = command.folder / "a\nb = 1.csv"
     table.to_csv(odd, index=False)
@@ -194,7 +192,6 @@ def test_a_newline_in_the_name_of_a_table(command, table):
     assert command.run("audit", odd, "--plan", command.folder / "plan.toml", *QUICK, *LITTLE).exit_code == 3
 
 
-@broken("judge._turned: nanmean and nanstd of a column that the guess leaves out")
 @pytest.mark.parametrize("shape", ["constant column", "more columns than rows"])
 def test_no_warnings_where_a_guess_leaves_a_column_out(shape, table, quiet):
     wide = pd.DataFrame(np.random.default_rng(1).normal(size=(10, 25)), columns=[f"c{i}" for i in range(25)])
@@ -285,17 +282,14 @@ def test_goals_against_levels_that_are_not_granted(level, table, refuses):
     refuses(lambda: audit(table, grants=FEW, goals=veil.Goals(against=level)), "against", repr(level))
 
 
-@broken("goals: an empty list of levels is accepted, so that no attack counts and every audit passes")
 def test_goals_against_nothing_at_all_do_not_pass_everything(table, refuses):
     refuses(lambda: audit(table, TURN, grants=FEW, goals=veil.Goals(against=[])), "against")
 
 
-@broken("advise does not call Goals.check_against: it searches, and says that no method keeps the goals")
 def test_advice_against_levels_that_are_not_granted(table, refuses):
     refuses(lambda: advise(table, [NOISE], goals=veil.Goals(against="pirs")), "against", "'pirs'")
 
 
-@broken("advise does not check seed and workers")
 @pytest.mark.parametrize(
     ("name", "value"), [("seed", -1), ("seed", "a"), ("seed", 1.5), ("workers", 0), ("workers", "x"), ("workers", 2.5)]
 )
@@ -304,21 +298,18 @@ def test_seed_and_workers_of_advice(name, value, table, refuses, monkeypatch):
     refuses(lambda: advise(table, **{name: value}), name)
 
 
-@broken("advise takes any false value for no goals")
 @pytest.mark.parametrize("goals", [{}, 0])
 def test_goals_of_advice_that_are_no_goals(goals, table, refuses, monkeypatch):
     monkeypatch.setattr("veil.advising.search.Search.advice", lambda _: pytest.fail("the search began"))
     refuses(lambda: advise(table, goals=goals), "goals")
 
 
-@broken("roles that are no mapping reach dict()")
 @pytest.mark.parametrize("roles", [5, "a", ["a"]])
 @pytest.mark.parametrize("call", [audit, advise])
 def test_roles_that_are_no_mapping(call, roles, table, refuses):
     refuses(lambda: call(table, roles=roles), "roles")
 
 
-@broken("parameters.number and numbers turn whole numbers of any size into floats")
 @pytest.mark.parametrize(
     "call",
     [
@@ -332,12 +323,11 @@ def test_whole_numbers_beyond_float64(call, refuses):
     refuses(call)
 
 
-@broken("advise iterates over whatever candidates are")
 def test_candidates_that_are_no_list(table, refuses):
     refuses(lambda: advise(table, 5), "candidates")
 
 
-@broken("a level that the owner asked for is left out where the table is too small, without a word")
+@broken("a level that the owner asked for is left out where the table is too small, and only a remark says so")
 @pytest.mark.parametrize("asked", [("--pairs", 500), ("--attributes", 9), ("--records", 500)])
 def test_levels_asked_for_on_the_command_line_are_not_left_out(asked, command, file):
     command.refuses("audit", file, "--method", "additive-noise", *QUICK, *LITTLE, *asked, words=(asked[0][2:],))
@@ -402,14 +392,12 @@ def test_reports_that_cannot_be_written(verb, target, command, file):
     command.refuses(verb, file, *options, words=(Path(target).name,))
 
 
-@broken("-o is tried only after the whole audit has been played")
 def test_reports_that_cannot_be_written_are_refused_at_once(command, file, monkeypatch):
     monkeypatch.setattr("veil.auditing.match.Match.played", lambda *_: pytest.fail("the audit was played"))
     options = ("--method", "additive-noise", *LITTLE, *QUICK, "-o", command.folder / "no" / "report.html")
     command.refuses("audit", file, *options, words=("report.html",))
 
 
-@broken("--match without --release is not looked at")
 def test_match_without_a_release(command, file):
     command.refuses("audit", file, "--method", "additive-noise", *QUICK, *LITTLE, "--match", "zz", words=("match",))
 
@@ -448,12 +436,10 @@ def test_plans_of_nonsense(command, file, plan):
         command.refuses("audit", file, "--plan", plan(text), *QUICK)
 
 
-@broken("a plan without a part is refused with words about the Python parameter")
 def test_a_plan_without_a_part_is_named(command, file, plan):
     command.refuses("audit", file, "--plan", plan(""), *QUICK, words=("plan.toml", "[[part]]"))
 
 
-@broken("[goals] against = [] lets every audit pass")
 def test_a_plan_against_nothing_at_all(command, file, plan):
     command.refuses("audit", file, "--plan", plan(PART + "[goals]\nagainst = []"), *QUICK, *LITTLE, words=("against",))
 
@@ -498,13 +484,11 @@ def test_keys_of_other_types_that_say_the_same(people, foreign, quiet):
     assert len(rates) == 1
 
 
-@broken("match: missing keys are counted as repeated ones too")
 def test_missing_keys_are_not_repeated_keys(people, foreign, refuses):
     gaps = foreign.assign(id=foreign["id"].where(foreign.index > 3).astype("Int64"))
     refuses(lambda: elsewhere(people, gaps), "0 repeated", "4 missing")
 
 
-@broken("match: pyarrow cannot count keys of this type, or turn them into texts")
 @pytest.mark.parametrize("kind", ["category", "list", "binary", "null"])
 def test_keys_of_odd_types(kind, people, foreign):
     keys = {
@@ -558,14 +542,12 @@ def test_descriptions_that_do_not_fit(people, foreign, refuses):
     refuses(described(veil.MarketBasket(), foreign), "'a' (40)")
 
 
-@broken("foreign: a described release is read as numbers whatever its columns hold, and pyarrow quotes a cell")
 @pytest.mark.parametrize("kind", ["text", "time"])
 def test_described_releases_of_other_types(kind, people, foreign, refuses):
     values = ["SECRETCELL"] * 40 if kind == "text" else pd.Timestamp("2020-01-01")
     refuses(lambda: audit(people, NOISE, release=foreign.assign(a=values), match="id"), "'a'")
 
 
-@broken("foreign: categories of a described release that the table has not are counted as -1")
 @pytest.mark.parametrize("values", [["x", "w"], ["x", None], [1, 2]], ids=["other", "missing", "numbers"])
 def test_described_responses_of_other_categories(values, refuses):
     private = pd.DataFrame({"t": ["x", "y"] * 20})
@@ -574,21 +556,18 @@ def test_described_responses_of_other_categories(values, refuses):
     refuses(lambda: audit(private, method, release=release, roles={"t": "sensitive"}), "'t'")
 
 
-@broken("foreign: an all-missing or infinite column is refused in the name of a covariance, with warnings")
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_releases_with_a_column_of_no_numbers_name_it(value, people, foreign, refuses):
     refuses(lambda: elsewhere(people, foreign.assign(a=value)), "release", "'a'", "40")
 
 
-@broken("foreign: the private table's columns are not checked as those of an audit without a release are")
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_private_columns_of_no_numbers_name_it(value, table, refuses):
     own, _ = veil.publish(table, NOISE)
     refuses(lambda: audit(table.assign(a=value), None, release=own), "'a'")
 
 
-@broken("foreign: sizes that float64 cannot square are not refused, and numpy warns")
-@pytest.mark.parametrize("size", [1e300, 1e-310])
+@pytest.mark.parametrize("size", [1e300, pytest.param(1e-310, marks=broken("sizes that vanish when squared warn"))])
 def test_releases_of_numbers_beyond_float64(size, people, foreign, quiet):
     def call():
         with contextlib.suppress(VeilError):
@@ -597,7 +576,6 @@ def test_releases_of_numbers_beyond_float64(size, people, foreign, quiet):
     quiet(call)
 
 
-@broken("foreign: unmatched utilities compare rows that are not as many as the table's")
 @pytest.mark.parametrize("described", [True, False], ids=["described", "of ours"])
 def test_unmatched_releases_with_other_numbers_of_rows(described, table, quiet):
     own, _ = veil.publish(table, NOISE)
@@ -607,13 +585,11 @@ def test_unmatched_releases_with_other_numbers_of_rows(described, table, quiet):
         quiet(lambda: audit(table.iloc[:30], None, release=own, match=None))
 
 
-@broken("foreign: a key column that a release of ours publishes is dropped, then asked for")
 def test_a_release_of_ours_matched_by_its_public_column(people, quiet):
     own, _ = veil.publish(people, NOISE, roles={"id": "public"})
     quiet(lambda: audit(people, None, release=own, match="id"))
 
 
-@broken("foreign: texts in the private table are scored as codes against guesses in numbers, and everything passes")
 def test_a_table_of_texts_does_not_pass_a_release_of_numbers(table):
     numbers = table[["a", "b"]]
     own, _ = veil.publish(numbers, veil.AdditiveNoise(scale=0.01))
@@ -624,13 +600,11 @@ def test_a_table_of_texts_does_not_pass_a_release_of_numbers(table):
     assert not found.passed
 
 
-@broken("foreign: a description beside a release of ours is not looked at, and names the candidate")
 def test_a_description_that_contradicts_a_release_of_ours(table, refuses):
     own, _ = veil.publish(table, NOISE)
     refuses(lambda: audit(table, TURN, release=own), "perturbations")
 
 
-@broken("foreign: roles beside a release of ours are not looked at")
 def test_roles_beside_a_release_of_ours(table, refuses):
     own, _ = veil.publish(table, NOISE)
     refuses(lambda: audit(table, None, release=own, roles={"zz": "drop"}), "'zz'")
@@ -662,14 +636,12 @@ def test_shuffled_earlier_releases(table, refuses):
     refuses(lambda: audit(table, previous=earlier), "previous", "shuffled")
 
 
-@broken("stage.matched_previous: nobody in common is no earlier release at all, and is not said")
 def test_earlier_releases_about_nobody_of_the_table(people, refuses):
     roles = {"id": "public"}
     earlier, _ = veil.publish(people.assign(id=people["id"] + 1000), NOISE, roles=roles)
     refuses(lambda: audit(people, previous=earlier, roles=roles), "previous")
 
 
-@broken("stage.matched_previous does not look at the rows; the attack is then skipped without a word")
 def test_rows_beyond_an_earlier_release(table, refuses):
     earlier, _ = veil.publish(table, NOISE)
     refuses(lambda: audit(table, previous=veil.PreviousReleases(earlier, rows=np.arange(40) + 20)), "beyond", "20")
@@ -699,7 +671,6 @@ def test_earlier_releases_of_a_red_team(command, releases):
     against("named", ".", "not a release folder")
 
 
-@broken("redteam.read_previous_release: where identifiers have nobody in common, rows are matched by their order")
 def test_earlier_releases_of_other_people(command, releases):
     options = ("--attack", "repeated-release", "--previous-release", releases / "others")
     command.refuses("attack", releases / "named", *options, "-o", releases / "guess.csv", words=("others",))
@@ -755,8 +726,15 @@ def test_bad_candidates(candidates, table, refuses):
     refuses(lambda: advise(table, candidates), "candidates")
 
 
-@broken("search._survey measures before anybody has looked at the table")
-@pytest.mark.parametrize("spoil", ["no complete record", "constant", "huge", "tiny"])
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "no complete record",
+        "constant",
+        pytest.param("huge", marks=broken("the survey squares what cannot be squared")),
+        pytest.param("tiny", marks=broken("the survey squares what cannot be squared")),
+    ],
+)
 def test_tables_that_advice_refuses_in_other_words(spoil, table, refuses):
     odd = table.index % 2 > 0
     tables = {
@@ -768,7 +746,6 @@ def test_tables_that_advice_refuses_in_other_words(spoil, table, refuses):
     refuses(lambda: advise(tables[spoil]), "'a'")
 
 
-@broken("search._choices proposes matrices for tables that no matrix can be used on, and refuses the table")
 @pytest.mark.parametrize("spoil", ["missing values", "one column"])
 def test_advice_on_all_methods_leaves_out_those_that_cannot_be_used(spoil, table):
     holes = table.assign(a=table["a"].where(table["n"] > 15))
@@ -808,7 +785,6 @@ def test_a_damaged_shelf_is_played_again(text, shelf):
     assert float(after.worst.value.rate) == float(before.worst.value.rate)
 
 
-@broken("cache.Shelf forgives KeyError, TypeError and ValueError only")
 @pytest.mark.parametrize("damage", ["null", "list", "short trial", "deep"])
 def test_a_shelf_with_other_contents_is_played_again(damage, shelf):
     path, ask = shelf
@@ -834,7 +810,6 @@ def test_places_that_cannot_hold_a_cache(command, file, tmp_path, refuses, table
     refuses(lambda: audit(table, attacks=ONE, grants=FEW, cache=spoiled), "cache.key")
 
 
-@broken("cache._own_key reads a key that could not be written, or cannot be read")
 @pytest.mark.parametrize("spoil", ["folder", "link"])
 def test_a_key_of_the_cache_that_cannot_be_read(spoil, tmp_path, table, refuses):
     folder = tmp_path / "cache"
@@ -844,7 +819,6 @@ def test_a_key_of_the_cache_that_cannot_be_read(spoil, tmp_path, table, refuses)
     refuses(lambda: audit(table, attacks=ONE, grants=FEW, cache=folder), "cache.key")
 
 
-@broken("cache.Cache changes the mode of any folder that is named, so that nobody else can read it any more")
 def test_a_folder_of_others_keeps_its_mode(tmp_path, table):
     shared = tmp_path / "shared"
     shared.mkdir(mode=0o755)
@@ -957,7 +931,6 @@ def test_an_interrupted_audit_leaves_nothing_behind(parallel, command):
 
 @on_linux
 @pytest.mark.slow
-@broken("pool: workers do not notice that their parent was ended, and keep the private table in memory")
 def test_workers_end_with_an_audit_that_is_ended(parallel):
     parallel.send_signal(signal.SIGTERM)
     parallel.wait(timeout=15)
@@ -965,7 +938,6 @@ def test_workers_end_with_an_audit_that_is_ended(parallel):
 
 
 @pytest.mark.slow
-@broken("pool: Ctrl-C reaches workers too, which print tracebacks while they start")
 def test_workers_leave_interrupts_to_their_parent():
     from veil.auditing.pool import _do, _processes
 
@@ -987,7 +959,6 @@ def test_an_interrupt_in_a_destructor_is_kept():
     assert (found.stdout, found.stderr) == ("kept\n", "")
 
 
-@broken("pool: as many processes as asked for are started, whatever the machine and the work")
 def test_workers_are_bounded(table, monkeypatch):
     asked = []
 

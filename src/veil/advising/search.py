@@ -26,7 +26,7 @@ from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.grants import as_grants
 from veil.auditing.run import audit_context
 from veil.auditing.truth import Truth
-from veil.errors import InputError, NotApplicableError
+from veil.errors import InputError, NotApplicableError, RoleError
 from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan, resolve
@@ -37,6 +37,7 @@ from veil.sources import as_table
 from veil.tables import MemoryTable
 
 MOST_RECORDS = 4_000
+FEWEST_RECORDS = 10
 TRIES = 4
 FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 MATRIX_RUNS = 5
@@ -87,17 +88,19 @@ def advise(
     >>> found.possible, found.audit.passed, type(found.recommendation).__name__
     (True, True, 'AdditiveNoise')
     """
+    if roles is not None and not isinstance(roles, Mapping):
+        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
     search = Search(
         table,
         candidates,
-        goals=goals or Goals(),
+        goals=Goals() if goals is None else goals,
         grants=as_grants(grants),
         roles=dict(roles or {}),
         target=target,
         n_clusters=whole_number(n_clusters, "n_clusters", least=1),
         seconds=None if budget is None else duration(budget, "budget"),
-        seed=seed,
-        workers=workers,
+        seed=None if seed is None else whole_number(seed, "seed"),
+        workers=None if workers is None else whole_number(workers, "workers", least=1),
         progress=progress,
     )
     return search.advice()
@@ -162,9 +165,12 @@ class Search:
             n_numeric = len(schema.perturbed) - len(self._categories)
             positive = Truth.of(self._table, schema.perturbed).values
             usable = [f for f in NUMERIC if f.name != "log-normal-noise" or bool((positive > 0).all())]
-            return usable, [self._plan(method) for method in matrices(n_numeric)]
+            mixable = n_numeric >= 2 and not np.isnan(positive).any()
+            return usable, [self._plan(method) for method in matrices(n_numeric)] if mixable else []
         if isinstance(candidates, str | Perturbation | Plan):
             candidates = [candidates]
+        if not isinstance(candidates, Sequence):
+            raise InputError(f"candidates must be a list of methods or their names; got a {type(candidates).__name__}")
         families, fixed = [], []
         for item in candidates:
             if isinstance(item, Perturbation | Plan):
@@ -197,7 +203,14 @@ class Search:
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
         numbers = [n for n in schema.perturbed if n not in self._categories]
         values = Truth.of(self._thinned(), numbers).values
-        return Survey(values[~np.isnan(values).any(axis=1)], self._goals.tolerance)
+        complete = values[~np.isnan(values).any(axis=1)]
+        if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
+            raise InputError(
+                f"the table has {len(values)} rows, {len(complete)} of them without gaps; advice needs "
+                f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in numbers[:4]])}, or give "
+                "other roles"
+            )
+        return Survey(complete, self._goals.tolerance)
 
     # -- the search -------------------------------------------------------------------------
 

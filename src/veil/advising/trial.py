@@ -172,6 +172,7 @@ class Bench:
     ) -> Any:
         stage = Stage(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
         self.columns = stage.columns
+        self._goals.check_against(stage.levels)
         labels = stage.labels(self._target)
         players = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
         match = Match(

@@ -30,6 +30,8 @@ from veil.secret import revealed
 
 KEY_NAME = "cache.key"
 LARGEST_SHELF = 50_000_000
+NO_ANSWER = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a file that is damaged or from elsewhere raises: it is no answer."""
 
 
 def default_folder() -> Path:
@@ -46,10 +48,14 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         try:
+            new, ours = not folder.exists(), os.path.lexists(folder / KEY_NAME)
+            if not new and not ours and any(folder.iterdir()):
+                raise FileFormatError(f"{folder}: is in use for something else; choose a new folder for the cache")
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.stat().st_uid != os.getuid():
                 raise FileFormatError(f"{folder}: belongs to somebody else; choose another folder for the cache")
-            folder.chmod(0o700)
+            if new:
+                folder.chmod(0o700)
         except OSError as error:
             raise FileFormatError(f"{folder}: cannot hold the cache ({error.strerror}); choose another") from None
         self._key = self._own_key()
@@ -59,7 +65,10 @@ class Cache:
         with suppress(FileFormatError):  # another process may be first
             if not path.exists():
                 write_private(path, secrets.token_bytes(32))
-        key = path.read_bytes()
+        try:
+            key = path.read_bytes()
+        except OSError as error:
+            raise FileFormatError(f"{path}: cannot be read ({error.strerror}); choose another folder") from None
         if len(key) != 32:
             raise FileFormatError(f"{path}: is not a key of this cache; remove it")
         return key
@@ -85,20 +94,22 @@ class Shelf:
     def __init__(self, path: Path) -> None:
         self._path, self._changed = path, False
         self._answers: dict[str, Any] = {}
-        with suppress(OSError, ValueError):
+        with suppress(OSError, RecursionError, ValueError):
             if path.stat().st_size <= LARGEST_SHELF:
                 found = json.loads(path.read_text(encoding="utf-8"))
                 self._answers = found if isinstance(found, dict) else {}
 
     def outcome(self, address: str) -> Outcome | None:
         """A remembered outcome."""
-        with suppress(KeyError, TypeError, ValueError):  # a file from elsewhere is no answer
+        with suppress(
+            AttributeError, IndexError, KeyError, TypeError, ValueError
+        ):  # a file from elsewhere is no answer
             return _outcome(self._answers[address])
         return None
 
     def worth(self, address: str) -> dict[str, Measure] | None:
         """Remembered utilities."""
-        with suppress(KeyError, TypeError, ValueError):
+        with suppress(*NO_ANSWER):
             return {name: _measure(said) for name, said in self._answers[address].items()}
         return None
 

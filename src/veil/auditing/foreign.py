@@ -10,19 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from scipy.optimize import linear_sum_assignment
 
 from veil import measures
 from veil.attacks import Attack, Guess
 from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
 from veil.auditing.judge import Judge, Trial
+from veil.auditing.released import (
+    ORDER,
+    aligned,
+    check_numbers,
+    checked,
+    own_release,
+    released_table,
+    schema_of,
+    unscored,
+)
 from veil.auditing.stage import Exposure, Stage, matched_previous
+from veil.auditing.utility import rowless_utilities
 from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.measures import Measure
@@ -30,17 +38,13 @@ from veil.models import FOREIGN, ForeignModel
 from veil.perturbations import AdditiveNoise
 from veil.plan import Plan, as_plan, resolve
 from veil.publication import publish
-from veil.release import MANIFEST, Manifest, Release, Step, memory_release
-from veil.schema import PERTURBED, Column, Kind, Role, Schema, check_known_columns, kind_of, listed
+from veil.release import Manifest, Release, Step, memory_release
+from veil.schema import PERTURBED, Kind, Schema, kind_of, listed
 from veil.sources import as_table
 from veil.tables import MemoryTable
 
 if TYPE_CHECKING:
     from veil.auditing.cache import Cache
-
-ORDER = "order"
-ROWLESS = ("means", "covariance", "distribution")
-"""Utilities that do not ask whose row is whose."""
 
 
 class ForeignPlan(Plan):
@@ -86,17 +90,20 @@ class ForeignStage(Stage):
         previous: Sequence[Any] = (),
     ) -> None:
         own = own_release(release)
-        private, foreign = as_table(table).read(), _released_table(release if own is None else own.table)
+        if own is not None and (described is not None or roles):
+            what = "perturbations" if described is not None else f"roles of {listed(roles)}"
+            raise InputError(f"{what}: this release describes itself in its manifest; leave them out")
+        private, foreign = as_table(table).read(), released_table(release if own is None else own.table)
         self.matched = match is not None
         if previous and not self.matched:
             raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
         if own is not None and match == ORDER and "shuffled" in own.manifest.row_order:
             raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
-        roles = {**_unscored(private, roles, match), **roles}
+        roles = {**unscored(private, roles, match), **roles}
         if match is not None:
-            private, foreign = _aligned(private, foreign, match)
+            private, foreign = aligned(private, foreign, match)
         if own is not None:
-            schema = _schema_of(own, private)
+            schema = schema_of(own, private)
         else:
             plan = described if described is not None else as_plan(AdditiveNoise())
             schema = resolve(MemoryTable(private), plan, roles).schema
@@ -106,11 +113,14 @@ class ForeignStage(Stage):
         grants = replace(grants, sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
             grants = replace(grants, pairs=(), attributes=(), external=False)
+        check_numbers(private, schema.perturbed, "the table")
+        check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
-        self._foreign = foreign
+        self._foreign, self._key_column = foreign, None if match == ORDER else match
         self._previous = matched_previous(previous, private)
         if own is not None:
-            self._release = memory_release(foreign.select(_names(own)), own.manifest, "pyarrow", {})
+            names = [column["name"] for column in own.manifest.schema]
+            self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
         else:
             self._release = self._described(plan) if described is not None else self._undescribed(schema)
 
@@ -123,7 +133,8 @@ class ForeignStage(Stage):
         absent = [name for name in names if name not in self._foreign.column_names]
         foreign = self._foreign
         if absent:
-            numeric = [f.name for f in foreign.schema if kind_of(f.type) is Kind.NUMERIC]
+            fields = [f for f in foreign.schema if f.name != self._key_column]
+            numeric = [f.name for f in fields if kind_of(f.type) is Kind.NUMERIC]
             if len(numeric) != len(names):
                 raise InputError(
                     f"release: the described method makes {len(names)} columns ({listed(names)}); the release has "
@@ -139,13 +150,14 @@ class ForeignStage(Stage):
             schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
             key="not known",
         )
-        return memory_release(foreign, manifest, "pyarrow", {})
+        return checked(memory_release(foreign, manifest, "pyarrow", {}))
 
     def _undescribed(self, schema: Schema) -> Release:
         """The foreign rows, about which nothing is said."""
         types = {f.name: kind_of(f.type) for f in self._foreign.schema}
         public = [n for n in schema.public if n in types]
-        released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in public]
+        left = (*public, self._key_column)
+        released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
         if not released:
             raise InputError("release: has no numeric column to attack")
         columns = tuple(
@@ -180,8 +192,9 @@ class ForeignStage(Stage):
 
     def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""
-        found = super().worth(release, **uses)
-        return found if self.matched else {name: found[name] for name in ROWLESS if name in found}
+        if self.matched:
+            return super().worth(release, **uses)
+        return rowless_utilities(self.private, release)
 
     def judge(self, *arguments: Any) -> Judge:
         """The judge of matched or of unmatched rows."""
@@ -283,65 +296,3 @@ def _recognised(truth: Matrix, guess: Guess) -> Matrix:
         sign = 1.0 if apart[j, 0, k] <= apart[j, 1, k] else -1.0
         values[:, j] = sign * guess.values[:, k] * unit[j]
     return values
-
-
-def own_release(release: Any) -> Release | None:
-    """A release of Veil's, which describes itself: the object or its folder."""
-    if isinstance(release, str | Path) and (Path(release) / MANIFEST).is_file():
-        return Release.load(release)
-    return release if isinstance(release, Release) else None
-
-
-def _names(own: Release) -> list[str]:
-    return [column["name"] for column in own.manifest.schema]
-
-
-def _schema_of(own: Release, private: pa.Table) -> Schema:
-    """Roles of the private columns as a release's own manifest tells them."""
-    said = {column["name"]: Role(column["role"]) for step in own.manifest.steps for column in step.columns}
-    said |= {column["name"]: Role.PUBLIC for column in own.manifest.public}
-    check_known_columns(said, private.column_names, "release: its manifest")
-    return Schema(
-        tuple(Column(f.name, kind_of(f.type), said.get(f.name, Role.DROP), str(f.type)) for f in private.schema)
-    )
-
-
-def _released_table(release: Any) -> pa.Table:
-    table = as_table(release).read()
-    if table.num_rows < 4:
-        raise InputError(f"release: has {table.num_rows} rows; an audit needs at least 4")
-    return table
-
-
-def _unscored(private: pa.Table, roles: Mapping[str, str], match: str | None) -> dict[str, str]:
-    """Columns that are no numbers, and the key column, are left out where the owner does not say otherwise."""
-    dropped = [f.name for f in private.schema if kind_of(f.type) is not Kind.NUMERIC and f.name not in roles]
-    dropped += [match] if match not in (None, ORDER) and match in private.column_names else []
-    return {name: str(Role.DROP) for name in dropped}
-
-
-def _aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table, pa.Table]:
-    """Both tables with the same people in the same order."""
-    if match == ORDER:
-        if private.num_rows != foreign.num_rows:
-            raise InputError(
-                f"match: by order needs as many rows in both; the table has {private.num_rows} and the release "
-                f"{foreign.num_rows}; name a key column, or none"
-            )
-        return private, foreign
-    for name, table in (("the table", private), ("the release", foreign)):
-        if match not in table.column_names:
-            raise InputError(f"match: {name} has no column {match!r}; name one that both tables have, or use order")
-        keys = table.column(match)
-        repeated = len(keys) - pc.count_distinct(keys, mode="all").as_py()
-        if repeated or keys.null_count:
-            raise InputError(
-                f"match: column {match!r} of {name} has {repeated} repeated and {keys.null_count} missing keys; "
-                "a key names one record"
-            )
-    keys = private.column(match).cast(pa.string())
-    at = pc.index_in(keys, value_set=foreign.column(match).cast(pa.string()).combine_chunks())
-    both = pc.is_valid(at)
-    if pc.sum(both).as_py() is None or pc.sum(both).as_py() < 4:
-        raise InputError(f"match: fewer than 4 keys of column {match!r} are in both tables")
-    return private.filter(both), foreign.take(at.drop_null()).drop_columns([match])

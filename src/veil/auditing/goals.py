@@ -78,6 +78,8 @@ class Goals:
             number(least, f"goals: min_utility of {name!r}", low=0, high=1, rule="between 0 and 1")
         if isinstance(self.against, str):
             object.__setattr__(self, "against", (self.against,))
+        if isinstance(self.against, Sequence) and not len(self.against):
+            raise InputError("goals: against is empty, so nothing would count; leave it out for all that is granted")
         if self.against is not None and not all(isinstance(a, str) for a in _listed(self.against)):
             raise InputError("goals: against must name knowledge levels, for example ['pairs']")
 

@@ -220,6 +220,15 @@ class Grants:
         found += [Level("ranges")] * bool(self.ranges) + [Level("external")] * (bool(self.external) and quasi)
         return [Level("nothing"), *found, *[Level("matrix")] * bool(self.matrix)]
 
+    def too_large(self, n_rows: int, n_columns: int) -> list[str]:
+        """The levels that a table is too small for, in words."""
+        counted = [Level("pairs", n_columns if k == ALL_COLUMNS else int(k)) for k in self.pairs]  # type: ignore[union-attr]
+        counted += [Level("records", k) for k in self.records]  # type: ignore[union-attr]
+        counted += [Level("sample", share) for share in self.sample]  # type: ignore[union-attr]
+        found = [f"{lv.label}: the table has {n_rows} records" for lv in counted if lv.size(n_rows) > n_rows - 2]
+        many = [Level("attributes", k) for k in self.attributes if k >= n_columns]  # type: ignore[union-attr]
+        return found + [f"{lv.label}: the table has {n_columns} that are perturbed" for lv in many]
+
     def _fits(self, level: Level, n_rows: int) -> bool:
         wanted = level.size(n_rows)
         if wanted <= n_rows - 2:

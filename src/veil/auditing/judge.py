@@ -325,8 +325,8 @@ def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
     Of columns that are turned at random, the best matched one still looks like some private column (its correlation
     is at least 1/√d); what the judge's matching brings such guesses is not the attack's merit.
     """
-    values = guess.values
-    centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    values = np.nan_to_num(guess.values, posinf=0.0, neginf=0.0)
+    centre, spread = values.mean(axis=0), values.std(axis=0)
     white = np.where(spread > 0, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
     found = []
     for run in range(runs):

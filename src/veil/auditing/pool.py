@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import pickle  # between this process and its own children; never written to a file
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
 from veil.secret import allow_key_pickling
 
+PR_SET_PDEATHSIG = 1
 T = TypeVar("T")
 R = TypeVar("R")
 
-PATIENCE = 8.0
-"""Seconds of work after which other processes, which take a few to start, are worth it."""
+MOST_WORKERS = 64
+PATIENCE = 1.5
+"""Seconds of work after which it is asked whether other processes are worth it."""
+STARTING = 8.0
+"""Seconds of work that must be left for them: they take a few to start."""
 
 
 class Pool(Generic[T, R]):
@@ -34,7 +41,8 @@ class Pool(Generic[T, R]):
 
     def __init__(self, worker: Callable[[T], R], *, workers: int | None = None, deadline: float | None = None) -> None:
         self._worker, self._deadline = worker, deadline
-        self._n = workers if workers is not None else len(os.sched_getaffinity(0))
+        processors = len(os.sched_getaffinity(0))
+        self._n = min(workers if workers is not None else processors, MOST_WORKERS)
         self._spent = 0.0
         self._executor: Any = None
 
@@ -51,17 +59,21 @@ class Pool(Generic[T, R]):
 
     def map(self, tasks: Sequence[T]) -> Iterator[tuple[T, R]]:
         """Each task with its result, in no certain order; tasks that the deadline leaves no time for are left out."""
-        left = list(tasks)
-        while left and (self._executor is None and (self._n < 2 or self._spent < PATIENCE or len(left) < 2)):
+        left, done = list(tasks), 0
+        while left and (self._executor is None and (self._n < 2 or len(left) < 2 or self._soon(done, len(left)))):
             if self.late():
                 return
             task = left.pop(0)
             began = time.monotonic()
             result = self._worker(task)
-            self._spent += time.monotonic() - began
+            self._spent, done = self._spent + time.monotonic() - began, done + 1
             yield task, result
         if left:
             yield from self._spread(left)
+
+    def _soon(self, done: int, left: int) -> bool:
+        """Whether the rest is done here before other processes would have helped."""
+        return self._spent < PATIENCE or (done > 0 and self._spent / done * left < STARTING)
 
     def _spread(self, left: list[T]) -> Iterator[tuple[T, R]]:
         if self._executor is None:
@@ -71,7 +83,8 @@ class Pool(Generic[T, R]):
             while left or running:
                 while left and len(running) < self._n and not self.late():
                     task = left.pop(0)
-                    running[self._executor.submit(_do, task)] = task
+                    with _interrupts_held():  # processes that start now are not to hear them
+                        running[self._executor.submit(_do, task)] = task
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -94,7 +107,25 @@ def _processes(n: int, worker: Callable[[Any], Any]) -> Any:
     return ProcessPoolExecutor(n, initializer=_learn, initargs=(told,), env={"OMP_NUM_THREADS": "1"})
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep interrupts for later; what is started meanwhile never gets any and ends with its parent."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """Ask the system to end this process with its parent, so that a private table does not outlive it."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def _learn(told: bytes) -> None:
+    _end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     global _work
     _work = pickle.loads(told)  # noqa: S301 - from the parent process
 

@@ -23,7 +23,7 @@ from veil.auditing.match import Match
 from veil.auditing.play import Arena
 from veil.auditing.result import Audit, Candidate
 from veil.auditing.stage import Stage
-from veil.errors import InputError
+from veil.errors import InputError, RoleError
 from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan
@@ -110,6 +110,10 @@ def audit(
     (False, 'known-pairs-attack', '3 known records')
     """
     began = time.monotonic()
+    if roles is not None and not isinstance(roles, Mapping):
+        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
+    if release is None and match != "order":
+        raise InputError("match says whose row is whose in a release that is there already; give release, too")
     repetitions = _as_repetitions(repetitions, foreign=release is not None)
     n_clusters = whole_number(n_clusters, "n_clusters", least=1)
     seed = None if seed is None else whole_number(seed, "seed")
@@ -230,4 +234,6 @@ def _as_cache(cache: Any) -> Cache | None:
         return None
     if cache is not True and not isinstance(cache, str | Path):
         raise InputError("cache must be True, False, or a folder")
+    if cache == "":
+        raise InputError("cache is empty; give a folder, or True for the user's own")
     return Cache(default_folder() if cache is True else Path(cache))

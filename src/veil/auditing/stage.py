@@ -104,6 +104,7 @@ class Stage:
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
         refused = {level: undealable(level, self.private) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
+        self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
         if self._left_out and not grants.fitting:
             raise InputError(f"grants: {self._left_out[0]}")
         self.levels = [level for level in levels if not refused[level]]
@@ -243,6 +244,12 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                     f"previous: the rows of entry {i} were shuffled; publish a public column that names each record in "
                     "both, or use PreviousReleases with rows"
                 )
+            if rows is not None and (rows >= n_rows).any():
+                raise InputError(
+                    f"previous: entry {i} has {n_rows} rows, and {int((rows >= n_rows).sum())} beyond are named"
+                )
+            if rows is not None and not (rows >= 0).any():
+                raise InputError(f"previous: entry {i} has no record in common with the table; leave it out")
             if rows is not None and len(rows) != private.num_rows:
                 raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
             found.append((release, np.arange(n_rows) if rows is None else rows))

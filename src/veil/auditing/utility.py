@@ -166,6 +166,22 @@ def plan_utilities(
     return {n: values[0] if len(values) == 1 else _together(values) for n, values in found.items() if values}
 
 
+def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
+    """The utilities of a release whose rows belong to nobody in particular: moments and distributions."""
+    found: dict[str, Measure] = {}
+    for i, step in enumerate(release.manifest.steps):
+        truth, part = private.part(step.names), release.part(i)
+        named = isinstance(step.model, ForeignModel) and step.released == step.names
+        measured = {"means": means_kept, "covariance": covariance_kept, "distribution": distribution_kept}
+        for name, kept in measured.items() if isinstance(step.model, COLUMNWISE) else ():
+            value = kept(truth.values, part)
+            found |= {name: value} if value is not None else {}
+        if named:
+            value = distribution_kept(truth.values, part)
+            found |= {"distribution": value} if value is not None else {}
+    return found
+
+
 def _comparable(truth: Truth, part: Release) -> bool:
     """Whether a release that nobody described has the private columns and records."""
     described = not isinstance(part.step.model, ForeignModel)

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import _thread
 import os
+import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -33,6 +35,8 @@ class _OneLineErrors(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
         sys.unraisablehook = _keep_interrupts
+        with suppress(ValueError):  # outside the main thread there are no signals to hear
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
             code = super().main(*args, **kwargs)
         except click.exceptions.Exit as exit_:

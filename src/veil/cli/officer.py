@@ -106,6 +106,10 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
     candidates: list[Any] = [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods]
     plan, setting = _setting(options)
+    if plan is None and not candidates and options["plan_file"] is not None:
+        from veil.planfile import needed_plan
+
+        needed_plan(options["plan_file"])
     candidates = [*([plan] if plan is not None else []), *candidates]
     with progress_bar() as progress:
         found = run_audit(
@@ -229,6 +233,8 @@ def _counts(text: str | None, option: str) -> tuple[Any, ...] | None:
 def _check_output(output: Path | None) -> None:
     if output is not None and output.suffix not in (".html", ".json"):
         raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
+    if output is not None and (output.is_dir() or not output.parent.is_dir()):
+        raise click.UsageError(f"-o: {output} cannot be written; its folder must be there, and it must not be one")
 
 
 def _deliver(found: Any, output: Path | None, *, as_json: bool, internal: bool = False) -> None:
