@@ -137,7 +137,9 @@ class Bench:
             rows: dict[tuple[Any, ...], list[AuditRow]] = {}
             for row in (row for run in each for row in run):
                 rows.setdefault((row.attack, row.level, row.part), []).append(row)
-            judged = [(*self._judged(runs_of), runs_of[0]) for runs_of in rows.values() if not runs_of[0].one_matrix]
+            judged = [
+                (*self._judged(runs_of, runs), runs_of[0]) for runs_of in rows.values() if not runs_of[0].one_matrix
+            ]
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
             judged += [
@@ -190,8 +192,11 @@ class Bench:
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)
 
-    def _judged(self, rows: Sequence[AuditRow]) -> tuple[float, float]:
+    def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
+        if 1 < len(rows) < runs:  # far from the goal, and so not played more often
+            ends = [max(row.value.advantage.high, row.record.advantage.high) for row in rows]
+            return max(0.0, *(float(row.advantage) for row in rows)), max(ends)
         n = rows[0].n_scored * self._n_rows / self.n_records
         found = [limit_of([row.record for row in rows], n, whole=True)]
         if not rows[0].links:

@@ -59,7 +59,8 @@ class Match:
     cache
         Where results are remembered; None for nowhere.
     exactly
-        Play every attack just ``repetitions`` times, settled or not, and do not search for the least that breaks.
+        Play every attack that is anywhere near the goal just ``repetitions`` times, settled or not, and do not search
+        for the least that breaks.
     """
 
     def __init__(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,8 @@ FEWEST_REPETITIONS = 5
 PLAIN = 0.9
 """An advantage so high that two runs are enough to see it."""
 MOST_REFUSALS = 3
+FEW = 3
+"""Runs after which an attack that is far from the goal is not played again, where others are."""
 LOOKS = (1, 5, 10, 30, 100)
 """Runs after which an attack on single records is judged."""
 MOST_REPETITIONS = 100
@@ -104,7 +107,7 @@ class Scoreboard:
 
     def _open(self, player: Player, n: int, *, lost: bool) -> bool:
         if self._exactly:
-            return n < self._repetitions
+            return n < self._repetitions and (n < FEW or self._matters(player))
         row, lottery = self.row(player), self._lottery(player)
         limit = max(MOST_REPETITIONS, self._repetitions) if self._patient and not lost else self._repetitions
         if n >= limit or not (lottery or self._arena.stage.fresh):  # the same release would say the same
@@ -118,6 +121,14 @@ class Scoreboard:
         if self.broken(player.candidate, player.level):  # another attack decides here
             return lottery and n < min(2, limit)
         return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
+
+    def _matters(self, player: Player) -> bool:
+        """Whether an attack is anywhere near the goal, so that more runs could say something."""
+        row = self.row(player)
+        scores = [row.value, row.record, row.column, *([row.far_out] if row.far_out is not None else [])]
+        gains = [max(float(s.advantage), s.advantage.low) for s in scores if not math.isnan(s.advantage)]
+        upper = [s.advantage.high for s in scores[:2] if not math.isnan(s.advantage)]
+        return max([*upper, *gains], default=1.0) > self._goals.max_advantage / 2
 
     def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
         """What a candidate's players achieved in one run alone, each with a key of its own."""
