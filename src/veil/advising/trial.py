@@ -192,11 +192,16 @@ class Bench:
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)
 
+    def _ends(self, row: AuditRow) -> list[float]:
+        """The ends that the goals are held against."""
+        parts = [row.column, *([row.far_out] if row.far_out is not None else [])] if not row.links else []
+        return [row.value.advantage.high, row.record.advantage.high, *(part.advantage.low for part in parts)]
+
     def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
         if 1 < len(rows) < runs:  # far from the goal, and so not played more often
-            ends = [max(row.value.advantage.high, row.record.advantage.high) for row in rows]
-            return max(0.0, *(float(row.advantage) for row in rows)), max(ends)
+            ends = [end for row in rows for end in self._ends(row) if not math.isnan(end)]
+            return max(0.0, *(float(row.advantage) for row in rows)), max(0.0, *ends)
         n = rows[0].n_scored * self._n_rows / self.n_records
         found = [limit_of([row.record for row in rows], n, whole=True)]
         if not rows[0].links:
