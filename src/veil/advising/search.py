@@ -12,32 +12,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from veil.advising.families import NUMERIC, RESPONSE, Family, Survey, matrices, two_digits
+from veil.advising.choices import Choices
+from veil.advising.families import RESPONSE, Family, two_digits
+from veil.advising.findings import Crossing, broken_words, tested
 from veil.advising.result import Advice, Point
-from veil.advising.trial import RUNS, Bench, Tried, gains
+from veil.advising.trial import RUNS, Bench, Tried
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.grants import as_grants
 from veil.auditing.run import audit_context
-from veil.auditing.truth import Truth
 from veil.errors import InputError, NotApplicableError, RoleError
 from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
-from veil.plan import Plan, as_plan, resolve
+from veil.plan import Plan, as_plan
 from veil.progress import Progress, silent
-from veil.report.words import knowing, listed, percent
-from veil.schema import PERTURBED, Kind, kind_of, parse_roles
+from veil.report.words import listed, percent
 from veil.sources import as_table
-from veil.tables import MemoryTable
 
-MOST_RECORDS = 4_000
-FEWEST_RECORDS = 10
 TRIES = 4
 FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
 MATRIX_RUNS = 5
@@ -106,7 +100,7 @@ def advise(
     return search.advice()
 
 
-class Search:
+class Search(Choices):
     """One search over the families and the settings that are tried as they are."""
 
     def __init__(
@@ -126,7 +120,8 @@ class Search:
     ) -> None:
         if not isinstance(goals, Goals):
             raise InputError("goals must be a veil.Goals object")
-        self._goals, self._roles, self._seed, self._grants = goals, roles, seed, grants
+        super().__init__(goals)
+        self._roles, self._seed, self._grants = roles, seed, grants
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._table = as_table(table).read()
         self._categories = self._categorical()
@@ -144,73 +139,7 @@ class Search:
         }
         self._whole = Bench(self._table, **shared)
         self._small = Bench(self._thinned(), **shared)
-        self._points: list[Point] = []
-        self._rejected: dict[str, str] = {}
-        self._names: dict[str, str] = {}
         self._doubt = 1.0
-
-    # -- what there is to choose from -------------------------------------------------------
-
-    def _categorical(self) -> list[str]:
-        """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
-        given = parse_roles(self._roles, self._table.column_names)
-        kinds = {f.name: kind_of(f.type) for f in self._table.schema}
-        return [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
-
-    def _choices(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
-        names = {family.name: family for family in NUMERIC}
-        if candidates is None:
-            plan = self._plan(NUMERIC[0].make(1.0))
-            schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-            n_numeric = len(schema.perturbed) - len(self._categories)
-            positive = Truth.of(self._table, schema.perturbed).values
-            usable = [f for f in NUMERIC if f.name != "log-normal-noise" or bool((positive > 0).all())]
-            mixable = n_numeric >= 2 and not np.isnan(positive).any()
-            return usable, [self._plan(method) for method in matrices(n_numeric)] if mixable else []
-        if isinstance(candidates, str | Perturbation | Plan):
-            candidates = [candidates]
-        if not isinstance(candidates, Sequence):
-            raise InputError(f"candidates must be a list of methods or their names; got a {type(candidates).__name__}")
-        families, fixed = [], []
-        for item in candidates:
-            if isinstance(item, Perturbation | Plan):
-                fixed.append(self._plan(item))
-            elif isinstance(item, str) and item in names:
-                families.append(names[item])
-            else:
-                raise InputError(
-                    f"candidates must be perturbations, or names of methods to search: {', '.join(names)}; got {item!r}"
-                )
-        if not families and not fixed:
-            raise InputError("candidates is empty; name at least one method, or leave it out for all")
-        return families, fixed
-
-    def _plan(self, method: Perturbation | Plan) -> Plan:
-        """A method for the numbers, with randomized responses for the categories."""
-        if isinstance(method, Plan) or not self._categories:
-            return as_plan(method)
-        return Plan([(None, method), (self._categories, RESPONSE.make(getattr(self, "_doubt", 1.0)))])
-
-    def _thinned(self) -> pa.Table:
-        n = self._table.num_rows
-        if n <= MOST_RECORDS:
-            return self._table
-        rows = np.random.default_rng(self._seed).choice(n, MOST_RECORDS, replace=False)
-        return self._table.take(pa.array(np.sort(rows)))
-
-    def _survey(self) -> Survey:
-        plan = self._plan(NUMERIC[0].make(1.0))
-        schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-        numbers = [n for n in schema.perturbed if n not in self._categories]
-        values = Truth.of(self._thinned(), numbers).values
-        complete = values[~np.isnan(values).any(axis=1)]
-        if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
-            raise InputError(
-                f"the table has {len(values)} rows, {len(complete)} of them without gaps; advice needs "
-                f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in numbers[:4]])}, or give "
-                "other roles"
-            )
-        return Survey(complete, self._goals.tolerance)
 
     # -- the search -------------------------------------------------------------------------
 
@@ -385,43 +314,6 @@ class Search:
 
     # -- the answer -------------------------------------------------------------------------
 
-    def _utility(self, tried: Tried) -> float:
-        """The mean of the utilities that the goals name, or of all; what was not measured is nothing kept."""
-        names = self._counted_utilities()
-        return float(np.mean([tried.utilities.get(name, 0.0) for name in names])) if names else 0.0
-
-    def _counted_utilities(self) -> tuple[str, ...]:
-        if self._goals.min_utility:
-            return tuple(self._goals.min_utility)
-        seen = [name for point in self._points for name in point.utilities]
-        return tuple(dict.fromkeys(seen)) or ("distances", "means", "covariance", "distribution", "clusters")
-
-    def _note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
-        within = tried.limit <= self._goals.max_advantage
-        short = self._goals.utility_failures(tried.candidate.utility)
-        how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
-        said = f"{how}: {tried.words}"
-        label = tried.candidate.label
-        self._points = [p for p in self._points if p.label != label]
-        self._points.append(
-            Point(
-                label=label,
-                method=method,
-                strength=strength,
-                risk=tried.limit,
-                utility=math.nan,
-                utilities=tried.utilities,
-                passed=(within if confirmed is None else confirmed) and not short,
-                why=str(short[0]) if within and short else said,
-            )
-        )
-
-    def _note_candidate(self, candidate: Candidate, why: str) -> None:
-        worst = candidate.worst
-        gain = float(worst.advantage) if worst is not None else math.nan
-        values = {name: float(value) for name, value in candidate.utility.items()}
-        self._points.append(Point(candidate.label, candidate.method, None, gain, math.nan, values, False, why))
-
     def _points_to(self, crossing: Crossing, accepted: Sequence[Tried]) -> None:
         best = max(accepted, key=self._utility)
         label = self._plan(crossing.family.make(crossing.strength)).describe()
@@ -429,12 +321,6 @@ class Search:
             f"expected to keep the goals from {label} on, where the utility is {percent(crossing.utility)}; "
             f"{best.candidate.label} keeps {percent(self._utility(best))}"
         )
-
-    def _finished_points(self) -> tuple[Point, ...]:
-        names = self._counted_utilities()
-        means = [float(np.mean([p.utilities.get(n, 0.0) for n in names])) for p in self._points]
-        known = [replace(p, utility=mean) for p, mean in zip(self._points, means, strict=True)]
-        return tuple(sorted(known, key=lambda p: (p.method, p.strength or 0.0)))
 
     def _recommended(self, tried: Tried) -> Advice:
         label = tried.candidate.label
@@ -488,35 +374,3 @@ class Search:
         return Advice(
             chosen, self._finished_points(), dict(self._rejected), words, nearest, self._counted_utilities(), audit
         )
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """Where a family is expected to begin to keep the goal: strength, slope of the risk over its logarithm, utility."""
-
-    family: Family
-    strength: float
-    slope: float
-    utility: float
-
-
-def tested(tried: Tried) -> bool:
-    """Whether every level of knowledge that counts was attacked."""
-    return all(failure.shown for failure in tried.candidate.other_failures)
-
-
-def broken_words(candidate: Candidate) -> str:
-    """Why a method was rejected: the least knowledge that breaks it, and what comes of it.
-
-    For a privacy officer: "30 known records recover every value".
-    """
-    least = candidate.breaks[0]
-    rows = [r for r in candidate.rows if r.level.kind == least.level.kind and r.attack == least.attack]
-    row = max(rows, key=lambda r: float(r.advantage), default=None)
-    if row is None:
-        return f"breaks with {knowing(least.level.label)} ({least.attack})"
-    at = "" if row.level == least.level else f"breaks with {knowing(least.level.label)}; "
-    if float(row.value.rate) >= 0.995 and not row.links:
-        verb = "recover" if row.level.kind in ("pairs", "records") and row.level.amount > 1 else "recovers"
-        return f"{at}{knowing(row.knowledge)} {verb} every value ({row.attack})"
-    return f"{at or 'breaks: '}{gains(row)}"
