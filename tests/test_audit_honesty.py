@@ -68,6 +68,10 @@ def test_parts_with_other_methods_are_remarked_on():
     frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=200), "b": ["x", "y"] * 100})
     plan = veil.Plan([("a", veil.AdditiveNoise(2.0)), ("b", veil.RandomizedResponse(epsilon=0.5))])
     assert any("one by one" in remark for remark in veil.audit(frame, plan, grants=NONE, seed=0).remarks)
+    whole = veil.Plan([(["a", "b"], veil.RandomizedResponse(epsilon=0.5))])
+    coarse = frame.assign(a=(frame["a"] > 0).astype(str))
+    split = veil.Plan([("a", veil.RandomizedResponse(epsilon=0.5)), ("b", veil.RandomizedResponse(epsilon=0.5))])
+    assert len(veil.audit(coarse, [whole, split], grants=NONE, seed=0).remarks) == 1  # of any candidate
     assert not veil.audit(frame[["a"]], veil.AdditiveNoise(2.0), grants=NONE, seed=0).remarks
 
 

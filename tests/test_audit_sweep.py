@@ -177,6 +177,16 @@ def test_a_second_audit_remembers_the_first(tmp_path):
         assert veil.audit(**given).context["remembered"] == 0
 
 
+def test_a_release_with_its_manifest_is_another_question_than_its_data_alone(tmp_path):
+    x, home = pd.DataFrame(correlated(100, 3), columns=list("abc")), tmp_path / "cache"
+    release, _ = veil.publish(x, veil.AdditiveNoise(1.0))
+    settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "cache": home}
+    veil.audit(x, release=release.data, **settings)
+    described = veil.audit(x, release=release, **settings)
+    assert described.context["remembered"] == 0
+    assert "bayes-estimate-attack" in {row.attack for row in described.rows}
+
+
 def test_the_memory_is_private_and_says_nothing_by_its_names(tmp_path):
     x, home = correlated(), tmp_path / "cache"
     veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=()), seed=0, cache=home)

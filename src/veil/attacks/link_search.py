@@ -33,6 +33,7 @@ from veil.errors import InputError, NotApplicableError
 from veil.knowledge import ExternalTable
 from veil.moments import Vector
 from veil.parameters import number
+from veil.previous import count_rows
 from veil.release import Release
 
 BLOCK = 4_000_000
@@ -86,7 +87,7 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     share = number(overlap, "overlap", low=1e-9, high=1.0, rule="a share above 0 and up to 1")
     if not isinstance(external, ExternalTable):
         raise InputError(f"external must be an ExternalTable; got a {type(external).__name__}")
-    m, n = external.table.num_rows, row_count(release)
+    m, n = external.table.num_rows, count_rows(release)
     if not n:
         raise NotApplicableError("the release has no rows")
     evidence = Evidence(release, external)
@@ -111,11 +112,6 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     for records, scores in kept or _scores(clues, m, n):
         rows[records], probability[records], present[records] = _posterior(scores, others, each, share)
     return Links(rows, probability, present, evidence.columns)
-
-
-def row_count(release: Release) -> int:
-    names = release.table.schema.names[:1]
-    return sum(block.n_rows for block in release.table.blocks(names))
 
 
 def _scores(clues: Sequence[Clue], m: int, n: int) -> Iterator[tuple[slice, Matrix]]:

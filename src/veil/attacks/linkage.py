@@ -9,6 +9,7 @@ import numpy as np
 from veil.attacks.base import Attack, Guess, needed
 from veil.knowledge import ExternalTable, Knowledge
 from veil.models import Model, RecordProjectionModel
+from veil.previous import count_rows
 from veil.release import Release
 
 
@@ -48,11 +49,11 @@ class LinkageAttack(Attack):
         return not isinstance(model, RecordProjectionModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        from veil.attacks.link_search import link_records, row_count  # numba compiles it on first use
+        from veil.attacks.link_search import link_records  # numba compiles it on first use
 
         found = link_records(release, needed(knowledge, ExternalTable), variant=self.variant, overlap=self.overlap)
         names = tuple(name for step in release.manifest.steps for name in step.names)
-        n = row_count(release)
+        n = count_rows(release)
         details = {
             "links": found.rows,
             "probability": found.probability,

@@ -37,6 +37,7 @@ from veil.measures import Measure
 from veil.models import FOREIGN, ForeignModel
 from veil.perturbations import AdditiveNoise
 from veil.plan import Plan, as_plan, resolve
+from veil.previous import count_rows
 from veil.publication import publish
 from veil.release import Manifest, Release, Step, memory_release
 from veil.schema import PERTURBED, Kind, Schema, kind_of, listed
@@ -186,8 +187,7 @@ class ForeignStage(Stage):
         """Deal one level's knowledge of the one release there is."""
         rng = np.random.default_rng(self.draw(level, repetition))
         dealt = self._dealt(level, rng)
-        n_rows = self._release.table.read(self._release.table.schema.names[:1]).num_rows
-        kept = np.arange(len(self.truth) if self.matched else n_rows)
+        kept = np.arange(len(self.truth) if self.matched else count_rows(self._release))
         return Exposure(self._release, kept, self._with_previous(dealt, kept))
 
     def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
@@ -216,6 +216,10 @@ class ForeignStage(Stage):
                 "single columns and far-out values were not judged."
             )
         return (*said, *super().remarks())
+
+    def words(self) -> list[Any]:
+        """All that exposures depend on: what is said about the release, too."""
+        return [*super().words(), self._release.manifest.to_json()]
 
     def digest(self, cache: Cache) -> str:
         """A keyed hash of both tables."""

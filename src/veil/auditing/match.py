@@ -15,6 +15,7 @@ from veil.auditing.play import Arena, Heat, Outcome, Part, Player
 from veil.auditing.pool import Pool
 from veil.auditing.result import AuditRow, Break, Candidate
 from veil.auditing.scoreboard import FEWEST_REPETITIONS, Scoreboard
+from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
@@ -84,7 +85,6 @@ class Match:
         self._worth: dict[int, list[dict[str, Measure]]] = {}
         self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
-        self.remarks: tuple[str, ...] = ()
 
     def played(self, began: float) -> list[Candidate]:
         """Play until every verdict is settled or the time, counted from ``began``, is over."""
@@ -108,6 +108,11 @@ class Match:
             for shelf in self._shelves:
                 shelf.save()
         return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._arena.candidates))]
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know about how the candidates were attacked; the same is said once."""
+        said = [remark for i in range(len(self._arena.candidates)) for remark in remarks_on_parts(self._arena.parts(i))]
+        return tuple(dict.fromkeys(said))
 
     def _first_round(self) -> list[Heat]:
         stage, heats = self._arena.stage, list[Heat]()
@@ -209,7 +214,6 @@ class Match:
         manifest, rows = self._arena.manifest(index), self.board.rows(index)
         worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
         late = sum(said.late for said in skipped)
-        self.remarks += remarks_on_parts(self._arena.parts(index)) if index == 0 else ()
         unplayed = [Failure(f"{late} attacks were not played: give the audit more time", shown=False)] if late else []
         return Candidate(
             label=plan.describe(),
@@ -251,16 +255,7 @@ def remarks_on_parts(parts: Sequence[Part]) -> tuple[str, ...]:
 def over_keys(found: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
     """Utilities as means over releases with different keys, from the lowest end to the highest."""
     names = [name for name in (found[0] if found else {}) if all(name in each for each in found)]
-    each = {name: [measured[name] for measured in found] for name in names}
-    return {
-        name: Measure(
-            sum(map(float, values)) / len(values),
-            low=min(v.low for v in values),
-            high=max(v.high for v in values),
-            higher_is="useful",
-        )
-        for name, values in each.items()
-    }
+    return {name: averaged([measured[name] for measured in found]) for name in names}
 
 
 def _threat(perturbation: Perturbation) -> str:

@@ -157,7 +157,7 @@ def audit(
     context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": course.remembered}
     inferred = isinstance(stage, ForeignStage) and not stage.matched
     matching = "inferred" if inferred else "known"
-    remarks = (*stage.remarks(), *course.remarks)
+    remarks = (*stage.remarks(), *course.remarks())
     return Audit(tuple(found), goals, len(stage.truth), stage.columns, context, matching, remarks)
 
 

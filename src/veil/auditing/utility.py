@@ -163,7 +163,7 @@ def plan_utilities(
         elif not isinstance(model, UnknownModel | ClassModel) or _comparable(truth, part):
             for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
                 found.setdefault(name, []).append(value)
-    return {n: values[0] if len(values) == 1 else _together(values) for n, values in found.items() if values}
+    return {n: values[0] if len(values) == 1 else averaged(values) for n, values in found.items() if values}
 
 
 def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
@@ -205,7 +205,8 @@ def proportions_kept(truth: Truth, release: Release) -> Measure:
     return Measure(float(np.mean(kept)), low=min(kept), high=max(kept), higher_is="useful")
 
 
-def _together(values: Sequence[Measure]) -> Measure:
+def averaged(values: Sequence[Measure]) -> Measure:
+    """The mean of utilities, from the lowest end to the highest."""
     low, high = min(v.low for v in values), max(v.high for v in values)
     return Measure(float(np.mean(values)), low=low, high=high, higher_is="useful")
 
