@@ -6,9 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from veil.atomic import draft_file, refuse_existing
 from veil.attacks import Attack, Guess
@@ -30,7 +28,7 @@ from veil.knowledge import (
     select_columns,
 )
 from veil.models import ResponseModel
-from veil.previous import ABSENT, PreviousReleases
+from veil.previous import PreviousReleases, public_columns, rows_by_identifier
 from veil.release import Release
 
 ROW_COLUMN = "row"
@@ -182,9 +180,7 @@ def read_previous_release(folder: Path, release: Release) -> PreviousReleases:
     people in common is taken; where no column serves, rows must be in the same order.
     """
     earlier = Release.load(folder)
-    here, there = _identifiers(release), _identifiers(earlier)
-    found = [_places(here[name], there[name]) for name in here if name in there]
-    most = max(found, key=lambda rows: int((rows >= 0).sum()), default=None)
+    most = rows_by_identifier(public_columns(release), public_columns(earlier))
     if most is not None and (most >= 0).any():
         return PreviousReleases(earlier, most)
     if most is not None:
@@ -198,23 +194,3 @@ def read_previous_release(folder: Path, release: Release) -> PreviousReleases:
             "public column of identifiers"
         ) from None
     return known
-
-
-def _identifiers(release: Release) -> dict[str, pa.ChunkedArray]:
-    """Public columns of whole numbers or texts without gaps or repetitions, as texts."""
-    found = {}
-    for name in (column["name"] for column in release.manifest.public):
-        values = release.table.read([name]).column(0)
-        if pa.types.is_dictionary(values.type):
-            values = values.cast(values.type.value_type)
-        if not (pa.types.is_integer(values.type) or pa.types.is_string(values.type)) or values.null_count:
-            continue
-        if pc.count_distinct(values).as_py() == len(values):
-            found[name] = values.cast(pa.string())
-    return found
-
-
-def _places(here: pa.ChunkedArray, there: pa.ChunkedArray) -> npt.NDArray[np.intp]:
-    """For each value its place among the earlier ones, −1 for none."""
-    places = pc.index_in(here, value_set=there.combine_chunks())
-    return np.asarray(places.fill_null(ABSENT), dtype=np.intp)

@@ -279,7 +279,7 @@ class Search(Choices):
             kept = tried.limit <= self._goals.max_advantage and tried.candidate.passed
             if not kept and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._patience())
-                ends = [max(row.value.advantage.high, row.record.advantage.high) for row in candidate.rows]
+                ends = [row.upper for row in candidate.rows]
                 kept, tried = candidate.passed, replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS)
             self._note(tried, tried.candidate.method, None, confirmed=kept)
             short = self._goals.utility_failures(tried.candidate.utility)

@@ -142,10 +142,7 @@ class Bench:
             ]
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
-            judged += [
-                (max(0.0, row.advantage), max(row.value.advantage.high, row.record.advantage.high), row)
-                for row in lottery
-            ]
+            judged += [(max(0.0, row.advantage), row.upper, row) for row in lottery]
             risk = max((mean for mean, _, _ in judged), default=math.inf)
             _, limit, worst = max(judged, key=lambda told: told[1], default=(math.inf, math.inf, None))
             tried.append(Tried(plan, risk, limit, worst, runs, candidate))
@@ -195,7 +192,7 @@ class Bench:
     def _ends(self, row: AuditRow) -> list[float]:
         """The ends that the goals are held against."""
         parts = [row.column, *([row.far_out] if row.far_out is not None else [])] if not row.links else []
-        return [row.value.advantage.high, row.record.advantage.high, *(part.advantage.low for part in parts)]
+        return [row.upper, *(part.advantage.low for part in parts)]
 
     def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""

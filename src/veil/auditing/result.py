@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,6 +67,12 @@ class AuditRow:
     def advantage(self) -> Measure:
         """The higher of the advantages per value and per record."""
         return max(self.value.advantage, self.record.advantage, key=lambda m: (float(m), m.high))
+
+    @property
+    def upper(self) -> float:
+        """The higher upper limit of the advantages per value and per record, which goals are held against."""
+        ends = (self.value.advantage.high, self.record.advantage.high)
+        return math.nan if any(map(math.isnan, ends)) else max(ends)
 
     @property
     def passed(self) -> bool:

@@ -120,7 +120,7 @@ class Scoreboard:
             return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(player.candidate, player.level):  # another attack decides here
             return lottery and n < min(2, limit)
-        return not max(row.value.advantage.high, row.record.advantage.high) <= self._goals.max_advantage
+        return not row.upper <= self._goals.max_advantage
 
     def _matters(self, player: Player) -> bool:
         """Whether an attack is anywhere near the goal, so that more runs could say something."""

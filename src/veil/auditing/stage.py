@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from veil.attacks import Attack
 from veil.auditing.deals import Deal, deal, telling_columns, undealable
@@ -25,7 +24,7 @@ from veil.knowledge import Knowledge, KnownMatrix
 from veil.measures import Measure
 from veil.perturbations import Perturbation, find_perturbation
 from veil.plan import Plan, as_plan, resolve
-from veil.previous import PreviousReleases, count_rows
+from veil.previous import PreviousReleases, count_rows, public_columns, rows_by_identifier
 from veil.publication import publish
 from veil.release import Release
 from veil.schema import Role, Schema, check_known_columns
@@ -231,7 +230,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
             release = Release.load(item) if isinstance(item, str | Path) else item
             if not isinstance(release, Release):
                 raise InputError(f"previous: entry {i} is no release; load one with veil.Release.load")
-            given = PreviousReleases(release, rows=_rows_by_key(release, private))
+            given = PreviousReleases(release, rows=rows_by_identifier(private, public_columns(release)))
         for release, rows in zip(given.releases, given.rows, strict=True):
             n_rows = count_rows(release)
             if rows is None and n_rows != private.num_rows:
@@ -254,20 +253,6 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                 raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
             found.append((release, np.arange(n_rows) if rows is None else rows))
     return tuple(found)
-
-
-def _rows_by_key(release: Release, private: pa.Table) -> Rows | None:
-    """The rows of an earlier release by a public column that names every record of both tables once."""
-    for name in (column["name"] for column in release.manifest.public):
-        if name not in private.column_names:
-            continue
-        ours, theirs = private.column(name), release.table.read([name]).column(0)
-        if any(pc.count_distinct(c, mode="all").as_py() < len(c) or c.null_count for c in (ours, theirs)):
-            continue
-        values = theirs.cast(pa.string()).combine_chunks()
-        at = pc.index_in(ours.cast(pa.string()), value_set=values).fill_null(-1)
-        return np.asarray(at.to_numpy(), dtype=np.intp)
-    return None
 
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:

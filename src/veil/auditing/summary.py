@@ -127,7 +127,7 @@ def _not_played(candidate: Candidate) -> tuple[str, ...]:
 def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     row = candidate.strongest(level)
     rows = [r for r in candidate.rows if r.level.within(level) and r.states_values]
-    limits = [s.advantage.high for r in rows for s in (r.value, r.record)]
+    limits = [r.upper for r in rows]
     upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
     if upper is None:
         state = "no attack"
