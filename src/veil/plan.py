@@ -8,7 +8,18 @@ from typing import Any
 
 from veil.errors import InputError, RoleError
 from veil.perturbations import Perturbation
-from veil.schema import PERTURBED, Kind, Role, Schema, assign_roles, check_known_columns, kind_of, listed, parse_roles
+from veil.schema import (
+    PERTURBED,
+    Kind,
+    Role,
+    Schema,
+    as_roles,
+    assign_roles,
+    check_known_columns,
+    kind_of,
+    listed,
+    parse_roles,
+)
 from veil.sources import nearly_numeric_columns, unique_integer_columns
 from veil.tables import Table
 
@@ -34,9 +45,7 @@ class Plan:
 
     def __init__(self, parts: Any, roles: Mapping[str, str] | None = None) -> None:
         self.parts: tuple[tuple[tuple[str, ...] | None, Perturbation], ...] = tuple(_checked_parts(parts))
-        if roles is not None and not isinstance(roles, Mapping):
-            raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
-        self.roles: dict[str, str] = dict(roles or {})
+        self.roles: dict[str, str] = as_roles(roles)
 
     @property
     def perturbations(self) -> tuple[Perturbation, ...]:

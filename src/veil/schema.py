@@ -17,6 +17,7 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import pyarrow as pa
 
@@ -122,13 +123,19 @@ def check_known_columns(
             raise error(f"{parameter} names column {name!r}, which the table does not have{hint}")
 
 
+def as_roles(roles: Any) -> dict[str, str]:
+    """Roles as given, none for None; what is no mapping is refused."""
+    if roles is not None and not isinstance(roles, Mapping):
+        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
+    return dict(roles or {})
+
+
 def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[str, Role]:
     """The owner's decisions as roles; unknown columns and roles are errors with a suggestion."""
     given: dict[str, Role] = {}
-    if roles is not None and not isinstance(roles, Mapping):
-        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
-    check_known_columns(roles or {}, names, "roles", RoleError)
-    for name, role in (roles or {}).items():
+    roles = as_roles(roles)
+    check_known_columns(roles, names, "roles", RoleError)
+    for name, role in roles.items():
         try:
             given[name] = Role(role)
         except ValueError:

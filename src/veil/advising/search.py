@@ -24,12 +24,13 @@ from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.grants import as_grants
 from veil.auditing.run import audit_context
-from veil.errors import InputError, NotApplicableError, RoleError
+from veil.errors import InputError, NotApplicableError
 from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan
 from veil.progress import Progress, silent
 from veil.report.words import listed, percent
+from veil.schema import as_roles
 from veil.sources import as_table
 
 TRIES = 4
@@ -82,14 +83,12 @@ def advise(
     >>> found.possible, found.audit.passed, type(found.recommendation).__name__
     (True, True, 'AdditiveNoise')
     """
-    if roles is not None and not isinstance(roles, Mapping):
-        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
     search = Search(
         table,
         candidates,
         goals=Goals() if goals is None else goals,
         grants=as_grants(grants),
-        roles=dict(roles or {}),
+        roles=as_roles(roles),
         target=target,
         n_clusters=whole_number(n_clusters, "n_clusters", least=1),
         seconds=None if budget is None else duration(budget, "budget"),

@@ -23,13 +23,14 @@ from veil.auditing.match import Match
 from veil.auditing.play import Arena
 from veil.auditing.result import Audit, Candidate
 from veil.auditing.stage import Stage
-from veil.errors import InputError, RoleError
+from veil.errors import InputError
 from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan
 from veil.previous import PreviousReleases
 from veil.progress import Progress, silent
 from veil.release import Release
+from veil.schema import as_roles
 
 REPETITIONS = 10
 REPETITIONS_OF_DEALS = 80
@@ -110,8 +111,6 @@ def audit(
     (False, 'known-pairs-attack', '3 known records')
     """
     began = time.monotonic()
-    if roles is not None and not isinstance(roles, Mapping):
-        raise RoleError("roles must map column names to roles, for example {'name': 'drop'}")
     if release is None and match != "order":
         raise InputError("match says whose row is whose in a release that is there already; give release, too")
     repetitions = _as_repetitions(repetitions, foreign=release is not None)
@@ -126,14 +125,14 @@ def audit(
     candidates = _as_candidates(perturbations, foreign=release is not None)
     stage: Stage
     if release is None:
-        stage = Stage(table, candidates, roles=dict(roles or {}), grants=grants, seed=seed, previous=_listed(previous))
+        stage = Stage(table, candidates, roles=as_roles(roles), grants=grants, seed=seed, previous=_listed(previous))
     else:
         stage = ForeignStage(
             table,
             release,
             match=_as_match(match),
             described=candidates[0] if candidates else None,
-            roles=dict(roles or {}),
+            roles=as_roles(roles),
             grants=grants,
             seed=seed,
             previous=_listed(previous),
