@@ -25,10 +25,41 @@ from veil.errors import InputError
 
 BLOCK_ROWS = 65_536
 TILE_ROWS = 8_192
+SPAN_BLOCKS = 16
 EXACT_INTEGERS = 2**53
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Blocks ``first`` to ``stop`` of a table, by their numbers; ``stop`` None is the table's end.
+
+    >>> Span(16, 32).rows
+    (1048576, 2097152)
+    """
+
+    first: int = 0
+    stop: int | None = None
+
+    @property
+    def rows(self) -> tuple[int, int | None]:
+        """The first row, and the one after the last."""
+        return self.first * BLOCK_ROWS, None if self.stop is None else self.stop * BLOCK_ROWS
+
+
+WHOLE = Span()
+
+
+def spans(n_rows: int, n_blocks: int = SPAN_BLOCKS) -> list[Span]:
+    """Spans of ``n_blocks`` blocks that cover a table of so many rows.
+
+    >>> spans(3 * BLOCK_ROWS + 1, 2)
+    [Span(first=0, stop=2), Span(first=2, stop=4)]
+    """
+    total = -(-n_rows // BLOCK_ROWS)
+    return [Span(first, min(first + n_blocks, total)) for first in range(0, total, n_blocks)]
 
 
 @dataclass(frozen=True)
@@ -119,9 +150,23 @@ def tiles(n_rows: int) -> Iterator[slice]:
         yield slice(start, min(start + TILE_ROWS, n_rows))
 
 
-def recut(batches: Iterable[pa.RecordBatch], size: int = BLOCK_ROWS) -> Iterator[Block]:
-    """Re-cut batches of any size into canonical blocks."""
-    start, held, n_held = 0, [], 0
+def between(batches: Iterable[pa.RecordBatch], start: int, stop: int | None) -> Iterator[pa.RecordBatch]:
+    """Rows ``start`` to ``stop`` of batches that begin at row 0."""
+    at = 0
+    for batch in batches:
+        if stop is not None and at >= stop:
+            return
+        low = max(start - at, 0)
+        high = batch.num_rows if stop is None else min(stop - at, batch.num_rows)
+        if low < high:
+            yield batch.slice(low, high - low)
+        at += batch.num_rows
+
+
+def recut(batches: Iterable[pa.RecordBatch], start: int = 0, size: int = BLOCK_ROWS) -> Iterator[Block]:
+    """Re-cut batches of any size, the first of which begins at row ``start``, into canonical blocks."""
+    held: list[pa.RecordBatch] = []
+    n_held = 0
     for batch in batches:
         while batch.num_rows:
             take = min(size - n_held, batch.num_rows)

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix, tiles
+from veil.trees import Tree
 
 Vector = npt.NDArray[np.float64]
 
@@ -148,36 +149,28 @@ def _centre(tile: Matrix) -> tuple[Vector, Vector, Matrix]:
 
 
 class MomentTree:
-    """Merges tile moments along a fixed binary tree, keeping one node per level.
-
-    The k-th tile's place in the tree depends on k alone, so any engine that merges tiles
-    ``[0, 2^j)``, ``[2^j, 2·2^j)``, ... gets the same bits.
-    """
+    """Merges tile moments along a fixed binary tree over tile numbers (:class:`veil.trees.Tree`)."""
 
     def __init__(self, *, covariance: bool = True) -> None:
         self._covariance = covariance
-        self._levels: list[Moments | None] = []
+        self._tree = Tree[Moments]()
 
     def update(self, block: Matrix) -> None:
         """Add the next canonical block."""
         for tile in tiles(block.shape[1]):
-            self._push(tile_moments(block[:, tile], covariance=self._covariance))
-
-    def _push(self, node: Moments) -> None:
-        for level, held in enumerate(self._levels):
-            if held is None:
-                self._levels[level] = node
-                return
-            node, self._levels[level] = held + node, None
-        self._levels.append(node)
+            self._tree.push(tile_moments(block[:, tile], covariance=self._covariance))
 
     def result(self) -> Moments | None:
         """Moments of everything added so far; None when nothing was."""
-        total: Moments | None = None
-        for node in self._levels:
-            if node is not None:
-                total = node if total is None else node + total
-        return total
+        return self._tree.result()
+
+
+def block_moments(block: Matrix, *, covariance: bool = True) -> Moments:
+    """Moments of one canonical block: the node that all its tiles come to in the tree."""
+    tree = MomentTree(covariance=covariance)
+    tree.update(block)
+    found = tree.result()
+    return tile_moments(block, covariance=covariance) if found is None else found
 
 
 def moments_of(blocks: Iterable[Matrix], *, covariance: bool = True) -> Moments | None:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,14 +22,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.atomic import draft_folder, land_folder, writing
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix
+from veil.engine import Engine, summed
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.files import FORMATS, CsvTable, open_table, write_batches
 from veil.models import Model, ResponseModel, check_model, model_of
-from veil.moments import Moments, moments_of
+from veil.moments import Moments, block_moments
 from veil.tables import FrameKind, MemoryTable, Table, as_frame
-from veil.threads import one_blas_thread
+from veil.trees import Summable
 
+S = TypeVar("S", bound=Summable)
 FORMAT = 1
 MANIFEST = "manifest.json"
 
@@ -130,12 +132,23 @@ class Manifest:
             raise ValueError("not a manifest")
 
 
+@dataclass(frozen=True)
+class MomentsOf:
+    """Moments of some columns of a block."""
+
+    columns: tuple[str, ...]
+
+    def __call__(self, block: Block) -> Moments:
+        return block_moments(block.matrix(self.columns))
+
+
 class Release:
     """A perturbed table with its manifest: all that an attacker or an analyst gets."""
 
-    def __init__(self, table: Table, manifest: Manifest) -> None:
+    def __init__(self, table: Table, manifest: Manifest, engine: Engine | None = None) -> None:
         self._table = table
         self.manifest = manifest
+        self.engine = engine
         self._moments: Moments | None = None
 
     @property
@@ -166,7 +179,7 @@ class Release:
         """The release as far as its ``i``-th perturbation goes, with the public columns."""
         if not 0 <= i < len(self.manifest.steps):
             raise InputError(f"part must be from 0 to {len(self.manifest.steps) - 1}; got {i}")
-        return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)))
+        return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)), self.engine)
 
     def to_numpy(self) -> Matrix:
         """The perturbed columns as an N × k array, missing values as NaN."""
@@ -195,13 +208,20 @@ class Release:
     def moments(self) -> Moments:
         """Mean and covariance of the perturbed columns, in one pass; computed once."""
         if self._moments is None:
-            names = self.step.released
-            with one_blas_thread():
-                found = moments_of(block.matrix(names) for block in self._table.blocks(names))
-            if found is None:
-                raise NotApplicableError("the release has no rows")
-            self._moments = found
+            self._moments = self.summed(MomentsOf(self.step.released))
         return self._moments
+
+    def summed(self, leaf: Callable[[Block], S], columns: Sequence[str] | None = None) -> S:
+        """``leaf`` of every block of the perturbed columns (or those named), added up in one pass.
+
+        Sums follow a fixed binary tree, so they are the same on one core, on several and on a cluster. For a cluster
+        ``leaf`` must be able to travel: a module's function, or an object of a module's class.
+        """
+        wanted = self.step.released if columns is None else columns
+        found: S | None = summed(leaf, self._table, wanted, engine=self.engine)
+        if found is None:
+            raise NotApplicableError("the release has no rows")
+        return found
 
     def __repr__(self) -> str:
         methods = " + ".join(step.method for step in self.manifest.steps)
@@ -215,8 +235,11 @@ class Release:
         self.manifest = save_release(Path(folder), table.to_batches(), table.schema, self.manifest, format=format)
 
     @classmethod
-    def load(cls, folder: str | Path, *, kind: FrameKind = "pyarrow") -> Release:
-        """Read a release folder and check its data against the manifest's hash."""
+    def load(cls, folder: str | Path, *, kind: FrameKind = "pyarrow", engine: Engine | None = None) -> Release:
+        """Read a release folder and check its data against the manifest's hash.
+
+        ``engine`` runs the passes over it; all cores of this machine by default.
+        """
         folder = Path(folder)
         if kind not in ("pandas", "polars", "pyarrow", "numpy"):
             raise InputError(f"kind must be pandas, polars, pyarrow or numpy; got {kind!r}")
@@ -239,7 +262,7 @@ class Release:
         table.kind = kind
         if table.schema.names != [column["name"] for column in manifest.schema]:
             raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
-        return cls(table, manifest)
+        return cls(table, manifest, engine)
 
 
 def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native: dict[str, str]) -> Release:

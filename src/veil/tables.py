@@ -10,12 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 
-from veil.blocks import Block, recut
+from veil.blocks import WHOLE, Block, Span, recut, spans
 from veil.errors import InputError
 from veil.schema import Kind, kind_of
 
@@ -35,20 +35,34 @@ class Table(ABC):
         Names of the frame library's own types, where Arrow's do not tell them apart.
     label
         How messages call this table.
+    n_rows
+        Number of rows; None where only reading tells.
     """
 
     schema: pa.Schema
     kind: FrameKind
     native: dict[str, str]
     label: str
+    n_rows: int | None = None
 
     @abstractmethod
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in order, in batches of any size."""
+    def batches(
+        self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The rows ``start`` to ``stop`` in order, in batches of any size."""
 
-    def blocks(self, columns: Sequence[str] | None = None) -> Iterator[Block]:
+    def coded(self, columns: Sequence[str]) -> Self:
+        """The same table, whose named text columns may come as dictionaries."""
+        return self
+
+    def spans(self) -> list[Span]:
+        """Stretches that can be read apart from each other: the whole table where it is read from front to back."""
+        return [WHOLE]
+
+    def blocks(self, columns: Sequence[str] | None = None, span: Span = WHOLE) -> Iterator[Block]:
         """The rows in order, in canonical blocks."""
-        return recut(self.batches(columns))
+        start, stop = span.rows
+        return recut(self.batches(columns, start, stop), start)
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The whole table, or some of its columns, in memory."""
@@ -70,11 +84,20 @@ class MemoryTable(Table):
         self.kind = kind
         self.native = native or {}
         self.label = "the table"
+        self.n_rows = int(table.num_rows)
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """The rows in order, in the chunks they are held in."""
         table = self._table if columns is None else self._table.select(list(columns))
+        if start or stop is not None:
+            table = table.slice(start, None if stop is None else stop - start)
         yield from table.to_batches()
+
+    def spans(self) -> list[Span]:
+        """Single blocks: memory has no order of its own."""
+        return spans(self.n_rows or 0, 1) or [WHOLE]
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
         """The Arrow table itself, or some of its columns."""

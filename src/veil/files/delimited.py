@@ -1,35 +1,22 @@
-"""Files: CSV (plain or gzip), Parquet, Feather, and a folder of Parquet files as one table.
-
-Readers stream, so a file larger than memory is a table like any other. Writers take
-released batches one at a time. Nothing a reader says about a broken file quotes a cell.
-"""
+"""CSV files: a header, a separator read off it, and the narrowest type that holds each column."""
 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
-import pyarrow.parquet as pq
 
-from veil.blocks import BLOCK_ROWS
-from veil.errors import FileFormatError, InputError
-from veil.tables import Table, check_names
+from veil.blocks import between
+from veil.errors import FileFormatError
+from veil.files.reading import FileTable, reading
+from veil.tables import check_names
 
-FORMATS = {
-    ".csv": "csv",
-    ".csv.gz": "csv.gz",
-    ".parquet": "parquet",
-    ".feather": "feather",
-    ".arrow": "feather",
-}
 # Arrow's order of inference: each type takes every value the one before it could not.
 _WIDER = {
     pa.null(): pa.int64(),
@@ -44,99 +31,6 @@ _WIDER = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _CODE = r"^\s*[+-]?0\d"
 _LONG_INTEGER = r"^\s*[+-]?\d{19,}\s*$"
-_DECODE_ERRORS = (pa.ArrowInvalid, pa.ArrowException, OSError, EOFError, ValueError)
-
-
-def format_of(path: Path) -> str:
-    """Format of a file by its name; a folder is a folder of Parquet files."""
-    if path.is_dir():
-        return "parquet"
-    for ending in sorted(FORMATS, key=len, reverse=True):
-        if path.name.lower().endswith(ending):
-            return FORMATS[ending]
-    raise FileFormatError(f"{path.name}: unknown kind of file; use {', '.join(FORMATS)} or a folder of .parquet files")
-
-
-def open_table(path: str | Path) -> Table:
-    """A file or a folder of Parquet files as a table that is read in blocks."""
-    path = Path(path)
-    if not path.exists():
-        raise FileFormatError(f"{path}: no such file or folder")
-    kind = format_of(path)
-    if kind.startswith("csv"):
-        return CsvTable(path)
-    if kind == "feather":
-        return FeatherTable(path)
-    return ParquetTable(path)
-
-
-@contextmanager
-def _reading(path: Path, what: str) -> Iterator[None]:
-    """Turn a reader's failure into one line that names the file and no cell."""
-    try:
-        yield
-    except (FileFormatError, InputError):
-        raise
-    except PermissionError:
-        raise FileFormatError(f"{path.name}: no permission to read it") from None
-    except _DECODE_ERRORS:
-        raise FileFormatError(f"{path.name}: not a readable {what} file; it is truncated or damaged") from None
-
-
-class FileTable(Table):
-    """What the file readers share."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self.path = path
-        self.schema = schema.remove_metadata()
-        self.kind = "pyarrow"
-        self.native = {}
-        self.label = path.name
-        check_names(schema.names)
-
-
-class ParquetTable(FileTable):
-    """A Parquet file, or the Parquet files of a folder in the order of their names."""
-
-    def __init__(self, path: Path) -> None:
-        self._files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        if not self._files:
-            raise FileFormatError(f"{path.name}: the folder holds no .parquet file")
-        schemas = []
-        for file in self._files:
-            with _reading(file, "Parquet"):
-                schemas.append(pq.read_schema(file).remove_metadata())
-        for file, schema in zip(self._files, schemas, strict=True):
-            if not schema.equals(schemas[0]):
-                raise FileFormatError(
-                    f"{file.name}: its columns differ from those of {self._files[0].name}; "
-                    "files of one folder are one table and need the same names and types"
-                )
-        super().__init__(path, schemas[0])
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of every file in order."""
-        for file in self._files:
-            with _reading(file, "Parquet"), pq.ParquetFile(file, pre_buffer=False) as reader:
-                # Parquet names nested columns by path: read what Arrow calls a column.
-                wanted = None if columns is None else list(columns)
-                yield from reader.iter_batches(batch_size=BLOCK_ROWS, columns=wanted)
-
-
-class FeatherTable(FileTable):
-    """A Feather (Arrow IPC) file."""
-
-    def __init__(self, path: Path) -> None:
-        with _reading(path, "Feather"), pa.OSFile(str(path)) as file:
-            super().__init__(path, pa.ipc.open_file(file).schema)
-
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows in the file's record batches."""
-        with _reading(self.path, "Feather"), pa.memory_map(str(self.path)) as file:
-            reader = pa.ipc.open_file(file)
-            for i in range(reader.num_record_batches):
-                batch = reader.get_batch(i)
-                yield batch if columns is None else batch.select(list(columns))
 
 
 class CsvTable(FileTable):
@@ -147,7 +41,7 @@ class CsvTable(FileTable):
     """
 
     def __init__(self, path: Path, types: Mapping[str, pa.DataType] | None = None) -> None:
-        with _reading(path, "CSV"):
+        with reading(path, "CSV"):
             with _input(path) as stream:
                 start = stream.read(1 << 20)
             header = start.partition(b"\n")[0]
@@ -171,10 +65,14 @@ class CsvTable(FileTable):
                 schema = self._settle_digits(path, schema)
         super().__init__(path, schema)
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
         """The rows in order."""
-        with _reading(self.path, "CSV"), _input(self.path) as stream:
-            yield from self._open(stream, columns)
+        self.unchanged(self.path)
+        with reading(self.path, "CSV"), _input(self.path) as stream:
+            yield from between(self._open(stream, columns), start, stop)
+        self.unchanged(self.path)
 
     def _open(self, stream: BinaryIO, columns: Sequence[str] | None = None) -> Any:
         return pacsv.open_csv(
@@ -266,58 +164,3 @@ def _delimiter(header: str) -> str:
     counts = {mark: header.count(mark) for mark in ",;\t|"}
     best = max(counts, key=lambda mark: counts[mark])
     return best if counts[best] else ","
-
-
-class Writer(ABC):
-    """Writes released batches to one file."""
-
-    @abstractmethod
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Finish the file."""
-
-
-class _StreamWriter(Writer):
-    def __init__(self, writer: Any, sinks: Sequence[Any] = ()) -> None:
-        self._writer, self._sinks = writer, sinks
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
-
-    def close(self) -> None:
-        self._writer.close()
-        for sink in self._sinks:
-            sink.close()
-
-
-def open_writer(path: Path, schema: pa.Schema, kind: str) -> Writer:
-    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``)."""
-    if kind == "parquet":
-        text = [f.name for f in schema if not pa.types.is_floating(f.type)]
-        return _StreamWriter(pq.ParquetWriter(path, schema, use_dictionary=text))
-    if kind == "feather":
-        sink = pa.OSFile(str(path), "wb")
-        return _StreamWriter(pa.ipc.new_file(sink, schema), [sink])
-    sink = pa.OSFile(str(path), "wb")
-    sinks = [sink]
-    if kind == "csv.gz":
-        sinks.insert(0, pa.CompressedOutputStream(sink, "gzip"))
-    return _StreamWriter(pacsv.CSVWriter(sinks[0], schema), sinks)
-
-
-def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:
-    """Write batches to one file of the given format."""
-    writer = open_writer(path, schema, kind)
-    try:
-        for batch in batches:
-            writer.write(batch)
-    finally:
-        writer.close()
-
-
-def write_table(table: pa.Table, path: Path, kind: str | None = None) -> None:
-    """Write a whole Arrow table in the format that the file's name says."""
-    write_batches(table.to_batches(max_chunksize=BLOCK_ROWS), path, table.schema, kind or format_of(path))
