@@ -15,6 +15,7 @@ from veil.blocks import Block, Matrix
 from veil.key import Key, LedgerStep
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.release import Step
+from veil.scan import Summary
 from veil.schema import Schema
 
 Corrections = dict[str, tuple[list[int], list[int]]]
@@ -25,23 +26,18 @@ ROUNDING_LIMIT = 2.0**44
 class Part:
     """A perturbation and the columns it changes.
 
-    First :meth:`read` every block and :meth:`fit`, then :meth:`arrays` block by block.
+    First add up what ``scan`` says about every block and :meth:`fit`, then :meth:`arrays` block by block.
     """
 
     def __init__(self, perturbation: Perturbation, columns: Sequence[str], key: Key, consistent_on: str | None) -> None:
         self.perturbation: Perturbation = clone(perturbation)
         self.columns = list(columns)
-        self.corrections: Corrections = {}
         self._key, self._consistent_on = key, consistent_on
-        self._scan = self.perturbation.new_scan(self.columns, key)
+        self.scan = self.perturbation.new_scan(self.columns)
 
-    def read(self, block: Block) -> None:
-        """Take the next block into the first pass."""
-        self._scan.update_block(block)
-
-    def fit(self, schema: pa.Schema) -> LedgerStep:
+    def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerStep:
         """Fit the perturbation from the first pass: what the ledger keeps of it."""
-        p, result = self.perturbation, self._scan.result()
+        p, result = self.perturbation, self.scan.result(total, self._key)
         p.feature_names_in_ = np.array(self.columns, dtype=object)
         p.fit_scan(self.columns, result, self._key, self._kept())
         randomized = p.takes == "categories" and getattr(p, "missing", None) == "category"
@@ -100,15 +96,16 @@ class Part:
             guarantee=p.formal_guarantee(consistent=self._consistent_on is not None),
         )
 
-    def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> dict[str, pa.Array]:
-        """The released columns of one block, by name."""
+    def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> tuple[dict[str, pa.Array], Corrections]:
+        """The released columns of one block, by name, and where restoring them would be off."""
         p = self.perturbation
         place = Place(self.step.fingerprint, block.start, ids if p.addressed else None)
         arrays = p.released_arrays(block, self.columns, place)
+        corrections: Corrections = {}
         if self._large:
             released = np.array([a.to_numpy(zero_copy_only=False) for a in arrays], dtype=np.float64)
-            self._note_corrections(p.encoded(block, self.columns), released, place)
-        return dict(zip(self.released, arrays, strict=True))
+            corrections = self._corrections(p.encoded(block, self.columns), released, place)
+        return dict(zip(self.released, arrays, strict=True)), corrections
 
     def share(self, block: Block) -> Matrix:
         """A block's share in a release of sums over records."""
@@ -116,12 +113,12 @@ class Part:
             self.perturbation.encoded(block, self.columns), Place(self.step.fingerprint, block.start)
         )
 
-    def _note_corrections(self, private: Matrix, released: Matrix, place: Place) -> None:
-        """Keep, for the key, where rounding would bring a large integer back wrong."""
+    def _corrections(self, private: Matrix, released: Matrix, place: Place) -> Corrections:
+        """For the key: where rounding would bring a large integer back wrong, and by how much."""
         back = self.perturbation.restore_block(released, place)
+        found: Corrections = {}
         for j in self._large:
             difference = private[j] - np.rint(back[j])
             wrong = np.flatnonzero(difference)
-            rows, amounts = self.corrections.setdefault(self.columns[j], ([], []))
-            rows.extend((place.start + wrong).tolist())
-            amounts.extend(difference[wrong].astype(int).tolist())
+            found[self.columns[j]] = ((place.start + wrong).tolist(), difference[wrong].astype(int).tolist())
+        return found

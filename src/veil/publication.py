@@ -9,7 +9,8 @@ memory or to a writer. A plan gives different columns to different methods; each
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +18,48 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil._version import __version__
-from veil.blocks import Block, Matrix, from_float
+from veil.blocks import Block, from_float
+from veil.engine import Engine, SpanWork, Threads, summed
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerEntry, LedgerStep, key_from
-from veil.parts import Part
+from veil.parts import Corrections, Part
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan, resolve
 from veil.progress import Progress, silent
-from veil.randomness import id_digests
 from veil.release import Manifest, Release, memory_release
+from veil.releasing import Reducing, Releasing, ReleasingSpan, categorical, join_corrections
+from veil.scan import Scan, Summary
 from veil.schema import Role
 from veil.secret import revealed
 from veil.sources import as_table
 from veil.tables import Table
-from veil.threads import arithmetic, one_blas_thread
+from veil.threads import arithmetic
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """What a stretch of rows adds to the first pass of every part."""
+
+    summaries: tuple[Summary, ...]
+    ids: tuple[pa.Array, ...] = ()
+
+    def __add__(self, other: Scanned) -> Scanned:
+        both = zip(self.summaries, other.summaries, strict=True)
+        return Scanned(tuple(a + b for a, b in both), self.ids + other.ids)
+
+
+@dataclass(frozen=True)
+class Scanning:
+    """The first pass of every part over one block."""
+
+    scans: tuple[Scan, ...]
+    consistent_on: str | None
+
+    def __call__(self, block: Block) -> Scanned:
+        ids = () if self.consistent_on is None else (block.column(self.consistent_on),)
+        return Scanned(tuple(scan(block) for scan in self.scans), ids)
 
 
 class Publication:
@@ -57,6 +86,7 @@ class Publication:
         consistent_on: str | None = None,
         shuffle: bool = False,
         progress: Progress = silent,
+        engine: Engine | None = None,
     ) -> None:
         plan = as_plan(perturbation)
         if shuffle and plan.reduces:
@@ -64,11 +94,12 @@ class Publication:
         if key is not None and not isinstance(key, Key):
             raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
         resolved = resolve(table, plan, roles, consistent_on)
-        self._private, self._table, self._plan = resolved.schema, table, plan
-        self._consistent_on, self._progress = consistent_on, progress
+        self._private, self._plan = resolved.schema, plan
+        self._consistent_on, self._progress, self._engine = consistent_on, progress, engine
         self.key = key if key is not None else key_from(_random_state(plan))
         pairs = zip(plan.perturbations, resolved.columns, strict=True)
         self._parts = [Part(p, columns, self.key, consistent_on) for p, columns in pairs]
+        self._table = table.coded(categorical(self._parts))
         self._enter(self._scan(), again=again, shuffle=shuffle)
 
     def remarks(self) -> list[str]:
@@ -86,19 +117,13 @@ class Publication:
     def _scan(self) -> list[LedgerStep]:
         columns = [name for part in self._parts for name in part.columns]
         wanted = columns if self._consistent_on is None else list(dict.fromkeys([*columns, self._consistent_on]))
-        id_chunks: list[pa.Array] = []
-        self.n_rows = 0
-        with one_blas_thread():
-            for block in self._table.blocks(wanted):
-                for part in self._parts:
-                    part.read(block)
-                self.n_rows += block.n_rows
-                if self._consistent_on is not None:
-                    id_chunks.append(block.column(self._consistent_on))
-                self._progress("reading", self.n_rows, None)
-        if self._consistent_on is not None and id_chunks:
-            _check_ids(pa.chunked_array(id_chunks), self._consistent_on)
-        steps = [part.fit(self._table.schema) for part in self._parts]
+        leaf = Scanning(tuple(part.scan for part in self._parts), self._consistent_on)
+        found = summed(leaf, self._table, wanted, engine=self._engine, what="reading", progress=self._progress)
+        self.n_rows = 0 if found is None else found.summaries[0].n_rows
+        if self._consistent_on is not None and found is not None:
+            _check_ids(pa.chunked_array(list(found.ids)), self._consistent_on)
+        totals = [None] * len(self._parts) if found is None else found.summaries
+        steps = [part.fit(total, self._table.schema) for part, total in zip(self._parts, totals, strict=True)]
         made: dict[str, int] = {}
         for part, step in zip(self._parts, steps, strict=True):
             part.renumber(made.get(step.method, 0))
@@ -168,47 +193,57 @@ class Publication:
 
     # -- second pass ------------------------------------------------------------------------
 
+    @property
+    def releasing(self) -> Releasing:
+        """What releases single blocks."""
+        needed = {*self._private.perturbed, *self._private.public, self._consistent_on}
+        return Releasing(
+            parts=tuple(self._parts),
+            columns=tuple(c.name for c in self._private.columns if c.name in needed),
+            schema=self.schema,
+            consistent_on=self._consistent_on,
+            id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
+        )
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the release is one batch of sums over records."""
+        return self._plan.reduces
+
+    def run(self, work: SpanWork[T]) -> Iterator[T]:
+        """Second-pass work over the private table, in the order of its spans."""
+        engine = self._engine or Threads()
+        return engine.run(work, self._table, what="perturbing", progress=self._progress)
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The released rows, block by block, in the private table's order."""
-        needed = {*self._private.perturbed, *self._private.public, self._consistent_on}
-        wanted = [c.name for c in self._private.columns if c.name in needed]
-        done = 0
-        if self._plan.reduces:
-            yield self._reduced_batch()
+        if self.reduces:
+            yield self.reduced()
             return
-        with one_blas_thread():
-            for block in self._table.blocks(wanted):
-                yield self._released_batch(block)
-                done += block.n_rows
-                self._progress("perturbing", done, self.n_rows)
-        for part in self._parts:
-            self._entry.corrections.update(part.corrections)
+        found: Corrections = {}
+        for released in self.run(ReleasingSpan(self.releasing)):
+            for block in released:
+                join_corrections(found, block.corrections)
+                yield block.batch
+        self.keep(found)
 
-    def _reduced_batch(self) -> pa.RecordBatch:
+    def keep(self, corrections: Corrections) -> None:
+        """Let the key keep the corrections of all rows."""
+        self._entry.corrections.update(corrections)
+
+    def reduced(self) -> pa.RecordBatch:
         """The few rows into which all records are summed."""
         (part,) = self._parts
-        total: Matrix | None = None
-        done = 0
-        with one_blas_thread():
-            for block in self._table.blocks(part.columns):
-                share = part.share(block)
-                total = share if total is None else total + share
-                done += block.n_rows
-                self._progress("perturbing", done, self.n_rows)
+        total = summed(
+            Reducing(part),
+            self._table,
+            part.columns,
+            engine=self._engine,
+            what="perturbing",
+            progress=self._progress,
+        )
         assert total is not None  # noqa: S101 - the scan refuses empty tables
         return pa.RecordBatch.from_arrays([from_float(row) for row in total], schema=self.schema)
-
-    def _released_batch(self, block: Block) -> pa.RecordBatch:
-        ids = None
-        if self._consistent_on is not None:
-            ids = id_digests(self.key.derive("ids"), block.column(self._consistent_on).to_pylist())
-        perturbed: dict[str, pa.Array] = {}
-        for part in self._parts:
-            perturbed.update(part.arrays(block, ids))
-        arrays = [
-            perturbed[f.name] if f.name in perturbed else _clean(block.column(f.name).cast(f.type)) for f in self.schema
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def permutation(self) -> npt.NDArray[np.intp] | None:
         """The secret order of the released rows, when they are shuffled."""
@@ -285,27 +320,6 @@ def _check_ids(ids: pa.ChunkedArray, name: str) -> None:
     repeated = len(ids) - pc.count_distinct(ids).as_py()
     if repeated:
         raise InputError(f"consistent_on column {name!r} has {repeated} repeated ids; ids must be unique")
-
-
-def _clean(array: pa.Array) -> pa.Array:
-    """A public column that holds what it shows and no more.
-
-    A value that was suppressed, or a row outside a slice, may still lie in Arrow's buffers, and
-    Arrow leaves under a null whatever the memory held before.
-    """
-    if not array.null_count or not _fixed_width(array.type):
-        return array.take(pa.array(np.arange(len(array))))
-    zero = pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(bytes(32))])[0]
-    filled = pc.if_else(array.is_valid(), array, zero)
-    valid = array.is_valid().take(pa.array(np.arange(len(array)))).buffers()[1]
-    return pa.Array.from_buffers(array.type, len(array), [valid, filled.buffers()[1]])
-
-
-def _fixed_width(dtype: pa.DataType) -> bool:
-    try:
-        return bool(dtype.bit_width)
-    except ValueError:
-        return False
 
 
 def _decoded(dtype: pa.DataType) -> pa.DataType:

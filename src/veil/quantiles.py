@@ -24,6 +24,7 @@ LAWS = {"normal": 0, "uniform": 1, "laplace": 2}
 _HALF_STEP = 2.0**-65
 _STEP = 2.0**-64
 _MASK = np.uint64(2**63 - 1)
+_STRIP = 1_024
 
 
 # fmt: off
@@ -64,35 +65,55 @@ def _ratio(r: float, top: Any, bottom: Any) -> float:
     return float(p / q)
 
 
-@numba.njit(cache=True, inline="always")
-def _normal_tail(tail: float) -> float:
-    """Upper quantile of the standard normal for a tail probability in (0, ½]."""
-    q = 0.5 - tail
-    if q <= 0.425:
-        return q * _ratio(0.180625 - q * q, _CENTRE_TOP, _CENTRE_BOTTOM)
-    r = math.sqrt(-math.log(tail))
-    if r <= 5.0:
-        return _ratio(r - 1.6, _TAIL_TOP, _TAIL_BOTTOM)
-    return _ratio(r - 5.0, _FAR_TOP, _FAR_BOTTOM)
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def _normal(words: Words, out: npt.NDArray[np.float64]) -> None:
+    """Standard normal draws, in strips that stay in the cache.
+
+    Loops without branches are compiled to vector instructions: the centre's formula is applied to all, then the 15 % in
+    the tails are gathered and done again.
+    """
+    place, tail, root = np.empty(_STRIP, np.int64), np.empty(_STRIP), np.empty(_STRIP)
+    for start in range(0, len(words), _STRIP):
+        n = min(_STRIP, len(words) - start)
+        strip, draws = words[start : start + n], out[start : start + n]
+        for i in range(n):
+            tail[i] = _tail(strip[i])
+            q = 0.5 - tail[i]
+            draws[i] = q * _ratio(0.180625 - q * q, _CENTRE_TOP, _CENTRE_BOTTOM)
+        count = 0
+        for i in range(n):
+            place[count] = i
+            count += 0.5 - tail[i] > 0.425
+        for k in range(count):
+            root[k] = -math.log(tail[place[k]])
+        for k in range(count):
+            root[k] = math.sqrt(root[k])
+            tail[k] = _ratio(root[k] - 1.6, _TAIL_TOP, _TAIL_BOTTOM)
+        for k in range(count):
+            draws[place[k]] = tail[k]
+        for k in range(count):
+            if root[k] > 5.0:
+                draws[place[k]] = _ratio(root[k] - 5.0, _FAR_TOP, _FAR_BOTTOM)
+        for i in range(n):
+            draws[i] = draws[i] if strip[i] > _MASK else -draws[i]
 
 
 @numba.njit(cache=True, inline="always")
-def _draw(word: Any, law: int) -> float:
-    """One draw of mean 0 and variance 1."""
-    tail = float(word & _MASK) * _STEP + _HALF_STEP
-    if law == 0:
-        size = _normal_tail(tail)
-    elif law == 1:
-        size = (0.5 - tail) * 3.4641016151377544
-    else:
-        size = -math.log(2.0 * tail) * 0.7071067811865476
-    return size if word > _MASK else -size
+def _tail(word: Any) -> float:
+    """The tail probability in (0, ½] that a word's lower bits say."""
+    return float(np.int64(word & _MASK)) * _STEP + _HALF_STEP
 
 
 @numba.njit(cache=True, nogil=True)
 def _draws(words: Words, law: int, out: npt.NDArray[np.float64]) -> None:
+    """Draws of mean 0 and variance 1."""
+    if law == 0:
+        _normal(words, out)
+        return
     for i in range(len(words)):
-        out[i] = _draw(words[i], law)
+        tail = _tail(words[i])
+        size = (0.5 - tail) * 3.4641016151377544 if law == 1 else -math.log(2.0 * tail) * 0.7071067811865476
+        out[i] = size if words[i] > _MASK else -size
 
 
 @numba.njit(cache=True, nogil=True)
@@ -105,10 +126,10 @@ def _add_on_grid(
     sign: float,
     out: npt.NDArray[np.float64],
 ) -> None:
+    _draws(words, law, out)
     per_step = std / grid
     for i in range(len(words)):
-        steps = np.rint(_draw(words[i], law) * per_step)
-        out[i] = grid * (np.rint(x[i] / grid) + sign * steps)
+        out[i] = grid * (np.rint(x[i] / grid) + sign * np.rint(out[i] * per_step))
 
 
 def standard_normal(words: Words) -> Matrix:

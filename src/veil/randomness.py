@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -95,31 +96,20 @@ class Generator:
         return np.argsort(self.words(n), kind="stable")
 
 
-class Fingerprint:
-    """Keyed Merkle hash of a table's canonical numbers.
+def column_digests(columns: Iterable[Any]) -> bytes:
+    """SHA-256 of each column of a canonical block: rows of a d × n matrix, or canonical bytes."""
+    return b"".join(hashlib.sha256(_buffer(column)).digest() for column in columns)
 
-    Leaves are SHA-256 digests of (block, column) buffers; the root is their HMAC with the
-    column names. Without the key it says nothing about the table.
+
+def _buffer(column: Any) -> Any:
+    return np.ascontiguousarray(column).data if isinstance(column, np.ndarray) else column
+
+
+def fingerprint(secret: bytes, columns: list[str], digests: bytes, n_rows: int) -> str:
+    """The keyed Merkle hash of a table: the HMAC of its blocks' column digests with the column names.
+
+    Without the key it says nothing about the table. ``digests`` are those of all blocks in order.
     """
-
-    def __init__(self, secret: bytes, columns: list[str]) -> None:
-        self._root = hmac.new(derive(secret, "fingerprint", columns), digestmod="sha256")
-        self._rows = 0
-
-    def update(self, block: Matrix) -> None:
-        """Add the next canonical block (d × n)."""
-        for column in block:
-            self._root.update(hashlib.sha256(np.ascontiguousarray(column).data).digest())
-        self._rows += block.shape[1]
-
-    def update_bytes(self, columns: list[bytes], n_rows: int) -> None:
-        """Add the next canonical block of columns that are no numbers, each as its canonical bytes."""
-        for column in columns:
-            self._root.update(hashlib.sha256(column).digest())
-        self._rows += n_rows
-
-    def digest(self) -> str:
-        """The root, in hexadecimal."""
-        root = self._root.copy()
-        root.update(f"{self._rows}/{BLOCK_ROWS}".encode())
-        return root.hexdigest()
+    root = hmac.new(derive(secret, "fingerprint", columns), digests, "sha256")
+    root.update(f"{n_rows}/{BLOCK_ROWS}".encode())
+    return root.hexdigest()

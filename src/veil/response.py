@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -198,12 +199,24 @@ def cumulative(matrix: npt.ArrayLike) -> Words:
 
 def draw_reports(thresholds: Words, codes: npt.NDArray[np.integer], words: Words) -> Codes:
     """The reported code for each true code, decided by one uniform 64-bit word each."""
-    upper = words >> np.uint64(1)
     reports = np.empty(len(codes), dtype=np.int64)
-    for s in np.unique(codes):
-        rows = codes == s
-        reports[rows] = np.searchsorted(thresholds[:, s], upper[rows], side="right")
+    _report(np.ascontiguousarray(thresholds.T), codes.astype(np.int64, copy=False), words, reports)
     return reports
+
+
+@numba.njit(cache=True, nogil=True)
+def _report(thresholds: Words, codes: Codes, words: Words, out: Codes) -> None:
+    """The first report whose threshold is beyond the word, of the row that belongs to the true code."""
+    for i in range(len(codes)):
+        row, word = thresholds[codes[i]], words[i] >> np.uint64(1)
+        low, high = 0, len(row) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if word < row[middle]:
+                high = middle
+            else:
+                low = middle + 1
+        out[i] = low
 
 
 def exact_probabilities(thresholds: Words) -> tuple[tuple[Fraction, ...], ...]:

@@ -27,7 +27,8 @@ from veil.blocks import Block, Matrix, Words, array_blocks, from_float
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerStep, key_from
 from veil.moments import Moments
-from veil.randomness import Fingerprint, Generator, cell_words, row_words
+from veil.randomness import Generator, cell_words, column_digests, row_words
+from veil.randomness import fingerprint as keyed_fingerprint
 from veil.scan import Scan, ScanResult
 from veil.schema import Kind, Role
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
@@ -226,11 +227,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """Learn the public parameters and take a key: fresh secret bits, or from ``random_state``."""
         array = self._validated(X, reset=True)
         key, columns = key_from(revealed(self.random_state)), self._column_names()
-        scan = self.new_scan(columns, key)
+        scan = self.new_scan(columns)
         with one_blas_thread():
-            for _, block in array_blocks(array):
-                scan.update(block)
-        return self.fit_scan(columns, scan.result(), key)
+            total = scan.summary_of(block for _, block in array_blocks(array))
+        return self.fit_scan(columns, scan.result(total, key), key)
 
     def transform(self, X: Any) -> Any:
         """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
@@ -239,10 +239,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         array = self._validated(X, reset=False)
         fingerprint = ""
         if self.addressed:
-            tree = Fingerprint(key.derive("fingerprint"), self._column_names())
-            for _, block in array_blocks(array):
-                tree.update(block)
-            fingerprint = tree.digest()
+            digests = b"".join(column_digests(block) for _, block in array_blocks(array))
+            fingerprint = keyed_fingerprint(key.derive("fingerprint"), self._column_names(), digests, len(array))
         with one_blas_thread():
             if self.reduces:
                 parts = (self.perturb_block(block, Place(fingerprint, start)) for start, block in array_blocks(array))
@@ -283,11 +281,10 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
 
     # -- the owner's drive --------------------------------------------------------------------
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """The first pass that this method needs over its columns."""
         return Scan(
             columns,
-            key=key,
             covariance=self.wants_covariance,
             allow_missing=self.element_wise,
             method=type(self).__name__,

@@ -35,7 +35,6 @@ import pyarrow as pa
 
 from veil.blocks import Matrix, Words, from_float, tiles
 from veil.errors import InputError
-from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import number, whole_number
 from veil.perturbations.base import Kept, Perturbation, Place
@@ -132,9 +131,9 @@ class MarketBasket(Perturbation):
         """The guarantee is for fresh noise, and most kinds draw for whole records."""
         return False
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, key=key, method=type(self).__name__)
+        return BinaryScan(columns, method=type(self).__name__)
 
     # -- the law ------------------------------------------------------------------------------
 

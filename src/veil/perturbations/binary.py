@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from veil.blocks import Matrix
 from veil.errors import InputError
-from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import number, whole_number
 from veil.perturbations.base import Kept, Perturbation, Place
 from veil.randomness import Generator
-from veil.scan import Scan, ScanResult
+from veil.scan import Counts, Scan, Summary
 from veil.schema import Kind
 
 Bits = npt.NDArray[np.uint64]
@@ -34,24 +33,19 @@ MOST_BITS = 50_000_000
 class BinaryScan(Scan):
     """The first pass over zeros and ones; counts what is neither."""
 
-    def __init__(self, columns: Sequence[str], *, key: Key, method: str) -> None:
-        super().__init__(columns, key=key, covariance=False, allow_missing=False, method=method)
-        self._refused = np.zeros(len(columns), dtype=np.int64)
+    def __init__(self, columns: Sequence[str], *, method: str) -> None:
+        super().__init__(columns, covariance=False, allow_missing=False, method=method)
 
-    def update(self, block: Matrix) -> None:
-        """Read the next block."""
-        self._refused += ((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1)
-        super().update(block)
+    def _refused(self, block: Matrix) -> Counts:
+        return np.asarray(((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1))
 
-    def result(self) -> ScanResult:
-        """What was learned, once every value is 0 or 1."""
-        if self._refused.any():
-            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, self._refused, strict=True) if c]
+    def _check_refused(self, total: Summary) -> None:
+        if total.refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
             raise InputError(
                 f"{self._method} takes 0 and 1 (or false and true) only; other values in {', '.join(counts[:8])}; "
                 "recode the columns, or give them another role"
             )
-        return super().result()
 
 
 class BinaryProjection(Perturbation):
@@ -108,9 +102,9 @@ class BinaryProjection(Perturbation):
         self.scale = scale
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, key=key, method=type(self).__name__)
+        return BinaryScan(columns, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         whole_number(self.n_components, "n_components", least=1)

@@ -7,8 +7,9 @@ the table, which a formal guarantee needs.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.blocks import Block, Matrix
+from veil.engine import summed
 from veil.errors import InputError
 from veil.key import Key, key_from
 from veil.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.scan import Scan, ScanResult
+from veil.randomness import column_digests
+from veil.scan import Scan, ScanResult, Summary
 from veil.schema import Kind, listed
 from veil.secret import revealed
 from veil.sources import as_table
@@ -35,62 +38,108 @@ Categories = list[Any]
 class ValueScan(Scan):
     """The first pass over columns that are no numbers: rows, missing values, and the fingerprint."""
 
-    def __init__(self, columns: Sequence[str], *, key: Key, method: str, missing: bool = True) -> None:
-        super().__init__(columns, key=key, covariance=False, allow_missing=missing, method=method)
-        self._rows, self._missing = 0, np.zeros(len(columns), dtype=np.int64)
+    def __init__(self, columns: Sequence[str], *, method: str, missing: bool = True) -> None:
+        super().__init__(columns, covariance=False, allow_missing=missing, method=method)
 
-    def update_block(self, block: Block) -> None:
-        """Read the next block of a table."""
+    def __call__(self, block: Block) -> Summary:
+        """What a block of a table adds."""
         arrays = [plain_values(block.column(name), name) for name in self._columns]
-        self._rows += block.n_rows
-        self._missing += [array.null_count for array in arrays]
-        self._fingerprint.update_bytes([_canonical(array) for array in arrays], block.n_rows)
-        self._seen(arrays)
+        digests = column_digests(_canonical(array) for array in arrays)
+        return self._plain(block.n_rows, digests, [array.null_count for array in arrays])
 
-    def _seen(self, arrays: list[pa.Array]) -> None:
-        """Take what else is to be learned from a block."""
+    def _plain(self, n_rows: int, digests: bytes, missing: list[int]) -> Summary:
+        none = np.zeros(len(self._columns), dtype=np.int64)
+        return Summary(n_rows, digests, none, none, np.array(missing, dtype=np.int64))
 
-    def result(self) -> ScanResult:
+    def result(self, total: Summary | None, key: Key) -> ScanResult:
         """Rows and missing values, once every rule holds."""
-        if not self._rows:
+        if total is None or not total.n_rows:
             raise InputError("the table has no rows; a release needs at least one")
-        if not self._allow_missing and self._missing.any():
-            said = [f"{n!r} ({m})" for n, m in zip(self._columns, self._missing, strict=True) if m]
+        if not self._allow_missing and total.missing.any():
+            said = [f"{n!r} ({m})" for n, m in zip(self._columns, total.missing, strict=True) if m]
             raise InputError(
                 f"{self._method} refuses missing values unless missing='category': {', '.join(said[:8])}; or fill them"
             )
-        zero = np.zeros(len(self._columns))
-        moments = Moments(self._rows, self._rows - self._missing, zero, zero, zero, zero, self._rows, zero, None)
-        return ScanResult(moments, self._fingerprint.digest())
+        zero, n = np.zeros(len(self._columns)), total.n_rows
+        moments = Moments(n, n - total.missing, zero, zero, zero, zero, n, zero, None)
+        return ScanResult(moments, self._fingerprint(total, key))
 
 
 class CategoryScan(ValueScan):
     """The first pass over columns of categories: counts of each, and of their combinations."""
 
-    def __init__(self, columns: Sequence[str], *, key: Key, method: str, missing: bool, joint: bool = False) -> None:
-        super().__init__(columns, key=key, method=method, missing=missing)
-        self._counts: list[dict[Any, int]] = [{} for _ in columns]
-        self._combinations: dict[tuple[Any, ...], int] | None = {} if joint else None
+    def __init__(self, columns: Sequence[str], *, method: str, missing: bool, joint: bool = False) -> None:
+        super().__init__(columns, method=method, missing=missing)
+        self._joint = joint
 
-    def _seen(self, arrays: list[pa.Array]) -> None:
-        for name, counts, array in zip(self._columns, self._counts, arrays, strict=True):
-            for item in pc.value_counts(array).to_pylist():
-                counts[item["values"]] = counts.get(item["values"], 0) + item["counts"]
-            if len(counts) > MOST_CATEGORIES:
-                raise InputError(
-                    f"column {name!r} has more than {MOST_CATEGORIES:,} different values and is no category; give it "
-                    "another role or method"
-                )
-        if self._combinations is not None:
-            names = [str(j) for j in range(len(arrays))]
-            grouped = pa.table(dict(zip(names, arrays, strict=True))).group_by(names).aggregate([([], "count_all")])
-            for row in grouped.to_pylist():
-                combination = tuple(row[name] for name in names)
-                self._combinations[combination] = self._combinations.get(combination, 0) + row["count_all"]
+    def __call__(self, block: Block) -> Summary:
+        """What a block of a table adds."""
+        columns = [CodedColumn.of(block.column(name), name) for name in self._columns]
+        tallies = tuple(dict(zip(c.values, c.counts.tolist(), strict=True)) for c in columns)
+        summary = self._plain(
+            block.n_rows, column_digests(c.canonical() for c in columns), [t.get(None, 0) for t in tallies]
+        )
+        return replace(summary, categories=tallies, combinations=_combinations(columns) if self._joint else None)
 
-    def result(self) -> ScanResult:
+    def result(self, total: Summary | None, key: Key) -> ScanResult:
         """Categories and counts, once every rule holds."""
-        return replace(super().result(), categories=tuple(self._counts), combinations=self._combinations)
+        found = super().result(total, key)
+        assert total is not None and total.categories is not None  # noqa: S101, PT018 - it has rows
+        for name, counts in zip(self._columns, total.categories, strict=True):
+            _check_number(len(counts), name)
+        return replace(found, categories=total.categories, combinations=total.combinations)
+
+
+@dataclass(frozen=True)
+class CodedColumn:
+    """One column of a block as codes of the categories that occur in it, which are sorted, the missing one last."""
+
+    dtype: pa.DataType
+    values: tuple[Any, ...]
+    codes: npt.NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, array: pa.Array, name: str) -> CodedColumn:
+        """Code a column; dictionaries are not decoded."""
+        checked_type(array.type, name)
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        places = coded.indices.fill_null(len(coded.dictionary)) if coded.indices.null_count else coded.indices
+        at = places.to_numpy(zero_copy_only=False)
+        seen = np.flatnonzero(np.bincount(at, minlength=len(coded.dictionary) + 1))
+        _check_number(len(seen), name)
+        known = [*coded.dictionary.take(pa.array(seen[seen < len(coded.dictionary)])).to_pylist(), None]
+        values = sorted(set(known[: len(seen)]), key=_rank)
+        rank = {value: code for code, value in enumerate(values)}
+        codes = np.zeros(len(coded.dictionary) + 1, dtype=np.uint16)
+        codes[seen] = [rank[value] for value in known[: len(seen)]]
+        return cls(plain_type(array.type), tuple(values), codes[at])
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each category occurs."""
+        return np.bincount(self.codes, minlength=len(self.values))
+
+    def canonical(self) -> bytes:
+        """The same bytes for the same values, whatever slice, dictionary or type of text they come in."""
+        head = json.dumps([str(self.dtype), self.values], ensure_ascii=True)
+        return head.encode() + b"\0" + self.codes.astype("<u2", copy=False).tobytes()
+
+
+def _combinations(columns: Sequence[CodedColumn]) -> dict[Any, int]:
+    """How often each combination of categories occurs in a block."""
+    rows, counts = np.unique(np.column_stack([c.codes for c in columns]), axis=0, return_counts=True)
+    return {
+        tuple(c.values[i] for c, i in zip(columns, row, strict=True)): int(count)
+        for row, count in zip(rows, counts, strict=True)
+    }
+
+
+def _check_number(n: int, name: str) -> None:
+    if n > MOST_CATEGORIES:
+        raise InputError(
+            f"column {name!r} has more than {MOST_CATEGORIES:,} different values and is no category; give it "
+            "another role or method"
+        )
 
 
 class CodedPerturbation(Perturbation):
@@ -111,12 +160,12 @@ class CodedPerturbation(Perturbation):
     _counts: tuple[dict[Any, int], ...]
     _combinations: dict[tuple[Any, ...], int] | None
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass that counts categories."""
         if not (isinstance(self.missing, str) and self.missing in ("refuse", "category")):
             raise InputError(f"missing must be 'refuse' or 'category'; got {self.missing!r}")
         missing = self.missing == "category"
-        return CategoryScan(columns, key=key, method=type(self).__name__, missing=missing, joint=self._joint())
+        return CategoryScan(columns, method=type(self).__name__, missing=missing, joint=self._joint())
 
     def _joint(self) -> bool:
         """Whether combinations of all columns are to be counted."""
@@ -152,19 +201,19 @@ class CodedPerturbation(Perturbation):
 
     def encoded(self, block: Block, columns: Sequence[str]) -> Matrix:
         """Codes of the block's categories."""
-        return np.array([self._codes(plain_values(block.column(n), n), n, j) for j, n in enumerate(columns)])
+        return np.array([self._codes(CodedColumn.of(block.column(n), n), n, j) for j, n in enumerate(columns)])
 
-    def _codes(self, array: pa.Array, name: str, j: int) -> npt.NDArray[np.float64]:
-        known = self.categories_[j]
-        found = pc.index_in(array, value_set=typed(known, array.type, name), skip_nulls=False)
-        unknown = found.null_count
+    def _codes(self, column: CodedColumn, name: str, j: int) -> npt.NDArray[np.float64]:
+        place = {value: code for code, value in enumerate(self.categories_[j])}
+        typed(self.categories_[j], column.dtype, name)
+        codes = np.array([place.get(value, -1) for value in column.values], dtype=np.float64)
+        unknown = int(column.counts[codes < 0].sum())
         if unknown:
             raise InputError(
-                f"column {name!r} has {unknown} values that are none of its {len(known)} categories; fit on a table "
+                f"column {name!r} has {unknown} values that are none of its {len(place)} categories; fit on a table "
                 "that has them, or declare them"
             )
-        codes: npt.NDArray[np.float64] = found.to_numpy(zero_copy_only=False).astype(np.float64)
-        return codes
+        return codes[column.codes]
 
     def decoded(self, values: Matrix) -> list[pa.Array]:
         """Categories of the released codes."""
@@ -182,11 +231,9 @@ class CodedPerturbation(Perturbation):
         """Learn the categories of a table and take a key."""
         table = as_table(X)
         columns, key = list(table.schema.names), key_from(revealed(self.random_state))
-        scan = self.new_scan(columns, key)
-        for block in table.blocks(columns):
-            scan.update_block(block)
+        scan = self.new_scan(columns)
         self.feature_names_in_ = np.array(columns, dtype=object)
-        self.fit_scan(columns, scan.result(), key)
+        self.fit_scan(columns, scan.result(summed(scan, table, columns), key), key)
         self.released_fields(columns, table.schema)
         return self
 
@@ -198,10 +245,8 @@ class CodedPerturbation(Perturbation):
         table, key, columns = as_table(X), self._key(), self._column_names()
         if table.schema.names != columns:
             raise InputError(f"X has the columns {listed(table.schema.names)}; this was fitted on {listed(columns)}")
-        scan = self.new_scan(columns, key)
-        for block in table.blocks(columns):
-            scan.update_block(block)
-        fingerprint = scan.result().fingerprint
+        scan = self.new_scan(columns)
+        fingerprint = scan.result(summed(scan, table, columns), key).fingerprint
         parts: list[list[pa.Array]] = []
         with one_blas_thread():
             for block in table.blocks(columns):
@@ -232,16 +277,22 @@ def plain_type(dtype: pa.DataType) -> pa.DataType:
 
 
 def plain_values(array: pa.Array, name: str) -> pa.Array:
-    """A column's values outside any dictionary; numbers with fractions, and dates, are no categories."""
+    """A column's values outside any dictionary."""
+    inner = checked_type(array.type, name)
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
-    inner = plain_type(array.type)
+    return array if array.type == inner else array.cast(inner)
+
+
+def checked_type(dtype: pa.DataType, name: str) -> pa.DataType:
+    """The type of a column's values; numbers with fractions, and dates, are no categories."""
+    inner = plain_type(dtype)
     if not (pa.types.is_integer(inner) or pa.types.is_boolean(inner) or pa.types.is_string(inner)):
         raise InputError(
             f"column {name!r} ({inner}) holds no categories: they are texts, whole numbers, or true and false (whole "
             "numbers with gaps need a nullable integer type); discretize it, or use a method for numbers"
         )
-    return array if array.type == inner else array.cast(inner)
+    return inner
 
 
 def _canonical(array: pa.Array) -> bytes:

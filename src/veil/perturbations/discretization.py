@@ -23,7 +23,7 @@ from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import whole_number
 from veil.perturbations.base import Kept, Perturbation, Place, rounded
-from veil.scan import Scan, ScanResult
+from veil.scan import Scan, ScanResult, Summary
 
 Edges = npt.NDArray[np.float64]
 GRAIN = 1_000
@@ -33,25 +33,28 @@ GRAIN = 1_000
 class QuantileScan(Scan):
     """The first pass with, per block, a thousand quantiles of each column."""
 
-    def __init__(self, columns: Sequence[str], *, key: Key, method: str) -> None:
-        super().__init__(columns, key=key, covariance=False, allow_missing=True, method=method)
-        self._seen: list[list[tuple[Edges, int]]] = [[] for _ in columns]
+    def __init__(self, columns: Sequence[str], *, method: str) -> None:
+        super().__init__(columns, covariance=False, allow_missing=True, method=method)
 
-    def update(self, block: Matrix) -> None:
-        """Read the next block."""
-        super().update(block)
-        for seen, column in zip(self._seen, block, strict=True):
-            values = np.sort(column[np.isfinite(column)])
-            if len(values):
-                at = np.linspace(0, len(values) - 1, min(GRAIN, len(values))).round().astype(int)
-                seen.append((values[at], len(values)))
+    def summary(self, block: Matrix) -> Summary:
+        """What a block adds."""
+        return replace(super().summary(block), sketches=tuple(_sketch(column) for column in block))
 
-    def result(self) -> ScanResult:
+    def result(self, total: Summary | None, key: Key) -> ScanResult:
         """Moments and quantiles, once every rule holds."""
-        return replace(super().result(), quantiles=tuple(_merged(seen) for seen in self._seen))
+        found = super().result(total, key)
+        assert total is not None and total.sketches is not None  # noqa: S101, PT018 - it has rows
+        return replace(found, quantiles=tuple(_merged(seen) for seen in total.sketches))
 
 
-def _merged(seen: list[tuple[Edges, int]]) -> Edges:
+def _sketch(column: Edges) -> tuple[tuple[Edges, int], ...]:
+    """A thousand quantiles of one block's column, and how many values they stand for."""
+    values = np.sort(column[np.isfinite(column)])
+    at = np.linspace(0, len(values) - 1, min(GRAIN, len(values))).round().astype(int)
+    return ((values[at], len(values)),) if len(values) else ()
+
+
+def _merged(seen: Sequence[tuple[Edges, int]]) -> Edges:
     """A thousand quantiles of all blocks together."""
     if not seen:
         return np.empty(0)
@@ -108,9 +111,9 @@ class Discretize(Perturbation):
         self.edges = edges
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass that keeps quantiles."""
-        return QuantileScan(columns, key=key, method=type(self).__name__)
+        return QuantileScan(columns, method=type(self).__name__)
 
     def fit_scan(self, columns: Sequence[str], scan: ScanResult, key: Key, kept: Kept | None = None) -> Discretize:
         """Fit from the first pass over a table."""

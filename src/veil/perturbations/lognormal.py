@@ -16,41 +16,34 @@ import numpy.typing as npt
 
 from veil.blocks import Matrix
 from veil.errors import InputError
-from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
 from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
 from veil.quantiles import grid_for, standard_normal
-from veil.scan import Scan, ScanResult
+from veil.scan import Counts, Scan, Summary
 from veil.schema import listed
 
 
 class LogScan(Scan):
     """The first pass over logarithms; counts what has none."""
 
-    def __init__(self, columns: Sequence[str], *, key: Key, method: str) -> None:
-        super().__init__(columns, key=key, covariance=True, allow_missing=True, method=method)
-        self._refused = np.zeros(len(columns), dtype=np.int64)
+    def __init__(self, columns: Sequence[str], *, method: str) -> None:
+        super().__init__(columns, covariance=True, allow_missing=True, method=method)
 
-    def update(self, block: Matrix) -> None:
-        """Read the next block."""
-        self._refused += (block <= 0).sum(axis=1)
-        if not self._refused.any():
-            super().update(block)
+    def _refused(self, block: Matrix) -> Counts:
+        return np.asarray((block <= 0).sum(axis=1))
 
     def _measured(self, block: Matrix) -> Matrix:
         return np.asarray(np.log(block))
 
-    def result(self) -> ScanResult:
-        """What was learned about the logarithms, once every value has one."""
-        if self._refused.any():
-            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, self._refused, strict=True) if c]
+    def _check_refused(self, total: Summary) -> None:
+        if total.refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
             raise InputError(
                 f"LogNormalNoise takes logarithms and refuses values that are not positive: {', '.join(counts[:8])}; "
                 "shift the columns, give them another role, or use MultiplicativeNoise"
             )
-        return super().result()
 
 
 class LogNormalNoise(Perturbation):
@@ -104,9 +97,9 @@ class LogNormalNoise(Perturbation):
         """The noise has the covariance of the logarithms."""
         return True
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass over the logarithms."""
-        return LogScan(columns, key=key, method=type(self).__name__)
+        return LogScan(columns, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         number(self.c, "c", low=1e-9, high=1 - 1e-9, rule="above 0 and below 1, for example 0.1")

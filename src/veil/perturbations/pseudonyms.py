@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from veil.blocks import Block, Matrix
 from veil.errors import InputError
-from veil.key import Key
 from veil.moments import Moments
 from veil.parameters import whole_number
 from veil.perturbations.base import Kept, Perturbation, Place
@@ -73,9 +72,9 @@ class Pseudonymize(Perturbation):
         self.bits = bits
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str], key: Key) -> Scan:
+    def new_scan(self, columns: Sequence[str]) -> Scan:
         """A pass for the fingerprint."""
-        return ValueScan(columns, key=key, method=type(self).__name__)
+        return ValueScan(columns, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         if self.domain is not None and not (isinstance(self.domain, str) and self.domain):

@@ -8,21 +8,36 @@ about how attributes go together, which is what most mining needs).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.models import AdditiveModel
 from veil.parameters import whole_number
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
 from veil.recovery.distribution import check_counted, check_explained, check_support, make_edges
-from veil.recovery.noise import noisy_columns
+from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release import Release
 
 Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class JointCountsOf:
+    """Counts of some columns of a block on one grid, of ``most`` bins at most along each."""
+
+    columns: tuple[NoisyColumn, ...]
+    most: int
+
+    def __call__(self, block: Block) -> GridCounts:
+        columns = self.columns
+        table = GridCounts([c.noise.scale for c in columns], self.most, [c.name for c in columns])
+        table.update(block.matrix([c.released for c in columns]))
+        return table
 
 
 class JointRecovery:
@@ -91,11 +106,8 @@ class JointRecovery:
             raise InputError(f"columns must be two of the perturbed columns; got {len(columns)}")
         _check_independent(release, [column.name for column in columns])
         given = check_support(self.support, columns)
-        names = [column.name for column in columns]
-        table = GridCounts([column.noise.scale for column in columns], max(4 * self.n_bins, 64), names)
-        released = [column.released for column in columns]
-        for block in release.table.blocks(released):
-            table.update(block.matrix(released))
+        leaf = JointCountsOf(tuple(columns), max(4 * self.n_bins, 64))
+        table = release.summed(leaf, [column.released for column in columns])
         check_counted(table, columns)
         found = reconstruct_joint(
             table.counts,

@@ -24,11 +24,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix, tiles
 from veil.errors import InputError, NotApplicableError
 from veil.factors import FactorLaw
 from veil.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release import Release
+from veil.trees import Tree
 
 Vector = npt.NDArray[np.float64]
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
@@ -36,8 +37,12 @@ KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
 
 @dataclass(frozen=True)
 class Products:
-    """Means of products of released columns over complete records: y^p yᵀ^q for p, q ≤ 2, and powers to 4."""
+    """Means of products of released columns over complete records: y^p yᵀ^q for p, q ≤ 2, and powers to 4.
 
+    ``n`` of the ``n_rows`` records are complete.
+    """
+
+    n_rows: int
     n: int
     power: Matrix
     one_one: Matrix
@@ -50,26 +55,61 @@ class Products:
         return np.asarray(self.power[1])
 
 
+@dataclass(frozen=True)
+class ProductSums:
+    """Sums of products of released columns about an origin: y, and y^p yᵀ^q for (p, q) of (1, 1), (1, 2), (2, 2)."""
+
+    n_rows: int
+    n: int
+    one: Vector
+    cross: Matrix
+
+    def __add__(self, other: ProductSums) -> ProductSums:
+        """Sums over both parts together."""
+        return ProductSums(self.n_rows + other.n_rows, self.n + other.n, self.one + other.one, self.cross + other.cross)
+
+    def means(self) -> Products:
+        """The products' means; powers are the products of a column with itself."""
+        own = self.cross.diagonal(axis1=1, axis2=2)
+        power = np.vstack([np.full(len(self.one), float(self.n)), self.one, own])
+        return Products(self.n_rows, self.n, power / self.n, *(self.cross / self.n))
+
+
+@dataclass(frozen=True)
+class ProductsOf:
+    """Product sums of the complete records of a block."""
+
+    columns: tuple[str, ...]
+    origin: tuple[float, ...]
+
+    def __call__(self, block: Block) -> ProductSums:
+        values = block.matrix(self.columns)
+        values -= np.array(self.origin)[:, None]
+        tree = Tree[ProductSums]()
+        for tile in tiles(block.n_rows):
+            tree.push(_tile_products(values[:, tile]))
+        found = tree.result()
+        return _tile_products(values) if found is None else found
+
+
+def _tile_products(y: Matrix) -> ProductSums:
+    n_rows, complete = y.shape[1], ~np.isnan(y).any(axis=0)
+    if not complete.all():
+        y = y[:, complete]
+    squared = y * y
+    return ProductSums(n_rows, y.shape[1], y.sum(axis=1), np.array([y @ y.T, y @ squared.T, squared @ squared.T]))
+
+
 def release_products(release: Release) -> Products:
-    """All products that the moments need, in one pass."""
+    """All products that the moments need, in one pass (and one more for the mean where noise is additive)."""
     names = release.step.released
-    n, d = 0, len(names)
-    power, cross = np.zeros((5, d)), np.zeros((3, d, d))
     # With additive noise nothing depends on the origin, and products about the mean lose no digits.
     additive = isinstance(release.step.model, AdditiveModel)
-    origin = release.moments().complete_mean if additive else np.zeros(d)
-    for block in release.table.blocks(names):
-        y = block.matrix(names)
-        y = y[:, ~np.isnan(y).any(axis=0)] - origin[:, None]
-        n += y.shape[1]
-        squared = y * y
-        power += np.array(
-            [np.ones(d) * y.shape[1], y.sum(1), squared.sum(1), (squared * y).sum(1), (squared**2).sum(1)]
-        )
-        cross += np.array([y @ y.T, y @ squared.T, squared @ squared.T])
-    if n < 2:
-        raise NotApplicableError(f"the release has {n} complete records; moments need at least 2")
-    return Products(n, power / n, *(cross / n))
+    origin = release.moments().complete_mean.tolist() if additive else [0.0] * len(names)
+    found = release.summed(ProductsOf(names, tuple(origin)))
+    if found.n < 2:
+        raise NotApplicableError(f"the release has {found.n} complete records; moments need at least 2")
+    return found.means()
 
 
 class MomentRecovery:
@@ -84,6 +124,8 @@ class MomentRecovery:
         Standard errors for the private table's own moments (noise only).
     mean_total_se_, covariance_total_se_
         Standard errors for the population's moments.
+    n_rows_
+        Rows of the release, those with a missing value among them.
 
     Examples
     --------
@@ -102,6 +144,7 @@ class MomentRecovery:
     covariance_se_: Matrix
     mean_total_se_: Vector
     covariance_total_se_: Matrix
+    n_rows_: int
 
     def fit(self, release: Release) -> Self:
         """Estimate from a release."""
@@ -133,8 +176,9 @@ class MomentRecovery:
             "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
         }
 
-    def _set(self, n: int, variances: Sequence[Matrix]) -> None:
-        errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
+    def _set(self, p: Products, variances: Sequence[Matrix]) -> None:
+        self.n_rows_ = p.n_rows
+        errors = [np.sqrt(np.clip(v, 0.0, None) / p.n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
@@ -146,7 +190,7 @@ class MomentRecovery:
         given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
         given += np.outer(own, own) + noise**2
         given[np.diag_indices_from(given)] += (KURTOSIS[model.distribution] - 3.0) * own**2
-        self._set(p.n, [own, np.diag(spread), given, p.two_two - p.one_one**2])
+        self._set(p, [own, np.diag(spread), given, p.two_two - p.one_one**2])
 
     def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
         m1, m2, m3, m4 = law.raw_moments()
@@ -170,7 +214,7 @@ class MomentRecovery:
         f2 = a**2 * p.power[4] + 2 * a * b * p.power[3] + b**2 * p.power[2]
         total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
         mean_given = ((m2 - m1**2) * x2 + s) / m1**2
-        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
+        self._set(p, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
 
     def _lognormal(self, p: Products, noise: Matrix) -> None:
         s = np.diag(noise)
@@ -196,7 +240,7 @@ class MomentRecovery:
         true += 2 * mi * mj * both * p.one_one
         expected = both * p.one_one - 2 * np.outer(self.mean_, self.mean_)
         mean_given = m2 * (1 - np.exp(-s)) * k**2
-        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
+        self._set(p, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
 
 
 def _centred_products(p: Products, ratio: float, floor: Vector) -> tuple[Matrix, Matrix]:
