@@ -1,4 +1,8 @@
-"""The analyst's door for files: a release folder in, what can honestly be learned from it out."""
+"""The analyst's door for files: a release folder in, what can honestly be learned from it out.
+
+Everything comes from passes over the release: two for moments and one for distributions and quantiles, or one for
+proportions. So the release may be far larger than memory.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,6 @@ import numpy as np
 from veil.errors import NotApplicableError
 from veil.models import AdditiveModel, ResponseModel
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
-from veil.recovery.bands import quantile_interval
 from veil.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredShares, RecoveredView
 
@@ -36,10 +39,13 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
     shares: list[RecoveredShares] = []
     moments: list[MomentRecovery] = []
     refused: NotApplicableError | None = None
+    n_rows = 0
     for i, step in enumerate(release.manifest.steps):
         part = release.part(i)
         if isinstance(step.model, ResponseModel):
-            shares += _shares(part)
+            found = ProportionRecovery().fit(part)
+            shares += _shares(found)
+            n_rows = found.n_rows_
             continue
         try:
             moments.append(MomentRecovery().fit(part))
@@ -47,6 +53,7 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
             refused = error
             continue
         columns += _columns(part, moments[-1], n_bins)
+        n_rows = moments[-1].n_rows_
     if not columns and not shares and refused is not None:
         raise refused
     # Covariances between parts are not estimated.
@@ -54,7 +61,7 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
     return RecoveredView(
         method=release.manifest.method,
         release=release.manifest.release,
-        n_rows=sum(block.n_rows for block in release.table.blocks(release.manifest.steps[0].released[:1])),
+        n_rows=n_rows,
         columns=tuple(columns),
         covariance=() if alone is None else tuple(tuple(float(v) for v in row) for row in alone.covariance_),
         covariance_half=() if alone is None else tuple(tuple(float(2 * v) for v in r) for r in alone.covariance_se_),
@@ -63,8 +70,7 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
     )
 
 
-def _shares(release: Release) -> list[RecoveredShares]:
-    found = ProportionRecovery().fit(release)
+def _shares(found: ProportionRecovery) -> list[RecoveredShares]:
     listed = []
     for name in found.columns_:
         shares, own, total = found.proportions_[name], found.randomization_se_[name], found.standard_errors_[name]
@@ -90,7 +96,7 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[Rec
         quantiles: tuple[Quantile, ...] = ()
         density: tuple[tuple[float, float], ...] = ()
         if shapes is not None:
-            quantiles = _quantiles(release, shapes, j, name)
+            quantiles = _quantiles(shapes, name)
             density = _curve(shapes, name)
         columns.append(
             RecoveredColumn(
@@ -107,17 +113,11 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[Rec
     return columns
 
 
-def _quantiles(release: Release, shapes: DistributionRecovery, j: int, name: str) -> tuple[Quantile, ...]:
+def _quantiles(shapes: DistributionRecovery, name: str) -> tuple[Quantile, ...]:
     """Estimates from the recovered density, each with an interval that assumes nothing about it."""
-    model = release.step.model
-    if not isinstance(model, AdditiveModel):
-        return ()
-    noise = (model.distribution, float(np.sqrt(model.covariance[j, j])))
-    values = release.to_numpy()[:, j]
     found = []
     for q in QUANTILES:
-        low, high = quantile_interval(values, q, noise)
-        ends = [end if np.isfinite(end) else None for end in (low, high)]
+        ends = [end if np.isfinite(end) else None for end in shapes.quantile_interval(q, column=name)]
         found.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
     return tuple(found)
 

@@ -126,10 +126,21 @@ def land_folder(draft: Path, path: Path) -> None:
     """Sync a draft folder and give it its final name."""
     refuse_existing(path)
     with writing(path):
-        for file in draft.iterdir():
-            sync_file(file)
+        for path_inside in draft.iterdir():  # the files of a folder inside were synced as they were written
+            (sync_folder if path_inside.is_dir() else sync_file)(path_inside)
         sync_folder(draft)
         draft.rename(path)
+    sync_folder(path.parent)
+
+
+def land_file(draft: Path, path: Path) -> None:
+    """Sync a draft (a file, or a folder of files) and give it its final name."""
+    if draft.is_dir():
+        land_folder(draft, path)
+        return
+    with writing(path):
+        sync_file(draft)
+        _link_new(draft, path)
     sync_folder(path.parent)
 
 

@@ -26,6 +26,7 @@ from veil.errors import InputError
 BLOCK_ROWS = 65_536
 TILE_ROWS = 8_192
 SPAN_BLOCKS = 16
+_STRIP = 512
 EXACT_INTEGERS = 2**53
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
@@ -82,17 +83,24 @@ class Block:
         """The named columns as a canonical d × n float64 matrix, missing values as NaN."""
         out = np.empty((len(names), self.n_rows))
         for row, name in zip(out, names, strict=True):
-            row[:] = to_float(self.column(name), name)
-        return canonical(out)
+            np.add(to_float(self.column(name), name), 0.0, out=row)
+            _one_nan(row)
+        return out
 
 
 def canonical(matrix: Matrix) -> Matrix:
     """Make equal values equal bits, in place: one NaN and no negative zero."""
     matrix += 0.0
-    missing = np.isnan(matrix)
-    if missing.any():
-        matrix[missing] = np.nan
+    _one_nan(matrix.reshape(-1))
     return matrix
+
+
+def _one_nan(values: npt.NDArray[np.float64]) -> None:
+    # A sum of squares is far cheaper than a look at every value, and finite where all values are.
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = np.isfinite(values @ values)
+    if not finite:
+        values[np.isnan(values)] = np.nan
 
 
 def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
@@ -189,5 +197,15 @@ def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def array_blocks(array: npt.NDArray[Any]) -> Iterator[tuple[int, Matrix]]:
     """Canonical d × n blocks of an N × d array, each with its first row's number."""
     for start in range(0, len(array), BLOCK_ROWS):
-        block = np.array(array[start : start + BLOCK_ROWS].T, dtype=np.float64, order="C")
-        yield start, canonical(block)
+        yield start, column_block(array[start : start + BLOCK_ROWS])
+
+
+def column_block(rows: npt.NDArray[Any]) -> Matrix:
+    """Records as rows, n × d, as a canonical d × n block."""
+    out = np.empty(rows.shape[::-1])
+    for start in range(0, len(rows), _STRIP):  # strips that stay in the cache
+        strip = slice(start, start + _STRIP)
+        np.add(rows[strip].T, 0.0, out=out[:, strip])
+    for row in out:
+        _one_nan(row)
+    return out

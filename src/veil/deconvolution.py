@@ -12,10 +12,15 @@ where k is the noise's mass per bin: a step costs bins × width of the noise, wh
 *Stopping rule.* The iteration starts from a wide normal curve and stops when a step raises the log-likelihood of the
 whole column by less than 0.03, or after 2,000 steps. More steps gain nothing that the data could show and pile the
 weights up on a few points, which costs a little accuracy of the posterior mean and much of its intervals.
+
+*Passes.* Moments, extremes and the counts of bins are all that is needed of the values, so a column may be of any
+length and be read in passes (:func:`column_priors`); only one that spreads too far for a grid takes a pass or two more.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -24,8 +29,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.canonical import row_order
-from veil.moments import Vector
+from veil.moments import Moments, Vector, block_moments
 
 BINS_PER_SIGMA: Final = 8
 MOST_BINS: Final = 2**14
@@ -33,9 +37,32 @@ LEAST_GAIN: Final = 0.03
 MOST_STEPS: Final = 2_000
 FEWEST_VALUES: Final = 50
 LEAST_ADVANTAGE: Final = 3.0
+MEDIAN_REACH: Final = 16.0
+"""How near the middle of a window comes to the median, in σ; the window reaches 1,024 σ either way."""
 
 _REACH: Final = {"normal": 8.3, "uniform": 1.75, "laplace": 26.0}
 """Standard deviations beyond which a law has no mass that a float could hold beside 1."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Bins of one width, the first of which begins at ``start``."""
+
+    start: float
+    width: float
+    n_bins: int
+
+    def bins(self, y: Vector) -> npt.NDArray[np.intp]:
+        """The bin of each value that lies on the grid."""
+        return np.clip(((y - self.start) / self.width).astype(np.intp), 0, self.n_bins - 1)
+
+    def covers(self, y: Vector) -> npt.NDArray[np.bool_]:
+        """Which values lie on the grid; missing ones do not."""
+        return np.asarray((y >= self.start) & (y < self.start + self.n_bins * self.width))
+
+    def count(self, y: Vector) -> npt.NDArray[np.int64]:
+        """Values in each bin."""
+        return np.bincount(self.bins(y[self.covers(y)]), minlength=self.n_bins)
 
 
 @dataclass(frozen=True)
@@ -61,10 +88,6 @@ class NormalPrior:
         """μ + v/(v + σ²) · (y − μ)."""
         return np.asarray(self.mean + self.gain * (y - self.mean))
 
-    def posterior_hit(self, y: Vector, reach: float) -> Vector:
-        """The point within ``reach`` of which x most probably lies: the mean."""
-        return self.posterior_mean(y)
-
     def posterior_interval(self, y: Vector, confidence: float) -> tuple[Vector, Vector]:
         """Posterior mean ± z standard deviations."""
         centre, half = self.posterior_mean(y), _quantile(confidence) * self.expected_variance**0.5
@@ -81,8 +104,7 @@ class GridPrior:
     """A weight on each bin of a grid. ``linear`` answers for values off the grid."""
 
     kind: str
-    start: float
-    width: float
+    grid: Grid
     weights: Vector
     counts: Vector
     kernel: Vector
@@ -92,7 +114,7 @@ class GridPrior:
     @cached_property
     def centres(self) -> Vector:
         """The middle of each bin, where its weight sits."""
-        return np.asarray(self.start + (np.arange(len(self.weights)) + 0.5) * self.width)
+        return np.asarray(self.grid.start + (np.arange(len(self.weights)) + 0.5) * self.grid.width)
 
     @cached_property
     def _posterior(self) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
@@ -118,34 +140,35 @@ class GridPrior:
         if not len(possible):
             return self.linear.posterior_mean(y)
         guess = np.interp(y, self.centres[possible], mean)
-        return np.where(self._covers(y), guess, self.linear.posterior_mean(y))
+        return np.where(self.grid.covers(y), guess, self.linear.posterior_mean(y))
 
-    def posterior_hit(self, y: Vector, reach: float) -> Vector:
-        """The point within ``reach`` of which x most probably lies, given the bin of y."""
-        guess = self.posterior_mean(y)
-        inside = self._covers(y)
-        bins = ((y[inside] - self.start) / self.width).astype(np.intp)
-        asked, index = np.unique(bins, return_inverse=True)
-        half, span = len(self.kernel) // 2, max(int(2 * reach / self.width), 1)
+    def hits(self, reach: float) -> Vector:
+        """For each bin that a released value fell in, the point within ``reach`` of which x most probably lies."""
+        half, span = len(self.kernel) // 2, max(int(2 * reach / self.grid.width), 1)
         padded = np.pad(self.weights, half)
-        best = np.full(len(asked), np.nan)
-        for i, b in enumerate(asked):
+        best = np.full(len(self.weights), np.nan)
+        for b in np.flatnonzero(self.counts):
             mass = np.r_[0.0, np.cumsum(padded[b : b + 2 * half + 1] * self.kernel[::-1])]
             if mass[-1] > 1e-200:
                 gain = mass[span:] - mass[:-span] if span < len(mass) else mass[-1:]
                 # The middle of all windows that hold the most.
                 top = np.flatnonzero(gain >= gain.max() * (1 - 1e-9))
-                best[i] = self.start + (b - half + top.mean() + span / 2) * self.width
-        found = best[index]
-        part = guess[inside]
-        guess[inside] = np.where(np.isnan(found), part, found)
+                best[b] = self.grid.start + (b - half + top.mean() + span / 2) * self.grid.width
+        return best
+
+    def posterior_hit(self, y: Vector, hits: Vector) -> Vector:
+        """The hit of the bin of y; the mean off the grid, and where no value of x is possible."""
+        guess = self.posterior_mean(y)
+        inside = self.grid.covers(y)
+        found = hits[self.grid.bins(y[inside])]
+        guess[inside] = np.where(np.isnan(found), guess[inside], found)
         return guess
 
     def on_whole_numbers(self, steps: int = 300) -> GridPrior:
         """The prior of whole numbers: maximum likelihood with weight on their bins only, by EM."""
-        edges = self.start + np.arange(len(self.weights) + 1) * self.width
+        edges = self.grid.start + np.arange(len(self.weights) + 1) * self.grid.width
         whole = np.floor(edges[1:]) > np.floor(edges[:-1])
-        weights = np.where(whole, convolve(self.weights, np.ones(2 * int(1 / self.width) + 1)) + 1e-12, 0.0)
+        weights = np.where(whole, convolve(self.weights, np.ones(2 * int(1 / self.grid.width) + 1)) + 1e-12, 0.0)
         for _ in range(steps if whole.any() else 0):
             density = convolve(weights, self.kernel)
             ratio = np.divide(self.counts, density, out=np.zeros_like(density), where=density > 0)
@@ -155,7 +178,7 @@ class GridPrior:
 
     def sharpened(self, sample: Vector, weight: float = 20.0) -> GridPrior:
         """The prior with the records of a sample counted in; the prior itself counts as ``weight`` of them."""
-        bins = ((sample - self.start) / self.width).astype(np.intp)
+        bins = ((sample - self.grid.start) / self.grid.width).astype(np.intp)
         seen = np.bincount(bins[(bins >= 0) & (bins < len(self.weights))], minlength=len(self.weights))
         mixed = seen + weight * self.weights / self.weights.sum()
         return replace(self, weights=mixed / mixed.sum())
@@ -164,8 +187,8 @@ class GridPrior:
         """Quantiles of x given the bin of y, rounded outwards to whole bins."""
         possible, _, _ = self._posterior
         lower, upper = self.linear.posterior_interval(y, confidence)
-        inside = self._covers(y)
-        bins = ((y[inside] - self.start) / self.width).astype(np.intp)
+        inside = self.grid.covers(y)
+        bins = ((y[inside] - self.grid.start) / self.grid.width).astype(np.intp)
         asked, index = np.unique(bins, return_inverse=True)
         low, high = lower[inside], upper[inside]
         known = np.isin(asked, possible)
@@ -177,63 +200,91 @@ class GridPrior:
             tails = mass[-1] * np.array([(1 - confidence) / 2, (1 + confidence) / 2])
             ends[i] = asked[i] - reach + np.searchsorted(mass, tails) + np.array([0, 1])
         found = known[index]
-        low[found] = (self.start + ends[index, 0] * self.width)[found]
-        high[found] = (self.start + ends[index, 1] * self.width)[found]
+        low[found] = (self.grid.start + ends[index, 0] * self.grid.width)[found]
+        high[found] = (self.grid.start + ends[index, 1] * self.grid.width)[found]
         lower[inside], upper[inside] = low, high
         return lower, upper
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Quantiles of the weights, spread evenly over their bins."""
-        edges = self.start + np.arange(len(self.weights) + 1) * self.width
+        edges = self.grid.start + np.arange(len(self.weights) + 1) * self.grid.width
         mass = np.concatenate([[0.0], np.cumsum(self.weights)])
         low, high = np.interp(mass[-1] * np.array([(1 - confidence) / 2, (1 + confidence) / 2]), mass, edges)
         return float(low), float(high)
-
-    def _covers(self, y: Vector) -> npt.NDArray[np.bool_]:
-        return np.asarray((y >= self.start) & (y < self.start + len(self.weights) * self.width))
 
 
 Prior = NormalPrior | GridPrior
 """The distribution of x, and what it says about x once y is seen."""
 
 
-def normal_prior(y: Vector, sigma: float) -> NormalPrior:
-    """The normal law with the mean of y and its variance less the noise's, or 0."""
-    return NormalPrior(float(y.mean()), max(float(y.var()) - sigma**2, 0.0), sigma**2)
+Counting = Callable[[Sequence[Grid | None]], Sequence[npt.NDArray[np.int64]]]
+"""Counts the values of every column in the bins of its grid, in one pass; columns without a grid are left out."""
 
 
 def deconvolve(y: Vector, law: str, sigma: float) -> Prior:
-    """The prior of a column from its noisy values, none of them missing.
+    """The prior of a column from its noisy values, none of them missing; see :func:`column_priors`."""
+    found = column_priors(block_moments(y[None], covariance=False), law, [sigma], lambda grids: _counts(y, grids))[0]
+    if found is None:
+        raise ValueError("a column without values has no prior")
+    return found
+
+
+def column_priors(moments: Moments, law: str, sigmas: Sequence[float], count: Counting) -> list[Prior | None]:
+    """The prior of each column from its moments and from counts of its noisy values; None for one without values.
 
     Two priors compete: a normal one and the NPMLE. Each is fitted to a random half of the values and judged by the
     likelihood of the other half, both ways round. The NPMLE is taken where it wins by more than 3 in log-likelihood (20
     to 1; on normal data that happens in fewer than one column of a hundred), and fitted anew to all values. While they
     are judged, the share of one value is spread flat over the grid, so that one outlier does not decide. Under
-    ``FEWEST_VALUES`` values, and otherwise, the normal one is taken. The truth is never seen.
+    ``FEWEST_VALUES`` values, and otherwise, the normal one is taken. The truth is never seen. Without noise the values
+    are the truth, and their prior is "exact".
+
+    The halves are drawn bin by bin, by a seed that the counts make: neither order nor units of the values matter.
     """
-    linear = normal_prior(y, sigma)
-    width = sigma / BINS_PER_SIGMA
-    start, n_bins = _window(y, width)
-    kernel = noise_mass(law, BINS_PER_SIGMA)
-    inside = y[(y >= start) & (y < start + n_bins * width)]
-    inside = inside[row_order(inside[:, None])]
-    halves = [_count(inside[part::2], start, width, n_bins) for part in (0, 1)]
-    counts = halves[0] + halves[1]
-    flat = np.full(n_bins, 1.0 / n_bins)
-    score = 0.0
-    if len(inside) >= FEWEST_VALUES:
-        for part, (fitted, judged) in enumerate([halves, halves[::-1]]):
-            share = 1.0 / fitted.sum()
-            free = (1 - share) * fit_weights(fitted, kernel)[0] + share * flat
-            bound = (1 - share) * _normal_weights(normal_prior(inside[part::2], sigma), start, width, n_bins)
-            score += _log_likelihood(free, judged, kernel) - _log_likelihood(bound + share * flat, judged, kernel)
-    if score > LEAST_ADVANTAGE:
-        weights, steps = fit_weights(counts, kernel)
-        return GridPrior("nonparametric", start, width, weights, counts, kernel, linear, steps)
+    linear = [
+        NormalPrior(float(mean), max(float(variance) - sigma**2, 0.0), sigma**2, "normal" if sigma > 0 else "exact")
+        for mean, variance, sigma in zip(moments.mean, moments.variance, sigmas, strict=True)
+    ]
+    grids = _windows(moments, sigmas, count)
+    priors: list[Prior | None] = []
+    for each, grid, counts in zip(linear, grids, count(grids), strict=True):
+        priors.append(each if grid is None else _column_prior(grid, counts, each, law))
+    return [prior if n else None for prior, n in zip(priors, moments.count, strict=True)]
+
+
+def _column_prior(grid: Grid, counts: npt.NDArray[np.int64], linear: NormalPrior, law: str) -> Prior:
+    """The better of the normal prior and the NPMLE of one column."""
+    kernel, total = noise_mass(law, BINS_PER_SIGMA), counts.astype(np.float64)
+    if counts.sum() >= FEWEST_VALUES and _advantage(grid, counts, linear.noise, kernel) > LEAST_ADVANTAGE:
+        weights, steps = fit_weights(total, kernel)
+        return GridPrior("nonparametric", grid, weights, total, kernel, linear, steps)
     if law == "normal":
         return linear
-    weights = _normal_weights(linear, start, width, n_bins)
-    return GridPrior("normal", start, width, weights, counts, kernel, linear)
+    return GridPrior("normal", grid, _normal_weights(linear, grid), total, kernel, linear)
+
+
+def _advantage(grid: Grid, counts: npt.NDArray[np.int64], noise: float, kernel: Vector) -> float:
+    """By how much the NPMLE foretells held-out values better than a normal prior, in log-likelihood."""
+    seed = np.frombuffer(hashlib.sha256(counts.astype("<i8").tobytes()).digest(), dtype=np.uint32)
+    # Halves as alike as can be would share their chance bumps: the NPMLE would be judged by what it was fitted to.
+    first = np.random.default_rng(seed).binomial(counts, 0.5)
+    halves = [first.astype(np.float64), (counts - first).astype(np.float64)]
+    flat = np.full(grid.n_bins, 1.0 / grid.n_bins)
+    score = 0.0
+    for fitted, judged in (halves, halves[::-1]):
+        share = 1.0 / fitted.sum()
+        free = (1 - share) * fit_weights(fitted, kernel)[0] + share * flat
+        bound = (1 - share) * _normal_weights(_binned_prior(grid, fitted, noise), grid) + share * flat
+        score += _log_likelihood(free, judged, kernel) - _log_likelihood(bound, judged, kernel)
+    return score
+
+
+def _binned_prior(grid: Grid, counts: Vector, noise: float) -> NormalPrior:
+    """The normal prior of binned values; bins add a twelfth of their squared width to the variance (Sheppard)."""
+    total, place = counts.sum(), np.arange(grid.n_bins) + 0.5
+    middle = float(counts @ place / total)
+    variance = (float(counts @ (place - middle) ** 2 / total) - 1 / 12) * grid.width**2
+    return NormalPrior(grid.start + middle * grid.width, max(variance - noise, 0.0), noise)
 
 
 def fit_weights(counts: Vector, kernel: Vector) -> tuple[Vector, int]:
@@ -282,25 +333,59 @@ def convolve(values: Vector, kernel: Vector) -> Vector:
     return np.asarray(np.convolve(values, kernel)[reach : reach + len(values)])
 
 
-def _window(y: Vector, width: float) -> tuple[float, int]:
-    """Start and number of bins: all values, or the middle ones where they spread over too many."""
-    low, high = float(y.min()), float(y.max())
-    if (high - low) / width < MOST_BINS - 2:
-        return low - width / 2, int((high - low) / width) + 2
-    return float(np.median(y)) - MOST_BINS // 2 * width, MOST_BINS
+def _windows(moments: Moments, sigmas: Sequence[float], count: Counting) -> list[Grid | None]:
+    """A grid for every column with values and noise: all values, or the middle ones where they spread too far."""
+    grids: list[Grid | None] = []
+    wide = []
+    for j, sigma in enumerate(sigmas):
+        low, high, width = float(moments.minimum[j]), float(moments.maximum[j]), sigma / BINS_PER_SIGMA
+        if not sigma > 0 or not moments.count[j]:
+            grids.append(None)
+            continue
+        n_bins = (high - low) / width
+        grids.append(Grid(low - width / 2, width, int(n_bins) + 2 if n_bins < MOST_BINS - 2 else MOST_BINS))
+        if not n_bins < MOST_BINS - 2:
+            wide.append(j)
+    if wide:
+        middles = _medians(moments, wide, sigmas, count)
+        for j, middle in zip(wide, middles, strict=True):
+            width = sigmas[j] / BINS_PER_SIGMA
+            grids[j] = Grid(middle - MOST_BINS // 2 * width, width, MOST_BINS)
+    return grids
 
 
-def _count(y: Vector, start: float, width: float, n_bins: int) -> Vector:
-    bins = np.clip(((y - start) / width).astype(np.intp), 0, n_bins - 1)
-    return np.bincount(bins, minlength=n_bins).astype(np.float64)
+def _medians(moments: Moments, wide: Sequence[int], sigmas: Sequence[float], count: Counting) -> list[float]:
+    """The medians of some columns, each to a small part of its window, by counting in ever finer bins."""
+    ends = {j: (float(moments.minimum[j]), float(moments.maximum[j])) for j in wide}
+    below = dict.fromkeys(wide, 0)
+    while coarse := [j for j, (low, high) in ends.items() if high - low > MEDIAN_REACH * sigmas[j]]:
+        grids: list[Grid | None] = [None] * len(sigmas)
+        for j in coarse:
+            low, high = ends[j]
+            # The last bin lies beyond the highest value, so that it, too, is counted.
+            grids[j] = Grid(low, high / (MOST_BINS - 1) - low / (MOST_BINS - 1), MOST_BINS)
+        found = count(grids)
+        for j in coarse:
+            grid = grids[j]
+            if grid is None:
+                continue
+            reached = below[j] + np.cumsum(found[j])
+            at = min(int(np.searchsorted(reached, moments.count[j] / 2)), MOST_BINS - 1)
+            below[j] = int(reached[at] - found[j][at])
+            ends[j] = (grid.start + at * grid.width, grid.start + (at + 1) * grid.width)
+    return [(ends[j][0] + ends[j][1]) / 2 for j in wide]
 
 
-def _normal_weights(prior: NormalPrior, start: float, width: float, n_bins: int) -> Vector:
+def _counts(y: Vector, grids: Sequence[Grid | None]) -> list[npt.NDArray[np.int64]]:
+    return [np.zeros(0, dtype=np.int64) if grid is None else grid.count(y) for grid in grids]
+
+
+def _normal_weights(prior: NormalPrior, grid: Grid) -> Vector:
     from scipy.special import ndtr
 
-    edges = start + np.arange(n_bins + 1) * width
-    mass = np.diff(ndtr((edges - prior.mean) / max(prior.variance**0.5, 1e-9 * width)))
-    return np.asarray(mass / mass.sum()) if mass.sum() > 0 else np.full(n_bins, 1.0 / n_bins)
+    edges = grid.start + np.arange(grid.n_bins + 1) * grid.width
+    mass = np.diff(ndtr((edges - prior.mean) / max(prior.variance**0.5, 1e-9 * grid.width)))
+    return np.asarray(mass / mass.sum()) if mass.sum() > 0 else np.full(grid.n_bins, 1.0 / grid.n_bins)
 
 
 def _log_likelihood(weights: Vector, counts: Vector, kernel: Vector) -> float:

@@ -16,7 +16,9 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from veil.blocks import Block, Span
+import numpy.typing as npt
+
+from veil.blocks import BLOCK_ROWS, Block, Span
 from veil.progress import Progress, silent
 from veil.tables import Table
 from veil.threads import one_blas_thread
@@ -123,6 +125,14 @@ class _Meter:
         with self._lock:
             self._done += n_rows
             self._progress(self._what, self._done, self._total)
+
+
+def each_block(array: npt.NDArray[Any], work: Callable[[Any, int], T]) -> Iterator[T]:
+    """``work`` of every canonical block of an N × d array and of its first row's number, in order, on all cores."""
+    starts = range(0, len(array), BLOCK_ROWS)
+    lane = Lane(min(Threads().threads, len(starts)))
+    with one_blas_thread():
+        yield from lane.map(lambda start: work(array[start : start + BLOCK_ROWS], start), starts)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@
     ├── NotInvertibleError (ValueError)     some columns cannot be restored
     ├── KeyRefusedError (ValueError)        a key is wrong, locked, absent, or already used for another release
     ├── TamperedError (ValueError)          a release's data do not match its manifest
+    ├── ClusterError                        the cluster is not to be reached, or was lost during a run
     └── MissingExtraError (ImportError)     an optional dependency is not installed
 
 Each message is one line: it names the column or parameter, the rule, the count of
@@ -60,6 +61,10 @@ class KeyRefusedError(VeilError, ValueError):
 
 class TamperedError(VeilError, ValueError):
     """A release's data do not match the hash in its manifest."""
+
+
+class ClusterError(VeilError):
+    """The cluster is not to be reached, or was lost during a run."""
 
 
 class MissingExtraError(VeilError, ImportError):

@@ -107,6 +107,11 @@ class Part:
             corrections = self._corrections(p.encoded(block, self.columns), released, place)
         return dict(zip(self.released, arrays, strict=True)), corrections
 
+    @property
+    def corrects(self) -> bool:
+        """Whether some integers are so large that restoring them needs corrections."""
+        return bool(self._large)
+
     def share(self, block: Block) -> Matrix:
         """A block's share in a release of sums over records."""
         return self.perturbation.perturb_block(

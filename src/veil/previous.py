@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from veil.errors import InputError
 from veil.knowledge import Knowledge
 from veil.release import Release
+from veil.tables import Table
 
 Rows = npt.NDArray[np.intp]
 ABSENT = -1
@@ -136,8 +137,14 @@ def _checked(rows: Any) -> Rows:
 
 def count_rows(release: Release) -> int:
     """The number of rows of a release, without holding its table."""
-    first = release.table.schema.names[:1]
-    return sum(batch.num_rows for batch in release.table.batches(first))
+    return count_table_rows(release.table)
+
+
+def count_table_rows(table: Table) -> int:
+    """The number of rows of a table, without holding it."""
+    if table.n_rows is not None:
+        return table.n_rows
+    return sum(batch.num_rows for batch in table.batches(table.schema.names[:1]))
 
 
 def public_columns(release: Release) -> pa.Table:

@@ -19,9 +19,12 @@ import pyarrow.compute as pc
 
 from veil._version import __version__
 from veil.blocks import Block, from_float
+from veil.cluster import Cluster
 from veil.engine import Engine, SpanWork, Threads, summed
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerEntry, LedgerStep, key_from
+from veil.lazily import Correcting, active_cluster, released_partitions
+from veil.partitions import PartitionedTable
 from veil.parts import Corrections, Part
 from veil.perturbations import Perturbation
 from veil.plan import Plan, as_plan, resolve
@@ -223,13 +226,24 @@ class Publication:
         found: Corrections = {}
         for released in self.run(ReleasingSpan(self.releasing)):
             for block in released:
-                join_corrections(found, block.corrections)
+                join_corrections(found, block.notes)
                 yield block.batch
         self.keep(found)
 
     def keep(self, corrections: Corrections) -> None:
         """Let the key keep the corrections of all rows."""
         self._entry.corrections.update(corrections)
+
+    def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
+        """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""
+        releasing = self.releasing
+        found: Corrections = {}
+        if any(part.corrects for part in self._parts):  # the key must have them before anybody asks for it
+            for notes in self.run(Correcting(releasing)):
+                for each in notes:
+                    join_corrections(found, each)
+        self.keep(found)
+        return Release(released_partitions(releasing, table, cluster), self.manifest, cluster)
 
     def reduced(self) -> pa.RecordBatch:
         """The few rows into which all records are summed."""
@@ -279,7 +293,8 @@ def publish(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow frame, a 2-D numpy array, or a file path.
+        A pandas, polars or pyarrow frame, a 2-D numpy array, or a file path. A Dask frame is read where it is, by the
+        cluster that this process is connected to or by its threads; the release's data is a Dask frame, too.
     perturbation
         The method, or a :class:`veil.Plan` of several; it is cloned, not changed.
     key
@@ -303,9 +318,19 @@ def publish(
     True
     """
     source = as_table(table)
+    cluster = active_cluster() if isinstance(source, PartitionedTable) else None
     publication = Publication(
-        source, perturbation, key=key, again=again, roles=roles, consistent_on=consistent_on, shuffle=shuffle
+        source,
+        perturbation,
+        key=key,
+        again=again,
+        roles=roles,
+        consistent_on=consistent_on,
+        shuffle=shuffle,
+        engine=cluster,
     )
+    if isinstance(source, PartitionedTable) and not shuffle and not publication.reduces:
+        return publication.lazily(source, cluster), publication.key
     released = pa.Table.from_batches(publication.batches(), schema=publication.schema)
     order = publication.permutation()
     if order is not None:

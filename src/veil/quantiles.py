@@ -132,6 +132,27 @@ def _add_on_grid(
         out[i] = grid * (np.rint(x[i] / grid) + sign * np.rint(out[i] * per_step))
 
 
+@numba.njit(cache=True, nogil=True)
+def _add_to_rows(
+    x: Matrix,
+    words: Words,
+    law: int,
+    std: npt.NDArray[np.float64],
+    grid: npt.NDArray[np.float64],
+    out: Matrix,
+) -> None:
+    n, d = x.shape
+    draws = np.empty((d, _STRIP))
+    for start in range(0, n, _STRIP):
+        stop = min(start + _STRIP, n)
+        for j in range(d):
+            _draws(words[j, start:stop], law, draws[j, : stop - start])
+        for i in range(start, stop):
+            for j in range(d):
+                steps = np.rint(draws[j, i - start] * (std[j] / grid[j]))
+                out[i, j] = grid[j] * (np.rint((x[i, j] + 0.0) / grid[j]) + steps)
+
+
 def standard_normal(words: Words) -> Matrix:
     """Standard normal draws, one per word."""
     return standard_draws(words, "normal")
@@ -154,6 +175,18 @@ def add_noise(x: Matrix, words: Words, law: str, std: float, grid: float) -> Mat
     out = np.empty(len(words))
     _add_on_grid(x, words, LAWS[law], std, grid, 1.0, out)
     return out
+
+
+def add_noise_to_rows(
+    x: Matrix,
+    words: Words,
+    law: str,
+    std: npt.NDArray[np.float64],
+    grid: npt.NDArray[np.float64],
+    out: Matrix,
+) -> None:
+    """:func:`add_noise` for records as rows; ``words`` has a row for each column of ``x``."""
+    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law], std, grid, out)
 
 
 def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:

@@ -22,10 +22,10 @@ from veil.tables import Table
 
 @dataclass(frozen=True)
 class Released:
-    """A released batch, and what the key must keep to restore it to the last digit."""
+    """A released batch, and in ``notes`` what the key must keep to restore it to the last digit."""
 
     batch: pa.RecordBatch
-    corrections: Corrections
+    notes: Corrections
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from veil.blocks import Block, from_float
+from veil.blocks import Block, Span, from_float
+from veil.engine import Lane, Threads
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.key import Key, LedgerEntry, LedgerStep
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.release import Manifest, Release, arrow_type
-from veil.tables import MemoryTable, as_frame
-from veil.threads import one_blas_thread
+from veil.tables import MemoryTable, Table, as_frame
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A restored batch."""
+
+    batch: pa.RecordBatch
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """Restores single blocks.
+
+    Attributes
+    ----------
+    schema
+        The private columns that come back.
+    absent
+        Names of those that do not.
+    order
+        The secret order of the released rows, where they were shuffled.
+    """
+
+    schema: pa.Schema
+    absent: tuple[str, ...]
+    order: npt.NDArray[np.intp] | None
+    entry: LedgerEntry = field(repr=False)
+    manifest: Manifest = field(repr=False)
+    methods: tuple[Perturbation, ...] = field(repr=False)
+
+    def __call__(self, block: Block) -> Restored:
+        """The private rows of a released block."""
+        columns: dict[str, pa.Array] = {}
+        for step, public, method in zip(self.entry.steps, self.manifest.steps, self.methods, strict=True):
+            if step.columns[0] not in self.schema.names:
+                continue
+            values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
+            for name, row in zip(step.columns, values, strict=True):
+                self._correct(name, row, block.start)
+                columns[name] = from_float(row, self.schema.field(name).type)
+        for name in self.schema.names:
+            if name not in columns:
+                columns[name] = block.column(name).cast(self.schema.field(name).type)
+        return Restored(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema))
+
+    def _correct(self, name: str, row: npt.NDArray[np.float64], start: int) -> None:
+        """Put right the large integers that rounding brings back wrong."""
+        rows, amounts = (np.array(part, dtype=np.int64) for part in self.entry.corrections.get(name, ([], [])))
+        here = (rows >= start) & (rows < start + len(row))
+        row[rows[here] - start] = np.rint(row[rows[here] - start]) + amounts[here]
+
+    def ordered(self, release: Release) -> MemoryTable:
+        """The release with its rows in the private table's order."""
+        table = release.table.read()
+        return MemoryTable(table if self.order is None else table.take(pa.array(np.argsort(self.order))))
 
 
 def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
@@ -26,6 +83,24 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
         When some columns cannot come back (they were withheld, or the method cannot be undone);
         ``partial=True`` returns the others.
     """
+    work = restoring(release, key, partial=partial)
+    table = release.table if work.order is None else work.ordered(release)
+    batches = [batch for part in Threads().run(_Span(work), table) for batch in part]
+    kind = release.table.kind
+    found = pa.Table.from_batches(batches, schema=work.schema)
+    return as_frame(found, kind, work.entry.native if work.entry.kind == kind else None)
+
+
+@dataclass(frozen=True)
+class _Span:
+    work: Restoring
+
+    def __call__(self, table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
+        return [each.batch for each in lane.map(self.work, lane.blocks(table, None, span))]
+
+
+def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
+    """What restores single blocks of a release, once it is clear what can come back."""
     if not isinstance(release, Release):
         raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
     if not isinstance(key, Key):
@@ -33,7 +108,7 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     entry = key.entry(release.manifest.release_id)
     if len(entry.steps) != len(release.manifest.steps):
         raise InputError("restore needs the whole release, not one part of it")
-    methods = [_rebuilt(step, key) for step in entry.steps]
+    methods = tuple(_rebuilt(step, key) for step in entry.steps)
     stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
     for step, method in zip(entry.steps, methods, strict=True):
         if not method.invertible(consistent=entry.consistent_on is not None):
@@ -46,43 +121,15 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
             "use partial=True (command line: --partial) for the others",
             stuck,
         )
-    table = release.table.read()
-    order = key.row_order(entry)
-    if order is not None:
-        table = table.take(pa.array(np.argsort(order)))
-    columns: dict[str, list[pa.Array]] = {c["name"]: [] for c in entry.columns if c["name"] not in stuck}
-    with one_blas_thread():
-        for block in MemoryTable(table).blocks():
-            _restore_block(block, entry, release.manifest, methods, columns)
-    dtypes = {c["name"]: c["dtype"] for c in entry.columns}
-    arrays = {n: pa.chunked_array(parts, type=None if parts else arrow_type(dtypes[n])) for n, parts in columns.items()}
-    kind = release.table.kind
-    return as_frame(pa.table(arrays), kind, entry.native if entry.kind == kind else None)
+    fields = [pa.field(c["name"], _type_of(c, release.table.schema)) for c in entry.columns if c["name"] not in stuck]
+    absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
+    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, release.manifest, methods)
 
 
-def _restore_block(
-    block: Block,
-    entry: LedgerEntry,
-    manifest: Manifest,
-    methods: Sequence[Perturbation],
-    out: dict[str, list[pa.Array]],
-) -> None:
-    dtypes = {c["name"]: arrow_type(c["dtype"]) for c in entry.columns}
-    perturbed: set[str] = set()
-    for step, public, method in zip(entry.steps, manifest.steps, methods, strict=True):
-        perturbed.update(step.columns)
-        if step.columns[0] not in out:
-            continue
-        values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
-        for name, row in zip(step.columns, values, strict=True):
-            rows, amounts = (np.array(part, dtype=np.int64) for part in entry.corrections.get(name, ([], [])))
-            here = (rows >= block.start) & (rows < block.start + block.n_rows)
-            row[rows[here] - block.start] = np.rint(row[rows[here] - block.start]) + amounts[here]
-            out[name].append(from_float(row, dtypes[name]))
-    for name in out.keys() - perturbed:
-        values = block.column(name)
-        target = dtypes[name]
-        out[name].append(values.cast(target) if target is not None and target != values.type else values)
+def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:
+    """A private column's own type; nested public ones are released as they are."""
+    dtype = arrow_type(column["dtype"])
+    return released.field(column["name"]).type if dtype is None else dtype
 
 
 def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:

@@ -6,7 +6,7 @@ cores or on a cluster. What was learned is checked once, when all is added.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ from veil.key import Key
 from veil.moments import Moments, Vector, block_moments
 from veil.randomness import column_digests, fingerprint
 from veil.schema import listed
-from veil.trees import Tree
 
 Counts = npt.NDArray[np.int64]
 Tally = dict[Any, int]
@@ -97,6 +96,15 @@ def _tallied(a: Tally | None, b: Tally | None) -> Tally | None:
     return total
 
 
+def infinite_values(block: Matrix) -> Counts:
+    """How many values of each column are infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = np.isfinite(np.einsum("ij,ij->i", block, block))
+    if plain.all():
+        return np.zeros(len(block), dtype=np.int64)
+    return np.asarray(np.isinf(block).sum(axis=1))
+
+
 class Scan:
     """Reads canonical blocks of some columns.
 
@@ -124,7 +132,7 @@ class Scan:
 
     def summary(self, block: Matrix) -> Summary:
         """What a block adds, as a matrix."""
-        infinite = np.isinf(block).sum(axis=1)
+        infinite = infinite_values(block)
         refused = self._refused(block)
         moments = None
         if not infinite.any() and not refused.any():
@@ -145,13 +153,6 @@ class Scan:
     def _refused(self, block: Matrix) -> Counts:
         """By column, how many values the method does not take."""
         return np.zeros(len(block), dtype=np.int64)
-
-    def summary_of(self, blocks: Iterable[Matrix]) -> Summary | None:
-        """The sum over blocks."""
-        tree = Tree[Summary]()
-        for block in blocks:
-            tree.push(self.summary(block))
-        return tree.result()
 
     def result(self, total: Summary | None, key: Key) -> ScanResult:
         """What was learned, once every rule holds; the fingerprint is taken under the key."""

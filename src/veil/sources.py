@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.files import open_table
+from veil.partitions import PartitionedTable, is_partitioned
 from veil.schema import Kind, kind_of
 from veil.tables import Table, memory_table
 
@@ -21,6 +22,8 @@ def as_table(data: Any) -> Table:
         return data
     if isinstance(data, str | Path):
         return open_table(data)
+    if is_partitioned(data):
+        return PartitionedTable(data)
     return memory_table(data)
 
 

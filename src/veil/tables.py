@@ -15,11 +15,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import pyarrow as pa
 
-from veil.blocks import WHOLE, Block, Span, recut, spans
+from veil.blocks import BLOCK_ROWS, SPAN_BLOCKS, WHOLE, Block, Span, recut, spans
 from veil.errors import InputError
 from veil.schema import Kind, kind_of
 
-FrameKind = Literal["pandas", "polars", "pyarrow", "numpy"]
+FrameKind = Literal["pandas", "polars", "pyarrow", "numpy", "dask"]
 
 
 class Table(ABC):
@@ -68,6 +68,18 @@ class Table(ABC):
         """The whole table, or some of its columns, in memory."""
         schema = self.schema if columns is None else pa.schema([self.schema.field(c) for c in columns])
         return pa.Table.from_batches(list(self.batches(columns)), schema=schema)
+
+    def frame(self) -> Any:
+        """The whole table as the kind of frame that it came as."""
+        return as_frame(self.read(), self.kind, self.native)
+
+    def inputs(self, span: Span) -> list[Any]:
+        """What a cluster must hand to the worker of a span; files are read by the worker itself."""
+        return []
+
+    def holding(self, span: Span, frames: Sequence[Any]) -> Table:
+        """The same table on the worker that was handed a span's inputs."""
+        return self
 
     def numeric(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
@@ -126,6 +138,11 @@ def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = N
         return np.column_stack(columns) if columns else np.empty((table.num_rows, 0))
     import narwhals.stable.v1 as nw
 
+    if kind == "dask":
+        import dask.dataframe
+
+        frame = as_frame(table, "pandas", native)
+        return dask.dataframe.from_pandas(frame, chunksize=SPAN_BLOCKS * BLOCK_ROWS)
     frame = nw.from_arrow(table, native_namespace=_namespace(kind)).to_native()
     if kind == "pandas" and native:
         here = {name: dtype for name, dtype in native.items() if name in frame.columns}

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from veil.recovery.proportions import (
 from veil.release import Release
 from veil.response import cumulative, draw_reports, keep_matrix, kron_apply, warner
 from veil.response_likelihood import gradient, mean_log_likelihood
+from veil.tables import MemoryTable
 
 SURVEY = np.array(
     [[0.60, 0.20, 0.00, 0.10], [0.20, 0.50, 0.20, 0.10], [0.15, 0.15, 0.70, 0.30], [0.05, 0.15, 0.10, 0.50]]
@@ -34,14 +36,14 @@ class Reports(Release):
     """As much of a release as a recovery reads."""
 
     def __init__(self, codes, model, names):
-        self._codes, self._step = codes, SimpleNamespace(model=model, names=names, method="randomized-response")
+        known = model.categories if isinstance(model, ResponseModel) else ["ab"] * len(names)
+        told = [[listed[code] for code in column] for listed, column in zip(known, codes.T, strict=True)]
+        super().__init__(MemoryTable(pa.table([pa.array(t, pa.string()) for t in told], names=names)), None)
+        self._step = SimpleNamespace(model=model, names=names, released=names, method="randomized-response")
 
     @property
     def step(self):
         return self._step
-
-    def codes(self):
-        return self._codes
 
 
 def drawn(matrix, codes, rng):

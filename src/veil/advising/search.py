@@ -23,6 +23,7 @@ from veil.advising.trial import RUNS, Bench, Tried
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.grants import as_grants
+from veil.auditing.records import MOST_RECORDS, audited_records
 from veil.auditing.run import audit_context
 from veil.errors import InputError, NotApplicableError
 from veil.parameters import duration, whole_number
@@ -122,7 +123,7 @@ class Search(Choices):
         super().__init__(goals)
         self._roles, self._seed, self._grants = roles, seed, grants
         self._deadline = None if seconds is None else time.monotonic() + seconds
-        self._table = as_table(table).read()
+        self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)
         self._categories = self._categorical()
         self._families, self._fixed = self._choices(candidates)
         shared: dict[str, Any] = {
@@ -369,6 +370,7 @@ class Search(Choices):
             self._table.num_rows,
             self._whole.columns or self._small.columns,
             context,
+            remarks=self._sampled,
         )
         return Advice(
             chosen, self._finished_points(), dict(self._rejected), words, nearest, self._counted_utilities(), audit

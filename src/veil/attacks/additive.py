@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.attacks.base import Attack, Guess, full_guess, granted
+from veil.attacks.base import Guess, full_guess, granted
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.mixture import mixture_estimate
 from veil.attacks.shrinkage import pooled_filter, whitening
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise
 from veil.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
@@ -59,7 +61,7 @@ def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
     return model.covariance
 
 
-class NoiseDistributionAttack(Attack):
+class NoiseDistributionAttack(BlockwiseAttack):
     """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1).
 
     Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``. Of classes (P17) the middle is taken. Of a
@@ -74,39 +76,61 @@ class NoiseDistributionAttack(Attack):
         """Any release whose columns are the private ones with noise on them."""
         return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel | ForeignModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        model = release.step.model
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """Nothing: the manifest says it all."""
+        model, released = release.step.model, release.step.released
         if isinstance(model, ClassModel):
-            return full_guess(release, middles(release, model))
+            return ClassMiddles(columns=released, edges=model.edges, classes=model.names)
         if isinstance(model, ForeignModel):
-            return full_guess(release, _same_names(release))
+            return _same_names(release)
         factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
-        return full_guess(release, release.to_numpy() / factor)
+        return FaceValue(columns=released, names=released, factor=factor)
 
 
-def _same_names(release: Release) -> Matrix:
-    """Released columns that have a private column's name; NaN for the others."""
-    released = list(release.step.released)
-    if not set(released) & set(release.step.names):
+@dataclass(frozen=True, kw_only=True)
+class FaceValue(Reconstruction):
+    """The named released columns over a factor; NaN for a name that is not among those read."""
+
+    names: tuple[str, ...]
+    factor: float = 1.0
+
+    def __call__(self, block: Block) -> BlockGuess:
+        values = np.full((len(self.names), block.n_rows), np.nan)
+        values[[name in self.columns for name in self.names]] = block.matrix(self.columns) / self.factor
+        return BlockGuess(values.T)
+
+
+def _same_names(release: Release) -> FaceValue:
+    """Released columns that have a private column's name."""
+    released, names = release.step.released, release.step.names
+    shared = tuple(name for name in names if name in released)
+    if not shared:
         raise NotApplicableError("no released column has a private column's name, so none can be taken at face value")
-    y = release.to_numpy()
-    columns = [y[:, released.index(n)] if n in released else np.full(len(y), np.nan) for n in release.step.names]
-    return np.column_stack(columns)
+    types = {field.name: field.type for field in release.table.schema}
+    if any(pa.types.is_string(types[name]) or pa.types.is_dictionary(types[name]) for name in released):
+        raise NotApplicableError(f"a {release.method} release holds texts, not numbers; use release.data")
+    return FaceValue(columns=shared, names=names)
 
 
-def middles(release: Release, model: ClassModel) -> Matrix:
+@dataclass(frozen=True, kw_only=True)
+class ClassMiddles(Reconstruction):
     """The middle of each value's class; of an open one, its edge moved by half the next class's width."""
-    columns = []
-    for name, edges, classes in zip(release.step.released, model.edges, model.names, strict=True):
-        half = float(np.diff(edges).mean()) / 2 if len(edges) > 1 else 0.0
-        centre = np.r_[edges[0] - half, (edges[1:] + edges[:-1]) / 2, edges[-1] + half]
-        texts = release.table.read([name]).column(0)
-        code = pc.index_in(texts, value_set=pa.array(list(classes), type=texts.type)).fill_null(-1).to_numpy()
-        columns.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
-    return np.column_stack(columns)
+
+    edges: tuple[Vector, ...]
+    classes: tuple[tuple[str, ...], ...]
+
+    def __call__(self, block: Block) -> BlockGuess:
+        columns = []
+        for name, edges, classes in zip(self.columns, self.edges, self.classes, strict=True):
+            half = float(np.diff(edges).mean()) / 2 if len(edges) > 1 else 0.0
+            centre = np.r_[edges[0] - half, (edges[1:] + edges[:-1]) / 2, edges[-1] + half]
+            texts = block.column(name)
+            code = pc.index_in(texts, value_set=pa.array(list(classes), type=texts.type)).fill_null(-1).to_numpy()
+            columns.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
+        return BlockGuess(np.column_stack(columns))
 
 
-class BayesEstimateAttack(Attack):
+class BayesEstimateAttack(BlockwiseAttack):
     """A6 (BE-DR). The Bayes estimate under a normal prior, from the release alone.
 
     *Knowledge.* Σr: published in the manifest, or granted as KnownNoise. Mean and covariance of
@@ -145,31 +169,47 @@ class BayesEstimateAttack(Attack):
         """Any release with additive noise."""
         return isinstance(model, AdditiveModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """The prior and its filter, from the release's moments; a mixture needs all records."""
         if self.prior not in ("normal", "mixture"):
             raise InputError(f"prior must be 'normal' or 'mixture'; got {self.prior!r}")
-        noise = noise_covariance(release, knowledge)
-        moments = release.moments()
-        y = release.to_numpy()
         if self.prior == "mixture":
-            known, model = granted(knowledge, KnownNoise), release.step.model
-            law = known.distribution if known is not None else getattr(model, "distribution", "normal")
-            values, details = mixture_estimate(y, noise, distribution=law)
-            return full_guess(release, values, **details)
+            return None
+        noise = noise_covariance(release, knowledge)
+        moments, released = release.moments(), release.step.released
         complete = not moments.missing.any()
-        covariance = moments.covariance if complete else available_covariance(y, moments.mean)
+        covariance = moments.covariance if complete else release_covariance(release)
         if self.variant == "paper":
             prior = clipped_prior(covariance, noise)
             expected = np.diag(noise @ np.linalg.solve(prior + noise, prior)).copy()
         else:
             prior, errors = pooled_filter(covariance, noise, moments.n_rows)
             expected = np.diag(errors).copy()
-        gain = np.linalg.solve(prior + noise, prior).T
-        if complete:
-            values = moments.mean + (y - moments.mean) @ gain.T
-        else:
-            values = filter_incomplete(y, moments.mean, prior, noise)
-        return full_guess(release, values, expected_mse=expected)
+        details = {"expected_mse": expected}
+        if not complete:
+            return GapFilter(columns=released, details=details, mean=moments.mean, prior=prior, noise=noise)
+        gain = np.asarray(np.linalg.solve(prior + noise, prior).T, dtype=np.float64)
+        return LinearFilter(columns=released, details=details, mean=moments.mean, centre=moments.mean, gain=gain)
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        noise = noise_covariance(release, knowledge)
+        known, model = granted(knowledge, KnownNoise), release.step.model
+        law = known.distribution if known is not None else getattr(model, "distribution", "normal")
+        values, details = mixture_estimate(release.to_numpy(), noise, distribution=law)
+        return full_guess(release, values, **details)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapFilter(Reconstruction):
+    """The Bayes estimate of each record given its present values."""
+
+    mean: Vector
+    prior: Matrix
+    noise: Matrix
+
+    def __call__(self, block: Block) -> BlockGuess:
+        y = np.ascontiguousarray(block.matrix(self.columns).T)
+        return BlockGuess(filter_incomplete(y, self.mean, self.prior, self.noise))
 
 
 def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
@@ -180,12 +220,39 @@ def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
     return np.asarray(half @ half.T)
 
 
-def available_covariance(y: Matrix, mean: Vector) -> Matrix:
-    """Covariance over all pairs of present values, made positive semi-definite."""
+@dataclass(frozen=True)
+class PairsOf:
+    """Sums over all pairs of present values of a block: products of deviations from the mean, and their number."""
+
+    columns: tuple[str, ...]
+    mean: Vector
+
+    def __call__(self, block: Block) -> Matrix:
+        return pair_sums(block.matrix(self.columns).T, self.mean)
+
+
+def pair_sums(y: Matrix, mean: Vector) -> Matrix:
+    """Products of deviations and numbers of pairs (2 × d × d) of present values."""
     present = ~np.isnan(y)
     centred = np.where(present, y - mean, 0.0)
-    pairs = present.T.astype(np.float64) @ present
-    raw = np.divide(centred.T @ centred, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+    seen = present.astype(np.float64)
+    return np.stack([centred.T @ centred, seen.T @ seen])
+
+
+def release_covariance(release: Release) -> Matrix:
+    """Covariance of a release over all pairs of present values, in one pass."""
+    return pair_covariance(release.summed(PairsOf(release.step.released, release.moments().mean)))
+
+
+def available_covariance(y: Matrix, mean: Vector) -> Matrix:
+    """Covariance over all pairs of present values, made positive semi-definite."""
+    return pair_covariance(pair_sums(y, mean))
+
+
+def pair_covariance(sums: Matrix) -> Matrix:
+    """The positive semi-definite covariance that sums over pairs of present values give."""
+    products, pairs = sums
+    raw = np.divide(products, pairs, out=np.zeros_like(pairs), where=pairs > 0)
     unit = np.sqrt(np.clip(np.diag(raw), 0.0, None))
     unit[unit == 0] = 1.0
     eigenvalues, q = np.linalg.eigh(raw / np.outer(unit, unit))

@@ -135,6 +135,13 @@ class Attack(ABC):
         NotApplicableError
             When the attack has no theory for this kind of release.
         """
+        self._check(release, knowledge)
+        # Attacks work on small matrices, for which more threads cost more than they bring.
+        with one_blas_thread():
+            return self._run(release, knowledge)
+
+    def _check(self, release: Release, knowledge: Sequence[Knowledge]) -> None:
+        """Refuse what is no release, has no theory here, or lacks knowledge that is needed."""
         if not isinstance(release, Release):
             raise InputError(f"{type(self).__name__} attacks a release; got a {type(release).__name__}")
         for item in knowledge:
@@ -153,9 +160,6 @@ class Attack(ABC):
                 raise MissingKnowledgeError(
                     f"{type(self).__name__} needs {needed.__name__}; pass it to run() (command line: {needed.option()})"
                 )
-        # Attacks work on small matrices, for which more threads cost more than they bring.
-        with one_blas_thread():
-            return self._run(release, knowledge)
 
     def __repr__(self) -> str:
         return f"<{self.label}>"

@@ -15,18 +15,20 @@ which R itself gives: ``Ẑ = 1μᵀ + R⁺(Y − R1μᵀ)``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
-from veil.attacks.lattice import LatticeSearch, Matches
-from veil.attacks.linear_bayes import Prior, conditional_mean, mixture_mean, plain_prior, prior_moments, thinned
+from veil.attacks.base import Guess, check_width, full_guess, granted, needed
+from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.disclosed_blocks import Disclosed, LengthsOf, LinearModel, Parities, TurnsOf
+from veil.attacks.linear_bayes import Prior, conditional_mean, plain_prior, prior_moments, thinned
 from veil.attacks.normalized import normalization_of_sample
 from veil.attacks.parity import parities_of
+from veil.attacks.whole_search import WholeNumbers, WholeSearch, search_details
 from veil.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.knowledge import Knowledge, KnownMatrix, KnownRanges, KnownSample
@@ -36,7 +38,6 @@ from veil.models import (
     Model,
     NormalizedRotationModel,
     OrthogonalModel,
-    PermutedTransformModel,
     ProjectionModel,
     RecordProjectionModel,
 )
@@ -46,35 +47,9 @@ from veil.release import Release
 
 MOST_UNKNOWNS: Final = 64
 """Whole-number columns up to which the lattice is searched: there its reduction takes seconds."""
-MOST_NODES: Final = 200_000_000
-"""Nodes of the search over a whole release: about ten seconds on one core."""
-MOST_CHANCE: Final = 32.0
-"""Chance matches per record from which the search is not worth it."""
-RARE_CHANCE: Final = 1e-3
-"""Chance matches per record below which a match is the truth for all practical purposes."""
-BOX_FACTORS: Final = (1.0, 4.0, 16.0)
-"""A box that was not granted is widened so many times for records outside it, while chance matches stay rare."""
-NOISE_WIDTH: Final = 5.0  # standard deviations of released noise that a match may miss y by
 
 
-@dataclass(frozen=True)
-class WholeNumbers:
-    """Private columns that hold whole numbers, and the box of their values in the private table's units."""
-
-    columns: npt.NDArray[np.intp]
-    lower: Vector
-    upper: Vector
-    unit: Vector
-    certain: bool = True
-
-    def grown(self, factor: float) -> WholeNumbers:
-        """The box around the same middle, so many times as wide."""
-        middle, half = (self.lower + self.upper) / 2, (self.upper - self.lower) / 2 + 1
-        lower, upper = np.ceil(middle - factor * half), np.floor(middle + factor * half)
-        return replace(self, lower=lower, upper=upper)
-
-
-class DisclosedMatrixAttack(Attack):
+class DisclosedMatrixAttack(BlockwiseAttack):
     """A15. Solve for the records when the secret matrix has become known.
 
     Parameters
@@ -108,35 +83,33 @@ class DisclosedMatrixAttack(Attack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Every method with a secret matrix."""
-        linear = ProjectionModel | RecordProjectionModel | OrthogonalModel | PermutedTransformModel
-        return isinstance(model, linear | NormalizedRotationModel | BinaryProjectionModel)
+        return isinstance(model, LinearModel | RecordProjectionModel | NormalizedRotationModel | BinaryProjectionModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """The way back through the matrix; records that were projected are not apart from each other."""
         number(self.tolerance, "tolerance", low=0, high=np.inf, rule="half a rounding step, at least 0")
-        y, model = release.to_numpy(), release.step.model
+        model, matrix = release.step.model, needed(knowledge, KnownMatrix).matrix
+        if isinstance(model, RecordProjectionModel):
+            return None
         if isinstance(model, NormalizedRotationModel):
-            return _rotated_back(release, model, y, needed(knowledge, KnownMatrix).matrix, knowledge)
+            return _rotated_back(release, model, matrix, knowledge)
         if isinstance(model, BinaryProjectionModel):
-            return _parities(release, y, needed(knowledge, KnownMatrix).matrix, granted(knowledge, KnownSample))
-        if not isinstance(model, ProjectionModel | RecordProjectionModel | OrthogonalModel | PermutedTransformModel):
+            return _parities(release, matrix, granted(knowledge, KnownSample))
+        if not isinstance(model, LinearModel):
             raise NotApplicableError("the manifest does not describe a linear method with units")
-        matrix = needed(knowledge, KnownMatrix).matrix
-        d = len(release.step.names)
-        known = granted(knowledge, KnownSample)
+        known, ranges = granted(knowledge, KnownSample), granted(knowledge, KnownRanges)
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")
         sample = None if known is None else model.scaled(known.sample)
-        if isinstance(model, RecordProjectionModel):
-            _check_shape(matrix, len(y), model.n_records)
-            mean = None if sample is None else sample.mean(axis=0)
-            least = self.variant == "paper"
-            return full_guess(release, model.private(unprojected(y, matrix, mean, least=least)), determined=())
-        _check_shape(matrix, y.shape[1], d)
+        released, d = release.step.released, len(release.step.names)
+        _check_shape(matrix, len(released), d)
         named = tuple(release.step.names[j] for j in determined_attributes(matrix))
-        ranges = granted(knowledge, KnownRanges)
-        longest = float(np.sqrt(np.nanmax((y**2).sum(axis=1), initial=0.0)))
+        lengths = None
+        if ranges is None and (sample is None or len(sample) < 2):
+            lengths = release.summed(LengthsOf(released))
+        own = None if known is None else known.sample
         whole = whole_numbers(
-            release.step.columns, model.unit, ranges, None if known is None else known.sample, longest
+            release.step.columns, model.unit, ranges, own, None if lengths is None else lengths.longest
         )
         if isinstance(model, OrthogonalModel) and model.translated:
             if sample is None:
@@ -144,48 +117,111 @@ class DisclosedMatrixAttack(Attack):
                     f"{type(self).__name__} needs KnownSample for a translated release: pass it to run() "
                     f"(command line: {KnownSample.option()})"
                 )
-            z = np.linalg.solve(matrix, (y - np.nanmean(y, axis=0)).T).T
-            x = model.private(z + sample.mean(axis=0))
-            return full_guess(release, x if self.variant == "paper" else snapped(x, whole), determined=())
+            gain, mean = model.unit[:, None] * np.linalg.inv(matrix), release.moments().mean
+            back = _linear(release, gain, mean=mean, centre=model.private(sample.mean(axis=0)), determined=())
+            return back if self.variant == "paper" or whole is None else _snapped(release, back, whole)
         if self.variant == "paper":
-            return full_guess(release, model.private(y @ np.linalg.pinv(matrix).T), determined=named)
+            return _linear(release, model.unit[:, None] * np.linalg.pinv(matrix), determined=named)
         noise = model.noise if isinstance(model, ProjectionModel) else np.zeros(len(matrix))
         limits = None if ranges is None else tuple(model.scaled(side) for side in ranges.for_columns(d))
-        prior = prior_moments(sample, limits) or plain_prior(y, matrix, noise)
-        grid = np.max(release.step.parameters.get("grid", 0.0)) / 2
-        start = None
+        prior = prior_moments(sample, limits)
+        if prior is None:
+            prior = plain_prior(np.empty((0, 1)) if lengths is None else lengths.typical, matrix, noise)
+        centres = None
         if sample is not None and len(sample) > 1 and (noise.any() or np.linalg.matrix_rank(matrix) < d):
-            start = mixture_mean(y, matrix, prior, thinned(sample), noise)
-        widest = max(self.tolerance, float(grid))
-        z, details = solve_disclosed(y, matrix, prior, noise, whole, tolerance=widest, start=start)
-        if limits is not None:
-            z = np.clip(z, *limits)
-        return full_guess(release, model.private(z), determined=named, **details)
+            centres = thinned(sample)
+        widest = max(self.tolerance, float(np.max(release.step.parameters.get("grid", 0.0)) / 2))
+        return Disclosed(
+            columns=released,
+            details={"determined": named},
+            model=model,
+            matrix=matrix,
+            prior=prior,
+            noise=noise,
+            n_rows=_n_rows(release),
+            centres=centres,
+            search=prepared_search(matrix, prior, noise, whole, widest),
+            limits=limits,
+        )
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        model, matrix, known = (
+            release.step.model,
+            needed(knowledge, KnownMatrix).matrix,
+            granted(knowledge, KnownSample),
+        )
+        if not isinstance(model, RecordProjectionModel):
+            raise NotApplicableError("the manifest does not describe a projection of records")
+        if known is not None:
+            check_width(known.sample, release, "KnownSample.sample")
+        y = release.to_numpy()
+        _check_shape(matrix, len(y), model.n_records)
+        mean = None if known is None else model.scaled(known.sample).mean(axis=0)
+        z = unprojected(y, matrix, mean, least=self.variant == "paper")
+        return full_guess(release, model.private(z), determined=())
+
+
+def _linear(
+    release: Release, gain: Matrix, *, mean: Vector | None = None, centre: Vector | None = None, **details: Any
+) -> LinearFilter:
+    """``centre + gain (y − mean)``; zero where they are not given."""
+    d, k = gain.shape
+    return LinearFilter(
+        columns=release.step.released,
+        details=details,
+        mean=np.zeros(k) if mean is None else mean,
+        centre=np.zeros(d) if centre is None else centre,
+        gain=gain,
+    )
 
 
 def _rotated_back(
-    release: Release, model: NormalizedRotationModel, y: Matrix, matrix: Matrix, knowledge: Sequence[Knowledge]
-) -> Guess:
+    release: Release, model: NormalizedRotationModel, matrix: Matrix, knowledge: Sequence[Knowledge]
+) -> LinearFilter:
     """Normalized values follow exactly; a sample, or the ranges of min-max columns, gives their units."""
-    _check_shape(matrix, y.shape[1], y.shape[1])
-    z = y @ matrix
+    k = len(release.step.released)
+    _check_shape(matrix, k, k)
     known, ranges = granted(knowledge, KnownSample), granted(knowledge, KnownRanges)
     if ranges is not None and model.normalize == "minmax":
-        lower, upper = ranges.for_columns(z.shape[1])
-        return full_guess(release, lower + z * (upper - lower), determined=release.step.names)
+        lower, upper = ranges.for_columns(k)
+        gain = (upper - lower)[:, None] * matrix.T
+        return _linear(release, gain, centre=lower, determined=release.step.names)
     if known is not None and len(known.sample) > 1:
         centre, width = normalization_of_sample(model, known.sample)
-        return full_guess(release, centre + z * width, ambiguity="scale", determined=())
-    return full_guess(release, z, ambiguity="scale", up_to=("scale",), determined=())
+        return replace(_linear(release, width[:, None] * matrix.T, centre=centre, determined=()), ambiguity="scale")
+    return replace(_linear(release, matrix.T, determined=()), ambiguity="scale", up_to=("scale",))
 
 
-def _parities(release: Release, y: Matrix, matrix: Matrix, known: KnownSample | None) -> Guess:
+def _parities(release: Release, matrix: Matrix, known: KnownSample | None) -> Parities:
     """What follows modulo 2 from the disclosed subsets; the rest as a sample mostly has it, or 0."""
-    _check_shape(matrix, y.shape[1], len(release.step.names))
+    k = len(release.step.released)
+    _check_shape(matrix, k, len(release.step.names))
     usual = np.zeros(matrix.shape[1]) if known is None else np.rint(known.sample.mean(axis=0))
-    determined, values = parities_of(matrix > 0.5, y, usual)
+    determined, _ = parities_of(matrix > 0.5, np.empty((0, k)), usual)
     named = tuple(name for name, told in zip(release.step.names, determined, strict=True) if told)
-    return full_guess(release, values, determined=named)
+    return Parities(columns=release.step.released, details={"determined": named}, subsets=matrix > 0.5, usual=usual)
+
+
+def _snapped(release: Release, back: LinearFilter, whole: WholeNumbers) -> LinearFilter:
+    """Records known up to one shift per column, moved by less than ½ so that integer columns become whole numbers."""
+    real, imaginary, count = release.summed(TurnsOf(back, whole.columns))
+    length = np.hypot(real, imaginary)
+    centre = back.centre.copy()
+    centre[whole.columns] -= np.where(length > 0.99 * count, np.arctan2(imaginary, real) / (2 * np.pi), 0.0)
+    return replace(back, centre=centre)
+
+
+def _n_rows(release: Release) -> int:
+    return release.moments().n_rows if release.table.n_rows is None else release.table.n_rows
+
+
+def prepared_search(
+    matrix: Matrix, prior: Prior, noise: Vector, whole: WholeNumbers | None, tolerance: float
+) -> WholeSearch | None:
+    """The search for whole numbers; None where there are none, or too many columns of them."""
+    if whole is None or not 0 < len(whole.columns) <= MOST_UNKNOWNS:
+        return None
+    return WholeSearch.prepared(matrix, prior, noise, whole, tolerance)
 
 
 def solve_disclosed(
@@ -203,63 +239,8 @@ def solve_disclosed(
     Records for which it finds nothing keep their guess in ``start``, by default the conditional mean.
     """
     z = conditional_mean(y, matrix, prior, noise) if start is None else start
-    details: dict[str, Any] = {"unique": 0, "ambiguous": 0, "expected_matches": None}
-    if whole is None or not len(y) or not 0 < len(whole.columns) <= MOST_UNKNOWNS:
-        return z, details
-    rest = np.delete(np.arange(matrix.shape[1]), whole.columns)
-    free = _left_kernel(matrix[:, rest])  # combinations of equations without the other columns
-    if not free.shape[1]:
-        return z, details
-    system = (free.T @ matrix)[:, whole.columns] / whole.unit
-    spread = np.sqrt((free**2).T @ noise**2)
-    margin = NOISE_WIDTH * spread + tolerance * np.abs(free).sum(axis=0)
-    released = y @ free
-    left = np.arange(len(y))
-    for factor in (1.0,) if whole.certain else BOX_FACTORS:
-        box = whole.grown(factor) if factor > 1 else whole
-        search = LatticeSearch(system, box.lower, box.upper, tolerance=margin)
-        many = search.expected_matches > (MOST_CHANCE if factor == 1 else RARE_CHANCE)
-        if factor == 1 or not many:
-            details["expected_matches"] = search.expected_matches  # of the widest box that was searched
-        if many or search.expected_nodes * len(left) > MOST_NODES:
-            break
-        found = search.solve(released[left], most_nodes=max(1_000, MOST_NODES // len(left)))
-        good = (found.count > 0) & found.complete
-        details["unique"] += int(found.unique.sum())
-        details["ambiguous"] += int((good & ~found.unique).sum())
-        if search.expected_matches < RARE_CHANCE:  # a match of an unfinished search is hardly a chance one
-            good |= found.count == 1
-        if good.any():
-            _put(z, left, good, found, released[left], system, spread, box, (y[left], matrix, noise, prior))
-        left = left[~good]
-        if not len(left):
-            break
-    return z, details
-
-
-def _put(
-    z: Matrix,
-    rows: npt.NDArray[np.intp],
-    good: npt.NDArray[np.bool_],
-    found: Matches,
-    released: Matrix,
-    system: Matrix,
-    spread: Vector,
-    whole: WholeNumbers,
-    model: tuple[Matrix, Matrix, Vector, Prior],
-) -> None:
-    """Write found whole numbers into the guess, and let the other columns follow from them."""
-    y, matrix, noise, prior = model
-    inner = (prior[0][whole.columns], prior[1][np.ix_(whole.columns, whole.columns)])
-    misses = released[found.record] - found.values @ system.T
-    fit = ((misses / np.where(spread > 0, spread, np.inf)) ** 2).sum(axis=1)
-    weight = _log_density(found.values / whole.unit, inner) - fit / 2
-    guess = _weighted_means(found.record, found.values / whole.unit, weight, len(rows))[good]
-    # With the whole numbers observed, the other columns follow as before.
-    units = np.eye(matrix.shape[1])[whole.columns]
-    seen = np.hstack([y[good], guess])
-    z[rows[good]] = conditional_mean(seen, np.vstack([matrix, units]), prior, np.append(noise, np.zeros(len(units))))
-    z[np.ix_(rows[good], whole.columns)] = guess
+    search = prepared_search(matrix, prior, noise, whole, tolerance) if len(y) else None
+    return z, search_details(search, Counter() if search is None else search.fill(z, y))
 
 
 def unprojected(y: Matrix, matrix: Matrix, mean: Vector | None = None, *, least: bool = False) -> Matrix:
@@ -307,45 +288,6 @@ def whole_numbers(
             f"KnownRanges holds no whole number for {int((lower > upper).sum())} integer column(s); widen them"
         )
     return WholeNumbers(chosen, lower, upper, unit[chosen], certain=ranges is not None)
-
-
-def snapped(x: Matrix, whole: WholeNumbers | None) -> Matrix:
-    """Records known up to one shift per column, moved by less than ½ so that integer columns become whole numbers."""
-    if whole is None:
-        return x
-    x = x.copy()
-    turns = np.exp(2j * np.pi * x[:, whole.columns])
-    common = np.nanmean(turns, axis=0)
-    offset = np.angle(common) / (2 * np.pi)
-    x[:, whole.columns] -= np.where(np.abs(common) > 0.99, offset, 0.0)
-    return x
-
-
-def _weighted_means(record: npt.NDArray[np.intp], values: Matrix, weight: Vector, n: int) -> Matrix:
-    """Mean of each record's candidates under log-weights; NaN for records without any."""
-    highest = np.full(n, -np.inf)
-    np.maximum.at(highest, record, weight)
-    share = np.exp(weight - highest[record])
-    total = np.bincount(record, share, minlength=n)
-    sums = np.stack([np.bincount(record, share * column, minlength=n) for column in values.T], axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(sums / total[:, None])
-
-
-def _log_density(values: Matrix, prior: Prior) -> Vector:
-    """Log of a normal density up to a constant; directions of no spread are left out."""
-    centred = values - prior[0]
-    return np.asarray(-0.5 * ((centred @ np.linalg.pinv(prior[1], hermitian=True)) * centred).sum(axis=1))
-
-
-def _left_kernel(block: Matrix) -> Matrix:
-    """An orthonormal basis of the combinations of rows that vanish on ``block`` (k × r)."""
-    k = len(block)
-    if not block.shape[1]:
-        return np.eye(k)
-    u, sizes, _ = np.linalg.svd(block)
-    rank = int((sizes > 1e-12 * sizes[0]).sum()) if len(sizes) and sizes[0] > 0 else 0
-    return np.asarray(u[:, rank:])
 
 
 def _check_shape(matrix: Matrix, k: int, d: int) -> None:

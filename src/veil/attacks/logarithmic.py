@@ -15,25 +15,24 @@ P22, ``y = x·r + e``, has no logarithm. There the same filters run on ``y/E r``
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from veil.attacks.additive import BayesEstimateAttack
 from veil.attacks.base import Attack, Guess, full_guess
-from veil.blocks import Matrix
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
+from veil.attacks.changed import Change, ChangedFirst, ChangedTable, Divided, Logarithm
+from veil.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge
 from veil.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
-from veil.moments import Vector
+from veil.moments import Moments, Vector, block_moments
 from veil.release import Release
-from veil.tables import MemoryTable
 
 
-class LogAttack(Attack):
+class LogAttack(BlockwiseAttack):
     """A8. Filter multiplicative noise in logarithms with any attack on additive noise.
 
     Parameters
@@ -54,25 +53,94 @@ class LogAttack(Attack):
         """Multiplicative noise of any kind."""
         return isinstance(model, MultiplicativeModel | LogNormalModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        base = BayesEstimateAttack() if self.base is None else self.base
-        if not isinstance(base, Attack):
-            raise InputError(f"base must be an attack on additive noise; got a {type(base).__name__}")
-        model, y = release.step.model, release.to_numpy()
-        if isinstance(model, MultiplicativeModel) and model.noise.any():
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """What the base learns of the release in logarithms; None where it needs the whole table."""
+        base = self._base()
+        if not isinstance(base, BlockwiseAttack):
+            return None
+        model, released = release.step.model, release.step.released
+        linear = has_noise(model)
+        other, shift = (linear_release(release), 0.0) if linear else log_release(release)
+        inner = base.prepare(other, *knowledge)
+        if inner is None:
+            return None
+        changed = ChangedFirst(
+            columns=tuple(dict.fromkeys((*released, *inner.columns))),
+            ambiguity=inner.ambiguity,
+            inner=inner,
+            changed=frozenset(released),
+            change=Divided(model.law.raw_moments()[0]) if has_noise(model) else Logarithm(),
+        )
+        if linear:
+            return changed
+        spread = inner.details.get("expected_mse")
+        if spread is None:
+            spread = _left(other, other.summed(GuessMoments(inner), inner.columns))
+        columns, ambiguity = changed.columns, changed.ambiguity
+        return FromLogs(
+            columns=columns, ambiguity=ambiguity, logs=changed, released=released, shift=shift, spread=spread
+        )
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        base = self._base()
+        if has_noise(release.step.model):
             linear = base.run(linear_release(release), *knowledge)
             return full_guess(release, linear.values, ambiguity=linear.ambiguity)
         logs, shift = log_release(release)
         found = base.run(logs, *knowledge)
-        spread = np.asarray(found.details.get("expected_mse", _left(logs, found.values)))
-        values = np.sign(y) * np.exp(found.values - shift + np.where(np.isfinite(spread), spread, 0.0) / 2)
-        values[y == 0] = 0.0
+        spread = found.details.get("expected_mse")
+        if spread is None:
+            spread = _left(logs, block_moments(np.ascontiguousarray(found.values.T), covariance=False))
+        values = exponential(release.to_numpy(), found.values - shift, spread)
         return full_guess(release, values, ambiguity=found.ambiguity, log_values=found.values - shift)
+
+    def _base(self) -> Attack:
+        base = BayesEstimateAttack() if self.base is None else self.base
+        if not isinstance(base, Attack):
+            raise InputError(f"base must be an attack on additive noise; got a {type(base).__name__}")
+        return base
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromLogs(Reconstruction):
+    """The mean of x from a filter of ``ln |x|`` that leaves the variance ``spread``."""
+
+    logs: Reconstruction
+    released: tuple[str, ...]
+    shift: float
+    spread: Vector
+
+    def __call__(self, block: Block) -> BlockGuess:
+        found = self.logs(block).values - self.shift
+        values = exponential(block.matrix(self.released).T, found, self.spread)
+        return BlockGuess(values, beside={"log_values": found})
+
+
+@dataclass(frozen=True)
+class GuessMoments:
+    """Moments of the guesses of a block."""
+
+    reconstruction: Reconstruction
+
+    def __call__(self, block: Block) -> Moments:
+        return block_moments(np.ascontiguousarray(self.reconstruction(block).values.T), covariance=False)
+
+
+def exponential(y: Matrix, logs: Matrix, spread: Vector) -> Matrix:
+    """``E[x | y]`` from mean and variance of ``ln |x|``, with the signs and zeros of y."""
+    values = np.sign(y) * np.exp(logs + np.where(np.isfinite(spread), spread, 0.0) / 2)
+    values[y == 0] = 0.0
+    return np.asarray(values)
+
+
+def has_noise(model: Model) -> TypeGuard[MultiplicativeModel]:
+    """Whether noise was added to the products (P22), so that there are no logarithms to take."""
+    return isinstance(model, MultiplicativeModel) and bool(model.noise.any())
 
 
 def log_release(release: Release) -> tuple[Release, float]:
     """The same release in logarithms, with additive noise of mean zero after a shift; zeros become missing."""
-    model, y = release.step.model, release.to_numpy()
+    model = release.step.model
     parameters: dict[str, Any]
     shift = 0.0
     if isinstance(model, LogNormalModel):
@@ -80,11 +148,10 @@ def log_release(release: Release) -> tuple[Release, float]:
         parameters = {"factor": (q * np.sqrt(np.clip(eigenvalues, 0.0, None))).tolist()}
     elif isinstance(model, MultiplicativeModel):
         shift, variance = model.law.log_moments()
-        parameters = {"scale": [float(np.sqrt(variance))] * y.shape[1]}
+        parameters = {"scale": [float(np.sqrt(variance))] * len(release.step.released)}
     else:
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
-    logs = np.log(np.abs(y), out=np.full_like(y, np.nan), where=y != 0)
-    return _as_additive(release, logs, {"distribution": "normal", **parameters}), shift
+    return _as_additive(release, Logarithm(), {"distribution": "normal", **parameters}), shift
 
 
 def linear_release(release: Release) -> Release:
@@ -93,29 +160,24 @@ def linear_release(release: Release) -> Release:
     ``n = (x(r − E r) + e)/E r`` has variance ``(Var r·E x² + Var e)/(E r)²`` per column, and E x² follows from E y²
     (R3), so the best linear filter is that of additive noise.
     """
-    model, y = release.step.model, release.to_numpy()
+    model, moments = release.step.model, release.moments()
     if not isinstance(model, MultiplicativeModel):
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
     m1, m2 = model.law.raw_moments()[:2]
-    square = np.clip(np.nanmean(y**2, axis=0) - model.noise**2, 0.0, None) / m2
+    square = np.clip(moments.variance + moments.mean**2 - model.noise**2, 0.0, None) / m2
     scale = np.sqrt((m2 - m1**2) * square + model.noise**2) / m1
     parameters = {"distribution": "normal", "scale": scale.tolist()}
-    return _as_additive(release, y / m1, parameters)
+    return _as_additive(release, Divided(m1), parameters)
 
 
-def _as_additive(release: Release, values: Matrix, parameters: dict[str, Any]) -> Release:
+def _as_additive(release: Release, change: Change, parameters: dict[str, Any]) -> Release:
     step = replace(release.step, method="additive-noise", parameters=parameters)
-    table = pa.table({name: _column(values[:, j]) for j, name in enumerate(step.released)})
-    return Release(MemoryTable(table), replace(release.manifest, steps=(step,)))
+    table = ChangedTable(release.table, step.released, change)
+    return Release(table, replace(release.manifest, steps=(step,)), release.engine)
 
 
-def _left(logs: Release, filtered: Matrix) -> Vector:
+def _left(logs: Release, filtered: Moments) -> Vector:
     """Var(u|y) on average: what a filter that does not say it has left, by the law of total variance."""
     model = logs.step.model
-    noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else np.zeros(filtered.shape[1])
-    found = np.nanvar(filtered, axis=0)
-    return np.asarray(np.clip(logs.moments().variance - noise - found, 0.0, noise))
-
-
-def _column(values: npt.NDArray[np.float64]) -> pa.Array:
-    return pa.array(values, from_pandas=True)
+    noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else np.zeros(len(filtered.mean))
+    return np.asarray(np.clip(logs.moments().variance - noise - filtered.variance, 0.0, noise))

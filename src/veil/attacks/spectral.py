@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 
 from veil.attacks.additive import noise_covariance
-from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.shrinkage import whitening
 from veil.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
@@ -50,7 +50,7 @@ class _Filter:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-class _ProjectionAttack(Attack):
+class _ProjectionAttack(BlockwiseAttack):
     """Projects the centred release on directions that a subclass chooses."""
 
     variants = ("best", "paper")
@@ -61,15 +61,16 @@ class _ProjectionAttack(Attack):
         return isinstance(model, AdditiveModel)
 
     @abstractmethod
-    def _choose(self, records: Matrix, covariance: Matrix, noise: Matrix) -> _Filter:
-        """The directions to keep, given centred records, their covariance and the noise's, in working units."""
+    def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
+        """The directions to keep, given the records' number, their covariance and the noise's, in working units."""
 
     def _units(self, noise: Matrix) -> tuple[Matrix, Matrix]:
         """Matrices to the working units and back."""
         root, inverse = whitening(noise)
         return inverse.T, root.T
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """The projection, from the release's moments."""
         noise = noise_covariance(release, knowledge)
         moments = release.moments()
         if moments.missing.any():
@@ -80,14 +81,13 @@ class _ProjectionAttack(Attack):
             )
         identity = np.eye(len(noise))
         into, back = (identity, identity) if self.variant == "paper" else self._units(noise)
-        records = (release.to_numpy() - moments.mean) @ into
-        chosen = self._choose(records, into.T @ moments.covariance @ into, into.T @ noise @ into)
-        scores = records @ chosen.basis
-        if chosen.weights is not None:
-            scores *= chosen.weights
-        values = moments.mean + scores @ (chosen.basis.T @ back)
+        chosen = self._choose(moments.n_rows, into.T @ moments.covariance @ into, into.T @ noise @ into)
+        kept = chosen.basis if chosen.weights is None else chosen.basis * chosen.weights
+        gain = (into @ kept) @ (chosen.basis.T @ back)
         found = {"n_components": chosen.basis.shape[1], "eigenvalues": chosen.eigenvalues, **chosen.details}
-        return full_guess(release, values, **found)
+        return LinearFilter(
+            columns=release.step.released, details=found, mean=moments.mean, centre=moments.mean, gain=gain.T
+        )
 
 
 class SpectralFilterAttack(_ProjectionAttack):
@@ -110,9 +110,9 @@ class SpectralFilterAttack(_ProjectionAttack):
         unit = np.sqrt(np.diag(noise))
         return np.diag(1.0 / unit), np.diag(unit)
 
-    def _choose(self, records: Matrix, covariance: Matrix, noise: Matrix) -> _Filter:
+    def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
         eigenvalues, vectors = sorted_eigenpairs(covariance)
-        threshold = noise_level(noise) * (1.0 + np.sqrt(len(noise) / len(records))) ** 2
+        threshold = noise_level(noise) * (1.0 + np.sqrt(len(noise) / n)) ** 2
         return _Filter(vectors[:, eigenvalues > threshold], eigenvalues, details={"threshold": float(threshold)})
 
 
@@ -147,7 +147,7 @@ class PCAAttack(_ProjectionAttack):
         super().__init__(variant=variant)
         self.select = select
 
-    def _choose(self, records: Matrix, covariance: Matrix, noise: Matrix) -> _Filter:
+    def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
         rule, amount = _rule(self.select)
         if rule in ("noise", "twice"):
             eigenvalues, vectors = sorted_eigenpairs(covariance)
@@ -156,7 +156,7 @@ class PCAAttack(_ProjectionAttack):
         eigenvalues, vectors = sorted_eigenpairs(covariance - noise)
         d = len(eigenvalues)
         if rule == "gap":
-            p = widest_gap(eigenvalues, np.diag(vectors.T @ covariance @ vectors), noise_level(noise), len(records))
+            p = widest_gap(eigenvalues, np.diag(vectors.T @ covariance @ vectors), noise_level(noise), n)
             return _Filter(vectors[:, : p or d], eigenvalues, details={"gap_found": p is not None})
         if rule == "energy":
             energy = np.cumsum(np.clip(eigenvalues, 0.0, None))
@@ -187,10 +187,11 @@ class SVDAttack(_ProjectionAttack):
         super().__init__(variant=variant)
         self.shrink = shrink
 
-    def _choose(self, records: Matrix, covariance: Matrix, noise: Matrix) -> _Filter:
-        singular, vectors = np.linalg.svd(np.linalg.qr(records, mode="r"))[1:]
-        vectors = vectors[: len(singular)].T
-        n, d = records.shape
+    def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
+        eigenvalues, vectors = sorted_eigenpairs(covariance)
+        d = len(noise)
+        rank = min(n, d)
+        vectors, singular = vectors[:, :rank], np.sqrt(n * np.clip(eigenvalues[:rank], 0.0, None))
         level = np.sqrt(noise_level(noise) * n)
         details = {"singular_values": singular}
         if not self.shrink:

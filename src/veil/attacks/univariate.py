@@ -7,12 +7,16 @@ Chen 2005, §4.2). Correlations between columns are left aside; A3 to A6 use the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.attacks.additive import published_noise
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted
-from veil.deconvolution import GridPrior, NormalPrior, Prior, deconvolve
+from veil.attacks.base import check_width, granted
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
+from veil.blocks import Block
+from veil.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
 from veil.errors import InputError, NotApplicableError
 from veil.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.models import AdditiveModel, Model
@@ -38,20 +42,61 @@ def noise_law(release: Release, knowledge: Sequence[Knowledge]) -> str:
 
 def column_prior(y: Vector, law: str, sigma: float) -> Prior:
     """The prior of one column, from its present values."""
-    if not sigma > 0:
-        return NormalPrior(float(y.mean()), float(y.var()), 0.0, "exact")
     return deconvolve(y, law, sigma)
 
 
-class UnivariateBayesAttack(Attack):
+def release_priors(release: Release, law: str, sigmas: Vector) -> list[Prior | None]:
+    """The prior of every column of a release, by passes over it; None for a column without values."""
+    released = release.step.released
+
+    def count(grids: Sequence[Grid | None]) -> list[npt.NDArray[np.int64]]:
+        sizes = [0 if grid is None else grid.n_bins for grid in grids]
+        total = release.summed(CountsOf(released, tuple(grids))) if any(sizes) else np.zeros(0, dtype=np.int64)
+        return np.split(total, np.cumsum(sizes)[:-1])
+
+    return column_priors(release.moments(), law, sigmas.tolist(), count)
+
+
+@dataclass(frozen=True)
+class CountsOf:
+    """Values of a block in the bins of each column's grid, one after the other."""
+
+    columns: tuple[str, ...]
+    grids: tuple[Grid | None, ...]
+
+    def __call__(self, block: Block) -> npt.NDArray[np.int64]:
+        asked = [(name, grid) for name, grid in zip(self.columns, self.grids, strict=True) if grid is not None]
+        y = block.matrix([name for name, _ in asked])
+        return np.concatenate([grid.count(column) for column, (_, grid) in zip(y, asked, strict=True)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnFilter(Reconstruction):
+    """Each value's posterior mean under its column's prior, or the hit of its bin; a missing value stays missing."""
+
+    priors: tuple[Prior | None, ...]
+    hits: tuple[Vector | None, ...]
+
+    def __call__(self, block: Block) -> BlockGuess:
+        values = block.matrix(self.columns)
+        for column, prior, hits in zip(values, self.priors, self.hits, strict=True):
+            if isinstance(prior, GridPrior) and hits is not None:
+                column[:] = prior.posterior_hit(column, hits)
+            elif prior is not None:
+                column[:] = prior.posterior_mean(column)
+        return BlockGuess(values.T)
+
+
+class UnivariateBayesAttack(BlockwiseAttack):
     """A2 (UDR). ``x̂ = E[x | y]``, column by column, under a prior that the release itself gives.
 
     *Knowledge.* The law and variance of the noise: published in the manifest, or granted as KnownNoise.
 
     ``variant="best"``: the prior is the nonparametric maximum-likelihood one on a grid of σ/8, or a normal one where
-    that foretells held-out noisy values better or the column has fewer than 50; :func:`veil.deconvolution.deconvolve`
-    has the rules. With normal noise a normal prior gives the linear filter. On two modes at ±2 of standard deviation
-    .3, under normal noise of σ = 1, the error falls from 1 (raw) and .80 (linear) to .37.
+    that foretells held-out noisy values better or the column has fewer than 50;
+    :func:`veil.deconvolution.column_priors` has the rules. With normal noise a normal prior gives the linear filter. On
+    two modes at ±2 of standard deviation .3, under normal noise of σ = 1, the error falls from 1 (raw) and .80 (linear)
+    to .37.
 
     ``variant="paper"``: prior and noise normal, whatever they are: ``μ + v/(v + σ²)·(y − μ)`` with v = (Var y − σ²)₊
     (H §4.2). Its m.s.e. is vσ²/(v + σ²) for any law, and nothing linear in y alone does better.
@@ -81,7 +126,8 @@ class UnivariateBayesAttack(Attack):
         """Any release with additive noise."""
         return isinstance(model, AdditiveModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """The columns' priors, from moments and counts."""
         if self.aim not in ("mean", "hit"):
             raise InputError(f"aim must be 'mean' or 'hit'; got {self.aim!r}")
         sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
@@ -89,35 +135,37 @@ class UnivariateBayesAttack(Attack):
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")
         if self.variant == "paper":
-            return self._filter(release, sigmas)
-        law = noise_law(release, knowledge)
-        y = release.to_numpy()
-        values, errors, kinds = np.full_like(y, np.nan), np.full(y.shape[1], np.nan), []
-        for j, sigma in enumerate(sigmas):
-            present = ~np.isnan(y[:, j])
-            if not present.any():
-                kinds.append("none")
+            return _linear(release, sigmas)
+        priors = release_priors(release, noise_law(release, knowledge), sigmas)
+        spread = np.sqrt(np.clip(release.moments().variance - sigmas**2, 0.0, None))
+        hits: list[Vector | None] = []
+        for j, prior in enumerate(priors):
+            hits.append(None)
+            if not isinstance(prior, GridPrior):
                 continue
-            prior = column_prior(y[present, j], law, float(sigma))
-            whole = release.step.columns[j]["dtype"].startswith(("int", "uint")) and sigma < MOST_NOISE
-            if self.aim == "hit" and whole and isinstance(prior, GridPrior):
+            whole = release.step.columns[j]["dtype"].startswith(("int", "uint")) and sigmas[j] < MOST_NOISE
+            if self.aim == "hit" and whole:
                 prior = prior.on_whole_numbers()
-            if known is not None and isinstance(prior, GridPrior):
+            if known is not None:
                 prior = prior.sharpened(known.sample[:, j])
             if self.aim == "hit":
-                spread = max(float(y[present, j].var()) - float(sigma) ** 2, 0.0) ** 0.5
-                values[present, j] = prior.posterior_hit(y[present, j], HIT_REACH * spread)
-            else:
-                values[present, j] = prior.posterior_mean(y[present, j])
-            errors[j] = prior.expected_variance
-            kinds.append(prior.kind)
-        return full_guess(release, values, expected_mse=errors, prior=tuple(kinds))
+                hits[j] = prior.hits(HIT_REACH * float(spread[j]))
+            priors[j] = prior
+        errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
+        kinds = tuple("none" if prior is None else prior.kind for prior in priors)
+        found = {"expected_mse": errors, "prior": kinds}
+        return ColumnFilter(columns=release.step.released, details=found, priors=tuple(priors), hits=tuple(hits))
 
-    def _filter(self, release: Release, sigmas: Vector) -> Guess:
-        moments = release.moments()
-        noise = sigmas**2
-        spread = np.clip(moments.variance - noise, 0.0, None)
-        gain = np.divide(spread, spread + noise, out=np.zeros_like(spread), where=spread > 0)
-        values = moments.mean + gain * (release.to_numpy() - moments.mean)
-        kinds = tuple("normal" if n else "none" for n in moments.count)
-        return full_guess(release, values, expected_mse=gain * noise, prior=kinds)
+
+def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
+    """The filter of a normal prior and normal noise, in every column."""
+    moments, noise = release.moments(), sigmas**2
+    spread = np.clip(moments.variance - noise, 0.0, None)
+    priors = tuple(
+        NormalPrior(*each) for each in zip(moments.mean.tolist(), spread.tolist(), noise.tolist(), strict=True)
+    )
+    found = {
+        "expected_mse": np.array([prior.expected_variance for prior in priors]),
+        "prior": tuple("normal" if n else "none" for n in moments.count),
+    }
+    return ColumnFilter(columns=release.step.released, details=found, priors=priors, hits=(None,) * len(priors))

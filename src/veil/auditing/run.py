@@ -21,6 +21,7 @@ from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, as_grants
 from veil.auditing.match import Match
 from veil.auditing.play import Arena
+from veil.auditing.records import MOST_RECORDS
 from veil.auditing.result import Audit, Candidate
 from veil.auditing.stage import Stage
 from veil.errors import InputError
@@ -53,6 +54,7 @@ def audit(
     repetitions: int | None = None,
     budget: float | str | None = None,
     seed: int | None = None,
+    records: int | None = MOST_RECORDS,
     workers: int | None = None,
     cache: bool | str | Path = False,
     progress: Progress = silent,
@@ -62,7 +64,8 @@ def audit(
     Parameters
     ----------
     table
-        The private table.
+        The private table: a frame, a 2-D numpy array, a file path, or a Dask frame, of which no more than ``records``
+        are collected.
     perturbations
         One candidate or several. With ``release``, the description of the method that made it, if there is one.
     release
@@ -96,6 +99,9 @@ def audit(
         long as there is time. What could not be played at all is said.
     seed
         Makes the audit reproducible; None takes fresh keys and deals.
+    records
+        Records to play on: of a larger table a uniform sample, and the audit says so. None takes all of them, as do
+        audits of a release made elsewhere or with ``previous``.
     workers
         Processes at most; None is one per processor. Short audits need none.
     cache
@@ -125,7 +131,15 @@ def audit(
     candidates = _as_candidates(perturbations, foreign=release is not None)
     stage: Stage
     if release is None:
-        stage = Stage(table, candidates, roles=as_roles(roles), grants=grants, seed=seed, previous=_listed(previous))
+        stage = Stage(
+            table,
+            candidates,
+            roles=as_roles(roles),
+            grants=grants,
+            seed=seed,
+            previous=_listed(previous),
+            most=None if records is None else whole_number(records, "records", least=4),
+        )
     else:
         stage = ForeignStage(
             table,

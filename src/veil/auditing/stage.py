@@ -15,6 +15,7 @@ from veil.attacks import Attack
 from veil.auditing.deals import Deal, deal, telling_columns, undealable
 from veil.auditing.grants import KINDS, Grants, Level, Rows
 from veil.auditing.judge import Judge
+from veil.auditing.records import audited_records
 from veil.auditing.truth import Truth, narrowed
 from veil.auditing.utility import plan_utilities
 from veil.blocks import Matrix
@@ -70,7 +71,11 @@ class Stage:
         Fixes keys and deals; None draws them afresh.
     previous
         Earlier releases that the attacker has.
+    most
+        Records at most; of a larger table a uniform sample is audited.
     """
+
+    _sampled: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -81,9 +86,13 @@ class Stage:
         grants: Grants,
         seed: int | None,
         previous: Sequence[Any] = (),
+        most: int | None = None,
     ) -> None:
-        private = as_table(table).read()
-        schemas = [resolve(MemoryTable(private), as_plan(p), roles).schema for p in perturbations]
+        source = as_table(table)
+        private, self._sampled = audited_records(source, None if previous else most, seed)
+        # Which integers are all different, the whole table tells.
+        known = source if self._sampled else MemoryTable(private)
+        schemas = [resolve(known, as_plan(p), roles).schema for p in perturbations]
         if any(schema.perturbed != schemas[0].perturbed for schema in schemas):
             raise InputError("perturbations change different columns; audit them one by one, or give roles")
         self._hold(private, schemas[0], grants, seed)
@@ -152,7 +161,8 @@ class Stage:
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n = len(self._previous)
-        said = [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
+        said = [*self._sampled]
+        said += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if n:
             said.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
         return tuple(said)

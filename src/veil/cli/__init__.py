@@ -19,7 +19,7 @@ from veil.cli.analyst import recover
 from veil.cli.officer import advise, audit, demo
 from veil.cli.owner import init, inspect, perturb, restore
 from veil.cli.redteam import attack
-from veil.errors import VeilError
+from veil.errors import ClusterError, VeilError
 
 
 class _OneLineErrors(click.Group):
@@ -29,8 +29,8 @@ class _OneLineErrors(click.Group):
         # Click would print an empty line for an interrupt on its own.
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise click.exceptions.Exit(_fail("interrupted", 1)) from None
+        except KeyboardInterrupt as stop:
+            raise click.exceptions.Exit(_fail(str(stop) or "interrupted", 1)) from None
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
@@ -51,6 +51,8 @@ class _OneLineErrors(click.Group):
             code = _fail(f"{error.format_message()} (see '{where} --help')", 2)
         except click.ClickException as error:
             code = _fail(error.format_message(), 2)
+        except ClusterError as error:
+            code = _fail(str(error), 1)
         except VeilError as error:
             code = _fail(str(error), 2)
         except BrokenPipeError:

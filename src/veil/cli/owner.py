@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.options import (
     build_method,
     json_option,
@@ -120,6 +121,8 @@ def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
 )
 @passphrase_option
 @seed_option
+@resume_option
+@engine_options
 @json_option
 def perturb(
     table: Path,
@@ -136,9 +139,15 @@ def perturb(
     format_: str | None,
     ask_passphrase: bool,
     allow_seed: bool,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
     as_json: bool,
 ) -> None:
     """Perturb a table: a release folder goes out, a key file stays home.
+
+    Tables of any size: rows are read, perturbed and written in blocks, on all cores or on a cluster. A run that was
+    cut short goes on with --resume.
 
     \b
     Example:
@@ -161,7 +170,7 @@ def perturb(
     else:
         perturbation = build_method(str(method), settings, allow_seed=allow_seed)
     remarks: list[str] = []
-    with progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         release = publish_file(
             table,
             perturbation,
@@ -174,6 +183,8 @@ def perturb(
             consistent_on=consistent_on,
             shuffle=shuffle,
             format=format_,
+            resume=resume,
+            engine=engine,
             progress=progress,
             remark=remarks.append,
         )
@@ -203,8 +214,20 @@ def perturb(
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The file to write (mode 0600).")
 @click.option("--partial", is_flag=True, help="Restore what can come back and leave out the rest.")
 @passphrase_option
+@resume_option
+@engine_options
 @json_option
-def restore(release: Path, key: Path, output: Path, partial: bool, ask_passphrase: bool, as_json: bool) -> None:
+def restore(
+    release: Path,
+    key: Path,
+    output: Path,
+    partial: bool,
+    ask_passphrase: bool,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> None:
     """Bring the private table back from a release and its key.
 
     \b
@@ -213,7 +236,17 @@ def restore(release: Path, key: Path, output: Path, partial: bool, ask_passphras
     """
     from veil.scale import restore_file
 
-    n_rows, absent = restore_file(release, key, output, passphrase=passphrase(ask_passphrase), partial=partial)
+    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+        n_rows, absent = restore_file(
+            release,
+            key,
+            output,
+            passphrase=passphrase(ask_passphrase),
+            partial=partial,
+            resume=resume,
+            engine=engine,
+            progress=progress,
+        )
     said: dict[str, Any] = {"table": str(output), "rows": n_rows, "left_out": list(absent)}
     left = f" without {', '.join(map(repr, absent))}, which cannot come back" if absent else ""
     click.echo(json.dumps(said, ensure_ascii=False) if as_json else f"{n_rows:,} records restored to {output}{left}")

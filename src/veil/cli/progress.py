@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from veil.progress import Progress, silent
 
 DELAY = 1.0
+MANY = 1_000
 
 
 @contextmanager
@@ -19,22 +20,34 @@ def progress_bar() -> Iterator[Progress]:
         yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        """Rows per second, once they are many."""
+
+        def render(self, task: Task) -> Text:
+            speed = task.finished_speed or task.speed or 0.0
+            return Text(f"{speed:,.0f} rows/s" if speed > MANY else "", style="progress.data.speed")
 
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        Speed(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
     task = bar.add_task("")
-    began, shown = time.monotonic(), False
+    began, shown, doing = time.monotonic(), False, ""
 
     def report(what: str, done: int, total: int | None) -> None:
-        nonlocal shown
+        nonlocal shown, doing
+        if what != doing:  # another pass has another speed
+            doing = what
+            bar.reset(task, description=what, total=total)
         bar.update(task, description=what, completed=done, total=total)
         if not shown and time.monotonic() - began > DELAY:
             shown = True

@@ -19,6 +19,10 @@ MOST_GROUP_ROWS = 2 * SPAN_BLOCKS * BLOCK_ROWS
 """Row groups up to this size are read once per span that they are part of; larger ones from front to back."""
 
 
+BUFFER = 1 << 18
+"""Bytes read ahead of each column; without a limit a whole column of the row group is held."""
+
+
 @dataclass(frozen=True)
 class RowGroup:
     """Where a row group is, and the rows of the table that it holds."""
@@ -91,7 +95,11 @@ class ParquetTable(FileTable):
         with (
             reading(group.file, "Parquet", group.place),
             pq.ParquetFile(
-                group.file, metadata=footer, pre_buffer=False, read_dictionary=self._coded or None
+                group.file,
+                metadata=footer,
+                pre_buffer=False,
+                buffer_size=BUFFER,
+                read_dictionary=self._coded or None,
             ) as reader,
         ):
             # Parquet names nested columns by path: read what Arrow calls a column.

@@ -19,7 +19,7 @@ FORMATS = {
     ".arrow": "feather",
 }
 _DECODE_ERRORS = (pa.ArrowInvalid, pa.ArrowException, OSError, EOFError, ValueError)
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int]
 
 
 def format_of(path: Path) -> str:
@@ -52,7 +52,7 @@ def stamp(path: Path) -> Stamp:
     """What changes when a file is written to or replaced."""
     with reading(path, "data"):
         found = path.stat()
-        return found.st_ino, found.st_size, found.st_mtime_ns
+        return found.st_size, found.st_mtime_ns
 
 
 class FileTable(Table):

@@ -40,8 +40,8 @@ class _StreamWriter(Writer):
             sink.close()
 
 
-def open_writer(path: Path, schema: pa.Schema, kind: str) -> Writer:
-    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``)."""
+def open_writer(path: Path, schema: pa.Schema, kind: str, *, header: bool = True) -> Writer:
+    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``); ``header`` is CSV's."""
     if kind == "parquet":
         text = [f.name for f in schema if not pa.types.is_floating(f.type)]
         return _StreamWriter(pq.ParquetWriter(path, schema, use_dictionary=text))
@@ -52,7 +52,8 @@ def open_writer(path: Path, schema: pa.Schema, kind: str) -> Writer:
     sinks = [sink]
     if kind == "csv.gz":
         sinks.insert(0, pa.CompressedOutputStream(sink, "gzip"))
-    return _StreamWriter(pacsv.CSVWriter(sinks[0], schema), sinks)
+    options = pacsv.WriteOptions(include_header=header)
+    return _StreamWriter(pacsv.CSVWriter(sinks[0], schema, write_options=options), sinks)
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:

@@ -23,7 +23,7 @@ from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
-from veil.quantiles import LAWS, add_noise, grid_for, standard_normal, subtract_noise
+from veil.quantiles import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.schema import listed
 
 
@@ -212,12 +212,21 @@ class AdditiveNoise(Perturbation):
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Add the noise."""
-        sizes = np.abs(block)
-        largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=1, initial=0.0)
+        largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
         self._check_reach(largest, self._column_names())
         if self.factor_ is not None:
             return self._shift_together(block, place, 1.0)
         return self._shift(block, place, add_noise)
+
+    def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
+        """Add the noise without turning records into columns."""
+        if self.factor_ is not None or place.ids is not None:
+            super().perturb_rows(rows, place, out)
+            return
+        largest = np.fmax(np.fmax.reduce(rows, axis=0, initial=0.0), -np.fmin.reduce(rows, axis=0, initial=0.0))
+        self._check_reach(largest, self._column_names())
+        words = np.array([self._words(j, rows[:, j], place) for j in range(rows.shape[1])])
+        add_noise_to_rows(rows, words, self.distribution, self.scale_, self.grid_, out)
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Take the same noise off again."""

@@ -23,16 +23,17 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Block, Matrix, Words, array_blocks, from_float
+from veil.blocks import Block, Matrix, Words, column_block, from_float
+from veil.engine import each_block
 from veil.errors import InputError, KeyRefusedError
 from veil.key import Key, LedgerStep, key_from
 from veil.moments import Moments
 from veil.randomness import Generator, cell_words, column_digests, row_words
 from veil.randomness import fingerprint as keyed_fingerprint
-from veil.scan import Scan, ScanResult
+from veil.scan import Scan, ScanResult, Summary
 from veil.schema import Kind, Role
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
-from veil.threads import one_blas_thread
+from veil.trees import Tree
 
 Kept = Mapping[str, Mapping[str, Any]]
 
@@ -228,29 +229,41 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         array = self._validated(X, reset=True)
         key, columns = key_from(revealed(self.random_state)), self._column_names()
         scan = self.new_scan(columns)
-        with one_blas_thread():
-            total = scan.summary_of(block for _, block in array_blocks(array))
-        return self.fit_scan(columns, scan.result(total, key), key)
+        total = Tree[Summary]()
+        for summary in each_block(array, lambda rows, _: scan.summary(column_block(rows))):
+            total.push(summary)
+        return self.fit_scan(columns, scan.result(total.result(), key), key)
 
     def transform(self, X: Any) -> Any:
         """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
         check_is_fitted(self, "n_features_in_")
         key = self._key()
-        array = self._validated(X, reset=False)
+        array = self._validated(X, reset=False, look=self.element_wise or self.reduces)
         fingerprint = ""
         if self.addressed:
-            digests = b"".join(column_digests(block) for _, block in array_blocks(array))
+            digests = b"".join(each_block(array, lambda rows, _: column_digests(column_block(rows))))
             fingerprint = keyed_fingerprint(key.derive("fingerprint"), self._column_names(), digests, len(array))
-        with one_blas_thread():
-            if self.reduces:
-                parts = (self.perturb_block(block, Place(fingerprint, start)) for start, block in array_blocks(array))
-                return sum(parts, np.zeros(())).T
-            out = np.empty((len(array), self._n_released()))
-            for start, block in array_blocks(array):
-                out[start : start + block.shape[1]] = self.perturb_block(block, Place(fingerprint, start)).T
+        if self.reduces:
+            shares = each_block(array, lambda rows, at: self.perturb_block(column_block(rows), Place(fingerprint, at)))
+            return sum(shares, np.zeros(())).T
+        out = np.empty((len(array), self._n_released()))
+
+        def perturb(rows: Matrix, start: int) -> bool:
+            made = out[start : start + len(rows)]
+            self.perturb_rows(rows, Place(fingerprint, start), made)
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.element_wise or bool(np.isfinite(made.sum()))
+
+        if not all(list(each_block(array, perturb))):
+            self._validated(X, reset=False, look=True)  # says what is wrong; a large finite table may also come here
         return out
 
-    def _validated(self, X: Any, *, reset: bool) -> npt.NDArray[np.float64]:
+    def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
+        """:meth:`perturb_block` for records as rows, into ``out``."""
+        out[:] = self.perturb_block(column_block(rows), place).T
+
+    def _validated(self, X: Any, *, reset: bool, look: bool = True) -> npt.NDArray[np.float64]:
+        """X as an array of numbers; ``look`` for values that are not finite, which takes a pass over it."""
         if isinstance(X, np.ma.MaskedArray):
             raise InputError("X is a masked array, whose mask would be lost; use X.filled(numpy.nan)")
         try:
@@ -259,7 +272,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
                 X,
                 reset=reset,
                 dtype=np.float64,
-                ensure_all_finite="allow-nan" if self.element_wise else True,
+                ensure_all_finite=("allow-nan" if self.element_wise else True) if look else False,
                 ensure_min_samples=self._min_rows() if reset else 1,
             )
         except ValueError as error:

@@ -126,6 +126,12 @@ class OrthogonalTransform(LinearPerturbation):
             out += self._shift()
         return out
 
+    def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
+        """Scale, rotate, translate."""
+        super().perturb_rows(rows, place, out)
+        if self.spread_:
+            out += self._shift().T
+
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Translate, rotate and scale back."""
         turned = block - self._shift() if self.spread_ else block

@@ -218,7 +218,7 @@ class RandomProjection(LinearPerturbation):
         """Project the block's attributes; or its share of the projected records, d × k."""
         if self.reduces:
             return self._share(block, place)
-        if self.kind != "sparse" or len(self.unit_) < FEWEST_COLUMNS:
+        if self._only_multiplies:
             return super().perturb_block(block, place)
         signs = SignMatrix.of(self._matrix())
         out = np.empty((int(self.n_components), block.shape[1]))
@@ -226,6 +226,10 @@ class RandomProjection(LinearPerturbation):
         for tile in tiles(block.shape[1]):
             out[:, tile] = signs.product(block[:, tile] / unit)
         return out
+
+    @property
+    def _only_multiplies(self) -> bool:
+        return not self.reduces and (self.kind != "sparse" or len(self.unit_) < FEWEST_COLUMNS)
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Solve, where nothing was reduced."""

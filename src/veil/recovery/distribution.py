@@ -160,7 +160,8 @@ class DistributionRecovery:
         It follows from the release's own distribution and the noise law (:mod:`veil.recovery.bands`), not from the
         reconstruction, and holds for all q at once. An end that the release cannot bound is infinite.
         """
-        noisy, fine = self._counted[self._column(column)]
+        name = self._column(column)
+        noisy, fine = self._counted[name]
         return counted_interval(fine, q, (noisy.noise.distribution, noisy.noise.scale), confidence=confidence)
 
     def _column(self, column: str | None) -> str:

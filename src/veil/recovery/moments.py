@@ -151,16 +151,18 @@ class MomentRecovery:
         if not isinstance(release, Release):
             raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
         model = release.step.model
-        if isinstance(model, AdditiveModel):
-            self._additive(release_products(release), model, release.moments().complete_mean)
-        elif isinstance(model, MultiplicativeModel):
-            self._multiplicative(release_products(release), model.law, model.noise**2)
-        elif isinstance(model, LogNormalModel):
-            self._lognormal(release_products(release), model.covariance)
-        else:
+        if not isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             raise NotApplicableError(
                 f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
             )
+        products = release_products(release)
+        if isinstance(model, AdditiveModel):
+            self._additive(products, model, release.moments().complete_mean)
+        elif isinstance(model, MultiplicativeModel):
+            self._multiplicative(products, model.law, model.noise**2)
+        else:
+            self._lognormal(products, model.covariance)
+        self.n_rows_ = products.n_rows
         self.columns_ = release.step.names
         return self
 
@@ -176,9 +178,8 @@ class MomentRecovery:
             "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
         }
 
-    def _set(self, p: Products, variances: Sequence[Matrix]) -> None:
-        self.n_rows_ = p.n_rows
-        errors = [np.sqrt(np.clip(v, 0.0, None) / p.n) for v in variances]
+    def _set(self, n: int, variances: Sequence[Matrix]) -> None:
+        errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
@@ -190,7 +191,7 @@ class MomentRecovery:
         given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
         given += np.outer(own, own) + noise**2
         given[np.diag_indices_from(given)] += (KURTOSIS[model.distribution] - 3.0) * own**2
-        self._set(p, [own, np.diag(spread), given, p.two_two - p.one_one**2])
+        self._set(p.n, [own, np.diag(spread), given, p.two_two - p.one_one**2])
 
     def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
         m1, m2, m3, m4 = law.raw_moments()
@@ -214,7 +215,7 @@ class MomentRecovery:
         f2 = a**2 * p.power[4] + 2 * a * b * p.power[3] + b**2 * p.power[2]
         total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
         mean_given = ((m2 - m1**2) * x2 + s) / m1**2
-        self._set(p, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
+        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
 
     def _lognormal(self, p: Products, noise: Matrix) -> None:
         s = np.diag(noise)
@@ -240,7 +241,7 @@ class MomentRecovery:
         true += 2 * mi * mj * both * p.one_one
         expected = both * p.one_one - 2 * np.outer(self.mean_, self.mean_)
         mean_given = m2 * (1 - np.exp(-s)) * k**2
-        self._set(p, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
+        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
 
 
 def _centred_products(p: Products, ratio: float, floor: Vector) -> tuple[Matrix, Matrix]:

@@ -11,6 +11,8 @@ distribution of largest likelihood does not, and equals π̂ where that is one.
 
 Attributes answered one by one have ``λ = (P1 ⊗ P2 ⊗ …)π``: solved along each axis of the table of counts. There
 complete independence of π is complete independence of λ, so that a test on the reported table has the right level.
+
+Counts are all that any of this needs: they are taken block by block, and no record is kept.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from veil.blocks import Matrix
+from veil.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.models import ResponseModel
 from veil.parameters import whole_number
@@ -33,6 +37,7 @@ from veil.response_likelihood import most_likely
 MOST_CELLS = 1_000_000
 _SINGULAR = 1e12
 Shares = dict[str, dict[Any, float]]
+Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -163,6 +168,75 @@ def independence_test(table: npt.ArrayLike) -> IndependenceTest:
     return IndependenceTest(statistic, degrees, float(chi2.sf(statistic, degrees)))
 
 
+@dataclass(frozen=True)
+class Reports:
+    """Reads the reports of some columns off a block."""
+
+    columns: tuple[str, ...]
+    categories: tuple[tuple[Any, ...], ...]
+
+    def codes(self, block: Block) -> Counts:
+        """One row per column: places among its categories, −1 for a report that is none of them."""
+        found = np.empty((len(self.columns), block.n_rows), dtype=np.int64)
+        for row, name, known in zip(found, self.columns, self.categories, strict=True):
+            values = block.column(name)
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
+            places = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
+            row[:] = places.fill_null(-1).to_numpy(zero_copy_only=False)
+        return found
+
+
+@dataclass(frozen=True)
+class CategoryCounts:
+    """For each column in turn, how many reports of a block are none of its categories, and how many are each."""
+
+    reports: Reports
+
+    def __call__(self, block: Block) -> Counts:
+        sizes = [len(known) + 1 for known in self.reports.categories]
+        codes = self.reports.codes(block)
+        return np.concatenate([np.bincount(row + 1, minlength=k) for row, k in zip(codes, sizes, strict=True)])
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """How many records of a block report each combination of categories, one axis per column."""
+
+    reports: Reports
+
+    def __call__(self, block: Block) -> Counts:
+        shape = tuple(len(known) for known in self.reports.categories)
+        cells = np.ravel_multi_index(tuple(self.reports.codes(block)), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+
+@dataclass(frozen=True)
+class CompoundCounts:
+    """How many records of a block report each listed combination, and at last how many report another."""
+
+    reports: Reports
+    compound: tuple[tuple[int, ...], ...]
+
+    def __call__(self, block: Block) -> Counts:
+        # A combination's number is that of its beginning times k, plus the next code. Beginnings are numbered anew at
+        # each column, so that numbers stay small however many columns there are.
+        listed = np.array(self.compound, dtype=np.int64).T
+        codes = self.reports.codes(block)
+        begun, place = np.zeros(len(self.compound), dtype=np.int64), np.zeros(block.n_rows, dtype=np.int64)
+        other = np.zeros(block.n_rows, dtype=bool)
+        for known, told, here in zip(self.reports.categories, listed, codes, strict=True):
+            numbers, begun = np.unique(begun * len(known) + told, return_inverse=True)
+            wanted = place * len(known) + here
+            place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+            other |= (numbers[place] != wanted) | (here < 0)
+        # Now each listed combination has a number of its own.
+        listed_place = np.empty(len(self.compound), dtype=np.int64)
+        listed_place[begun] = np.arange(len(self.compound))
+        place = np.where(other, len(self.compound), listed_place[place])
+        return np.bincount(place, minlength=len(self.compound) + 1)
+
+
 class ProportionRecovery:
     """R4. Estimate the proportions of every category of randomized columns.
 
@@ -176,6 +250,13 @@ class ProportionRecovery:
     standard_errors_, sampling_se_, randomization_se_
         Standard errors of the unbiased estimate: total (for the population's proportions), and its two parts. The
         randomization part is the error for the private table's own proportions.
+    n_rows_
+        Rows of the release.
+
+    Notes
+    -----
+    Every count is a pass over the release: one for :meth:`fit`, and one more for each :meth:`joint` or
+    :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records.
     """
 
     columns_: tuple[str, ...]
@@ -184,8 +265,10 @@ class ProportionRecovery:
     standard_errors_: Shares
     sampling_se_: Shares
     randomization_se_: Shares
+    n_rows_: int
     _model: ResponseModel
-    _codes: npt.NDArray[np.int64]
+    _release: Release
+    _reported: Vector
 
     def fit(self, release: Release) -> Self:
         """Estimate from a release with randomized responses."""
@@ -194,20 +277,18 @@ class ProportionRecovery:
         model = release.step.model
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {release.method} release has no randomized categories; use another recovery")
-        self._model, self._codes, self.columns_ = model, release.codes(), release.step.names
-        if not len(self._codes):
-            raise NotApplicableError("the release has no rows")
+        self._model, self._release, self.columns_ = model, release, release.step.names
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
         if model.compound is None:
-            for j, matrix in enumerate(model.matrices):
-                counts = np.bincount(self._codes[:, j], minlength=len(matrix)).astype(np.float64)
+            for j, (matrix, counts) in enumerate(zip(model.matrices, self._columns(), strict=True)):
                 if model.invariant:
                     self._set(j, counts / counts.sum(), invariant_proportions(counts, matrix))
                     continue
                 self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
             return self
-        likely, found = self._compound(model.compound)
+        self._reported = self._combinations(model.compound)
+        likely, found = self._compound()
         parts = found.dispersion
         for j, labels in enumerate(model.categories):
             fold = np.equal.outer(np.arange(len(labels)), np.array([cell[j] for cell in model.compound])).astype(float)
@@ -218,12 +299,10 @@ class ProportionRecovery:
     def joint(self, columns: Sequence[str]) -> JointProportions:
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""
         at = self._places(columns)
-        shape = tuple(len(self._model.categories[j]) for j in at)
-        if np.prod(shape, dtype=float) > MOST_CELLS:
-            raise InputError(f"columns: have {np.prod(shape, dtype=float):.3g} combinations; name fewer columns")
         if self._model.compound is None:
-            return joint_proportions(self._table(at, shape), [self._model.matrices[j] for j in at])
-        likely, found = self._compound(self._model.compound)
+            return joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+        shape = self._shape(at)
+        likely, found = self._compound()
         cells = np.ravel_multi_index(tuple(np.array(self._model.compound).T[at]), shape)
         labels, place = np.unique(cells, return_inverse=True)
         fold = np.equal.outer(np.arange(len(labels)), place).astype(float)
@@ -243,7 +322,7 @@ class ProportionRecovery:
                 "the columns were randomized as one variable: their reports may depend where the truth does not"
             )
         at = self._places(columns)
-        return independence_test(self._table(at, tuple(len(self._model.categories[j]) for j in at)))
+        return independence_test(self._cells(at))
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         names = [columns] if isinstance(columns, str) else list(columns)
@@ -253,21 +332,48 @@ class ProportionRecovery:
             raise InputError("columns: name each column once")
         return [self.columns_.index(name) for name in names]
 
-    def _table(self, at: list[int], shape: tuple[int, ...]) -> Matrix:
-        cells = np.ravel_multi_index(tuple(self._codes[:, at].T), shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape).astype(np.float64)
+    def _shape(self, at: list[int]) -> tuple[int, ...]:
+        shape = tuple(len(self._model.categories[j]) for j in at)
+        if np.prod(shape, dtype=float) > MOST_CELLS:
+            raise InputError(f"columns: have {np.prod(shape, dtype=float):.3g} combinations; name fewer columns")
+        return shape
 
-    def _compound(self, compound: tuple[tuple[int, ...], ...]) -> tuple[Vector, ProportionEstimate]:
+    def _reports(self, at: Sequence[int]) -> Reports:
+        released = self._release.step.released
+        return Reports(tuple(released[j] for j in at), tuple(self._model.categories[j] for j in at))
+
+    def _columns(self) -> list[Vector]:
+        """Counts of each column's categories."""
+        reports = self._reports(range(len(self.columns_)))
+        sizes = [len(known) + 1 for known in reports.categories]
+        counts = np.split(self._release.summed(CategoryCounts(reports)), np.cumsum(sizes)[:-1])
+        for name, column in zip(self.columns_, counts, strict=True):
+            if column[0]:
+                raise NotApplicableError(
+                    f"column {name!r}: {column[0]} reports are none of the categories that the manifest lists"
+                )
+        self.n_rows_ = int(counts[0].sum())
+        return [column[1:].astype(np.float64) for column in counts]
+
+    def _cells(self, at: list[int]) -> Matrix:
+        """Counts of the combinations of some columns."""
+        self._shape(at)
+        reports = self._reports(at)
+        return self._release.summed(CellCounts(reports), reports.columns).astype(np.float64)
+
+    def _combinations(self, compound: tuple[tuple[int, ...], ...]) -> Vector:
+        """Counts of the combinations that occur."""
+        reports = self._reports(range(len(self.columns_)))
+        counts = self._release.summed(CompoundCounts(reports, compound))
+        if counts[-1]:
+            raise NotApplicableError("the release has combinations that its manifest does not list")
+        self.n_rows_ = int(counts.sum())
+        return counts[:-1].astype(np.float64)
+
+    def _compound(self) -> tuple[Vector, ProportionEstimate]:
         """Both estimates over the combinations that occur."""
-        cells, counts = np.unique(self._codes, axis=0, return_counts=True)
-        place = {cell: i for i, cell in enumerate(compound)}
-        reports = np.zeros(len(compound))
-        for cell, count in zip(map(tuple, cells.tolist()), counts, strict=True):
-            if cell not in place:
-                raise NotApplicableError("the release has combinations that its manifest does not list")
-            reports[place[cell]] = count
         (matrix,) = self._model.matrices
-        return constrained_proportions(reports, matrix), estimate_proportions(reports, matrix)
+        return constrained_proportions(self._reported, matrix), estimate_proportions(self._reported, matrix)
 
     def _set(self, j: int, likely: Vector, found: ProportionEstimate) -> None:
         parts, name, labels = found.dispersion, self.columns_[j], self._model.categories[j]

@@ -1,7 +1,10 @@
-"""Tables larger than memory: the same block kernels, from file to file."""
+"""Tables larger than memory: the same block kernels, from file to file, on one machine or on a cluster."""
 
 from __future__ import annotations
 
-from veil.scale.streaming import publish_file, restore_file
+from veil.cluster import Cluster
+from veil.scale.measuring import measure_files
+from veil.scale.publishing import publish_file
+from veil.scale.restoring import restore_file
 
-__all__ = ["publish_file", "restore_file"]
+__all__ = ["Cluster", "measure_files", "publish_file", "restore_file"]

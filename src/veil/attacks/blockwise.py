@@ -1,0 +1,161 @@
+"""Attacks that learn from passes over a release and then guess any block of it by itself.
+
+What such an attack needs to know of the whole table is small: moments, counts, a matrix. It takes that from passes
+(:meth:`veil.release.Release.summed`) and keeps it in a :class:`Reconstruction`, a function from a block of the release
+to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is the same,
+bit for bit, however the release is stored and whoever runs the passes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from veil.attacks.base import Attack, Guess, full_guess
+from veil.blocks import Block, Matrix, Span, tiles
+from veil.engine import Lane, Threads
+from veil.knowledge import Knowledge
+from veil.moments import Vector
+from veil.release import Release
+from veil.tables import Table
+from veil.threads import one_blas_thread
+
+
+@dataclass(frozen=True)
+class BlockGuess:
+    """The guess of a block's records.
+
+    Attributes
+    ----------
+    values
+        n × d guesses in the private table's units and column order.
+    tally
+        Counts that add up over blocks.
+    beside
+        What else there is to say of every record, by name: arrays of n rows.
+    """
+
+    values: Matrix
+    tally: dict[str, int] = field(default_factory=dict)
+    beside: dict[str, Matrix] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconstruction(ABC):
+    """What an attack has learned from its passes; guesses any block by itself, here or on another machine.
+
+    Attributes
+    ----------
+    columns
+        The released columns that it reads.
+    details
+        What else the attack found out, by name.
+    ambiguity, up_to
+        As in :class:`veil.attacks.base.Guess`.
+    """
+
+    columns: tuple[str, ...]
+    details: dict[str, Any] = field(default_factory=dict)
+    ambiguity: str = "none"
+    up_to: tuple[str, ...] = ()
+
+    @abstractmethod
+    def __call__(self, block: Block) -> BlockGuess:
+        """Guess the records of a block."""
+
+    def details_with(self, tally: Mapping[str, int]) -> dict[str, Any]:
+        """The details, given the counts of all blocks."""
+        return {**self.details, **tally}
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearFilter(Reconstruction):
+    """``x̂ = centre + G (y − mean)``, for records without missing values."""
+
+    mean: Vector
+    centre: Vector
+    gain: Matrix
+
+    def __call__(self, block: Block) -> BlockGuess:
+        y = block.matrix(self.columns)
+        values = np.empty((block.n_rows, len(self.centre)))
+        for tile in tiles(block.n_rows):
+            np.matmul((y[:, tile] - self.mean[:, None]).T, self.gain.T, out=values[tile])
+            values[tile] += self.centre
+        return BlockGuess(values)
+
+
+@dataclass(frozen=True)
+class Guessing:
+    """The work of guessing a span: its blocks' first rows and guesses."""
+
+    reconstruction: Reconstruction
+
+    def __call__(self, table: Table, span: Span, lane: Lane) -> deque[tuple[int, BlockGuess]]:
+        return deque(lane.map(self._placed, lane.blocks(table, self.reconstruction.columns, span)))
+
+    def _placed(self, block: Block) -> tuple[int, BlockGuess]:
+        return block.start, self.reconstruction(block)
+
+
+class BlockwiseAttack(Attack):
+    """An attack that learns from passes over the release and guesses block by block.
+
+    A subclass says what it learns; where a setting needs all records at once it learns nothing, and :meth:`_whole`
+    guesses.
+    """
+
+    @abstractmethod
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """What passes over the release tell; None where this setting needs the whole table in memory."""
+
+    def prepare(self, release: Release, *knowledge: Knowledge) -> Reconstruction | None:
+        """Check and learn as :meth:`run` does, and guess nothing yet.
+
+        Returns None where the attack needs the whole table in memory in this setting, so that only :meth:`run` will do.
+        """
+        self._check(release, knowledge)
+        with one_blas_thread():
+            return self.learn(release, knowledge)
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        reconstruction = self.learn(release, knowledge)
+        return self._whole(release, knowledge) if reconstruction is None else guess_all(release, reconstruction)
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        """Guess with the whole table in memory, where nothing can be learned from passes."""
+        raise NotImplementedError(f"{type(self).__name__} learned nothing and has no other way")
+
+
+def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
+    """The guesses of all blocks in one."""
+    parts = (release.engine or Threads()).run(Guessing(reconstruction), release.table, what="guessing")
+    n_rows = release.table.n_rows
+    if n_rows is None:
+        held = deque(parts)
+        n_rows = sum(len(guess.values) for part in held for _, guess in part)
+        parts = _drained(held)
+    values = np.empty((n_rows, len(release.step.names)))
+    beside: dict[str, Matrix] = {}
+    tally = Counter[str]()
+    for part in parts:
+        for start, guess in _drained(part):
+            rows = slice(start, start + len(guess.values))
+            values[rows] = guess.values
+            tally.update(guess.tally)
+            for name, more in guess.beside.items():
+                beside.setdefault(name, np.empty((n_rows, *more.shape[1:])))[rows] = more
+    details = reconstruction.details_with(tally) | beside
+    ambiguity, up_to = reconstruction.ambiguity, reconstruction.up_to
+    return full_guess(release, values, ambiguity=ambiguity, up_to=up_to, **details)
+
+
+def _drained(held: deque[Any]) -> Iterator[Any]:
+    """What is held, each let go of once it was used, so that pieces and whole do not fill memory twice."""
+    while held:
+        yield held.popleft()

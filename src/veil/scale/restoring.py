@@ -1,0 +1,58 @@
+"""Restore from file to file, in constant memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from veil.atomic import land_file, refuse_existing
+from veil.draft import Draft
+from veil.engine import Engine, Lane, Threads
+from veil.files import format_of
+from veil.key import Key
+from veil.partfiles import Part, PartFolder, WritingParts
+from veil.progress import Progress, silent
+from veil.release import Release
+from veil.restoration import Restoring, restoring
+
+
+def restore_file(
+    release: str | Path,
+    key: str | Path,
+    target: str | Path,
+    *,
+    passphrase: str | None = None,
+    partial: bool = False,
+    resume: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> tuple[int, tuple[str, ...]]:
+    """Restore a release folder with its key file to a new private file (mode 0600).
+
+    Parquet of more than a million rows becomes a folder of part files (mode 0700). Returns the number of rows, and the
+    columns that could not come back.
+    """
+    path = Path(target)
+    kind = format_of(path)
+    refuse_existing(path)
+    loaded, opened = Release.load(release), Key.load(key, passphrase)
+    work = restoring(loaded, opened, partial=partial)
+    draft = Draft(path)
+    with draft.held(resume=resume):
+        draft.same_run({"restore": loaded.manifest.release_id, "columns": list(work.schema.names), "format": kind})
+        folder = PartFolder(draft.parts, work.schema, kind, mode=0o600)
+        parts = _parts(work, loaded, folder, engine or Threads(), progress)
+        out = draft.folder / f"restored.{kind}"
+        folder.assemble(parts, out)
+        land_file(out, path)
+    return sum(part.n_rows for part in parts), work.absent
+
+
+def _parts(work: Restoring, release: Release, folder: PartFolder, engine: Engine, progress: Progress) -> list[Part]:
+    if work.order is not None:  # a secret order needs all rows at hand
+        blocks = work.ordered(release).blocks()
+        return [folder.write(0, map(work, blocks), Lane())]
+    done = folder.whole()
+    writing = WritingParts(work, tuple(release.table.schema.names), folder, frozenset(done))
+    for written in engine.run(writing, release.table, what="restoring", progress=progress):
+        done.update({part.number: part for part in written})
+    return [done[number] for number in sorted(done)]
