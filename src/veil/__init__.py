@@ -22,6 +22,8 @@ _HOME = {
     "Audit": "veil.auditing",
     "BayesEstimateAttack": "veil.attacks",
     "BinaryProjection": "veil.perturbations",
+    "Cluster": "veil.cluster",
+    "ClusterError": "veil.errors",
     "CombinedNoise": "veil.perturbations",
     "DisclosedMatrixAttack": "veil.attacks",
     "Discretize": "veil.perturbations",
@@ -105,10 +107,13 @@ _HOME = {
     "inner_product_interval": "veil.recovery",
     "itemset_support": "veil.recovery",
     "linear_model_to_original": "veil.mapping",
+    "measure_files": "veil.scale",
     "measures": "",
     "nested_loop_outliers": "veil.recovery",
     "publish": "veil.publication",
+    "publish_file": "veil.scale",
     "restore": "veil.restoration",
+    "restore_file": "veil.scale",
 }
 
 __all__ = [
@@ -119,6 +124,8 @@ __all__ = [
     "Audit",
     "BayesEstimateAttack",
     "BinaryProjection",
+    "Cluster",
+    "ClusterError",
     "CombinedNoise",
     "DisclosedMatrixAttack",
     "Discretize",
@@ -203,10 +210,13 @@ __all__ = [
     "inner_product_interval",
     "itemset_support",
     "linear_model_to_original",
+    "measure_files",
     "measures",
     "nested_loop_outliers",
     "publish",
+    "publish_file",
     "restore",
+    "restore_file",
 ]
 
 
@@ -262,7 +272,11 @@ if TYPE_CHECKING:
         Grants,
         audit,
     )
+    from veil.cluster import (
+        Cluster,
+    )
     from veil.errors import (
+        ClusterError,
         FileFormatError,
         InputError,
         KeyRefusedError,
@@ -342,6 +356,11 @@ if TYPE_CHECKING:
     )
     from veil.restoration import (
         restore,
+    )
+    from veil.scale import (
+        measure_files,
+        publish_file,
+        restore_file,
     )
     from veil.secret import (
         allow_key_pickling,

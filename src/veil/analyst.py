@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from veil.engine import Engine
 from veil.errors import NotApplicableError
 from veil.models import AdditiveModel, ResponseModel
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
@@ -27,9 +28,9 @@ NOTE = (
 )
 
 
-def recover_folder(folder: Path, *, n_bins: int = 100) -> RecoveredView:
+def recover_folder(folder: Path, *, n_bins: int = 100, engine: Engine | None = None) -> RecoveredView:
     """Means, covariances and, for additive noise, distributions of the private columns of a release."""
-    release = Release.load(folder)
+    release = Release.load(folder, engine=engine)
     return recover(release, n_bins=n_bins)
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from veil.atomic import draft_file, refuse_existing
-from veil.attacks import Attack, Guess
+from veil.atomic import refuse_existing
+from veil.attacks import Attack
+from veil.engine import Engine
 from veil.errors import InputError
-from veil.files import format_of, open_table, write_table
+from veil.files import format_of, open_table
+from veil.guessing import ROW_COLUMN, GuessFile, write_guess
 from veil.knowledge import (
     ExternalTable,
     IndependentSignals,
@@ -27,11 +29,9 @@ from veil.knowledge import (
     as_records,
     select_columns,
 )
-from veil.models import ResponseModel
 from veil.previous import PreviousReleases, public_columns, rows_by_identifier
+from veil.progress import Progress, silent
 from veil.release import Release
-
-ROW_COLUMN = "row"
 
 
 @dataclass(frozen=True)
@@ -90,21 +90,28 @@ class KnowledgeFiles:
         return found
 
 
-def attack_folder(folder: Path, attack: Attack, target: Path, known: KnowledgeFiles, part: int | None = None) -> Guess:
+def attack_folder(
+    folder: Path,
+    attack: Attack,
+    target: Path,
+    known: KnowledgeFiles,
+    part: int | None = None,
+    *,
+    resume: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> GuessFile:
     """Attack a release folder and write the guess as a private file (mode 0600).
 
-    Where the attack states an interval for each value, its ends go along as columns ``NAME lower`` and ``NAME upper``.
-    An attack that links people of another table to rows writes its links instead: ``record`` (the person's row in that
-    table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
+    Attacks that need moments alone run in constant memory, on all cores or on ``engine``, and can be continued with
+    ``resume``. Where an attack states an interval for each value, its ends go along as columns ``NAME lower`` and
+    ``NAME upper``. An attack that links people of another table to rows writes its links instead: ``record`` (the
+    person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
     """
     refuse_existing(target)
-    kind = format_of(target)
-    release = chosen_part(Release.load(folder), attack, part)
-    guess = attack.run(release, *known.read(release))
-    table = _links(guess) if "links" in guess.details else _values(release, guess)
-    with draft_file(target, mode=0o600) as draft:
-        write_table(table, draft, kind)
-    return guess
+    format_of(target)
+    release = chosen_part(Release.load(folder, engine=engine), attack, part)
+    return write_guess(release, attack, known.read(release), target, resume=resume, progress=progress)
 
 
 def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
@@ -131,35 +138,6 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
 def _private(release: Release) -> tuple[str, ...]:
     """The private columns of all parts."""
     return tuple(name for step in release.manifest.steps for name in step.names)
-
-
-def _values(release: Release, guess: Guess) -> pa.Table:
-    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
-    row = next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
-    for end in ("lower", "upper"):
-        if end in guess.details:
-            ends = guess.details[end]
-            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
-    return pa.table({row: pa.array(guess.rows), **columns})
-
-
-def _links(guess: Guess) -> pa.Table:
-    rows, probability = np.asarray(guess.details["links"]), guess.details["probability"]
-    return pa.table(
-        {
-            "record": pa.array(np.arange(len(rows))),
-            ROW_COLUMN: pa.array(rows, mask=rows < 0),
-            "probability": pa.array(probability, from_pandas=True),
-        }
-    )
-
-
-def _column(release: Release, guess: Guess, j: int) -> pa.Array:
-    """A guessed column; codes of categories as the categories themselves."""
-    model = release.step.model
-    if not isinstance(model, ResponseModel):
-        return pa.array(guess.values[:, j], from_pandas=True)
-    return pa.array(list(model.categories[j])).take(pa.array(guess.values[:, j].astype(np.int64)))
 
 
 def read_known_pairs(path: Path, release: Release) -> KnownPairs:

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.fft import dct
 
@@ -12,6 +13,8 @@ from veil.attacks.linear_bayes import conditional_mean
 from veil.errors import InputError, MissingKnowledgeError
 from veil.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
+from veil.release import Release
+from veil.tables import MemoryTable
 
 LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
 
@@ -21,8 +24,11 @@ def released(y, model, dtypes="double", **parameters):
     dtypes = [dtypes] * len(model.unit) if isinstance(dtypes, str) else dtypes
     columns = tuple({"name": f"c{j}", "dtype": dtype} for j, dtype in enumerate(dtypes))
     names = tuple(c["name"] for c in columns)
-    step = SimpleNamespace(model=model, names=names, columns=columns, parameters=parameters)
-    return SimpleNamespace(to_numpy=lambda: np.array(y), step=step)
+    table = MemoryTable(pa.table({f"y{i}": column for i, column in enumerate(np.asarray(y).T)}))
+    step = SimpleNamespace(
+        model=model, names=names, columns=columns, parameters=parameters, released=tuple(table.schema.names)
+    )
+    return Release(table, SimpleNamespace(steps=(step,)))
 
 
 def projection(k, d, noise=0.0, unit=1.0):

@@ -83,11 +83,11 @@ class LinearFilter(Reconstruction):
 
     def __call__(self, block: Block) -> BlockGuess:
         y = block.matrix(self.columns)
-        values = np.empty((block.n_rows, len(self.centre)))
+        values = np.empty((len(self.centre), block.n_rows))
         for tile in tiles(block.n_rows):
-            np.matmul((y[:, tile] - self.mean[:, None]).T, self.gain.T, out=values[tile])
-            values[tile] += self.centre
-        return BlockGuess(values)
+            np.matmul(self.gain, y[:, tile] - self.mean[:, None], out=values[:, tile])
+            values[:, tile] += self.centre[:, None]
+        return BlockGuess(values.T)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import click
 
 from veil._version import __version__
 from veil.cli.analyst import recover
+from veil.cli.measuring import measure
 from veil.cli.officer import advise, audit, demo
 from veil.cli.owner import init, inspect, perturb, restore
 from veil.cli.redteam import attack
@@ -95,5 +96,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, init, advise, perturb, attack, audit, recover, restore):
+for command in (demo, inspect, init, advise, perturb, attack, measure, audit, recover, restore):
     main.add_command(command)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from veil.cli.engines import chosen_engine, engine_options
 from veil.cli.options import json_option
 
 
@@ -15,8 +16,11 @@ from veil.cli.options import json_option
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Page to write, with densities: .html or .json.")
 @click.option("--bins", default=100, show_default=True, type=click.IntRange(2, 10_000), help="Bins of each density.")
+@engine_options
 @json_option
-def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> None:
+def recover(
+    release: Path, output: Path | None, bins: int, workers: int | None, scheduler: str | None, as_json: bool
+) -> None:
     """Estimate means, covariances and distributions of the private table from its release.
 
     \b
@@ -29,7 +33,8 @@ def recover(release: Path, output: Path | None, bins: int, as_json: bool) -> Non
 
     if output is not None and output.suffix not in (".html", ".json"):
         raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")
-    view = recover_folder(release, n_bins=bins)
+    with chosen_engine(workers, scheduler) as engine:
+        view = recover_folder(release, n_bins=bins, engine=engine)
     plain = json.dumps(view.to_dict(), indent=2, ensure_ascii=False)
     if output is not None:
         content = recovered_page(view) if output.suffix == ".html" else plain

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from veil.cli.engines import chosen_engine, engine_options
 from veil.cli.options import json_option, parse_pairs, role_option
 from veil.cli.progress import progress_bar
 
@@ -27,8 +28,18 @@ _MOST_SHOWN = 40
     help="How near gives a value away, in standard units.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Which rows are sampled.")
+@engine_options
 @json_option
-def measure(table: Path, other: Path, roles: tuple[str, ...], tolerance: float, seed: int, as_json: bool) -> None:
+def measure(
+    table: Path,
+    other: Path,
+    roles: tuple[str, ...],
+    tolerance: float,
+    seed: int,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
+) -> None:
     """Compare a private table with a guess, a restored table or a release of the same records.
 
     Columns are found by name, records by their order. Neither file is loaded: they may be larger than memory.
@@ -40,9 +51,15 @@ def measure(table: Path, other: Path, roles: tuple[str, ...], tolerance: float, 
     """
     from veil.scale.measuring import measure_files
 
-    with progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         found = measure_files(
-            table, other, tolerance=tolerance, seed=seed, roles=parse_pairs(roles, "--role"), progress=progress
+            table,
+            other,
+            tolerance=tolerance,
+            seed=seed,
+            roles=parse_pairs(roles, "--role"),
+            engine=engine,
+            progress=progress,
         )
     if as_json:
         click.echo(json.dumps(found.to_dict(), indent=2, ensure_ascii=False))

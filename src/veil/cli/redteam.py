@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.options import (
     build,
     json_option,
@@ -16,6 +17,7 @@ from veil.cli.options import (
     parse_pairs,
     set_option,
 )
+from veil.cli.progress import progress_bar
 
 
 @click.command()
@@ -42,6 +44,8 @@ from veil.cli.options import (
 @click.option("--independent-signals", is_flag=True, help="Assume that the private columns are independent.")
 @click.option("--time-order", is_flag=True, help="Assume that rows are in the order of time.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
+@resume_option
+@engine_options
 @json_option
 def attack(
     release: Path,
@@ -50,6 +54,9 @@ def attack(
     output: Path,
     as_json: bool,
     part: int | None,
+    resume: bool,
+    workers: int | None,
+    scheduler: str | None,
     **known: Any,
 ) -> None:
     """Attack a release with what is known, and write the guess.
@@ -64,8 +71,9 @@ def attack(
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
-    guess = attack_folder(release, tool, output, files, part)
-    n_rows, n_columns = guess.values.shape
+    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+        guess = attack_folder(release, tool, output, files, part, resume=resume, engine=engine, progress=progress)
+    n_rows, n_columns = guess.n_rows, len(guess.columns)
     links = guess.details.get("links")
     n_linked = 0 if links is None else int((links >= 0).sum())
     if as_json:
@@ -94,4 +102,4 @@ def attack(
         )
     if guess.ambiguity != "none":
         click.echo(f"Not settled by the attack: {guess.ambiguity}.")
-    click.echo("How good the guess is, only the owner can tell: veil audit.")
+    click.echo("How good the guess is, only the owner can tell: veil measure, or veil audit.")
