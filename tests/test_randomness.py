@@ -63,7 +63,7 @@ def test_permutation_is_one_and_uniform_in_its_first_place():
 
 
 def print_of(matrix, names=("a", "b"), key=KEY):
-    return fingerprint(key, list(names), column_digests(matrix), matrix.shape[1])
+    return fingerprint(key, list(names), column_digests(key, matrix), matrix.shape[1])
 
 
 def test_fingerprint_sees_every_cell_name_and_key():

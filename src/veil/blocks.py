@@ -11,6 +11,7 @@ runs give the same bits.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -63,29 +64,55 @@ def spans(n_rows: int, n_blocks: int = SPAN_BLOCKS) -> list[Span]:
     return [Span(first, min(first + n_blocks, total)) for first in range(0, total, n_blocks)]
 
 
-@dataclass(frozen=True)
 class Block:
-    """Rows ``start`` to ``start + batch.num_rows`` of a table."""
+    """Consecutive rows of a table, from row ``start`` on, in one batch or several."""
 
-    start: int
-    batch: pa.RecordBatch
+    __slots__ = ("_batches", "n_rows", "start")
+
+    def __init__(self, start: int, *batches: pa.RecordBatch) -> None:
+        self.start = start
+        self._batches = batches
+        self.n_rows = sum(int(batch.num_rows) for batch in batches)
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows in this block."""
-        return int(self.batch.num_rows)
+    def batch(self) -> pa.RecordBatch:
+        """All columns in one batch."""
+        return _joined(self._batches)
 
     def column(self, name: str) -> pa.Array:
         """One column of the block."""
-        return self.batch.column(name)
+        if len(self._batches) == 1:
+            return self._batches[0].column(name)
+        chunks = pa.chunked_array([batch.column(name) for batch in self._batches])
+        return chunks.unify_dictionaries().combine_chunks()
 
-    def matrix(self, names: Sequence[str]) -> Matrix:
-        """The named columns as a canonical d × n float64 matrix, missing values as NaN."""
-        out = np.empty((len(names), self.n_rows))
+    def matrix(self, names: Sequence[str], *, lent: bool = False) -> Matrix:
+        """The named columns as a canonical d × n float64 matrix, missing values as NaN.
+
+        ``lent``: the matrix is this thread's own, and is used again for the next block.
+        """
+        shape = len(names), self.n_rows
+        out = _lent(shape) if lent else np.empty(shape)
         for row, name in zip(out, names, strict=True):
-            np.add(to_float(self.column(name), name), 0.0, out=row)
+            at = 0
+            for batch in self._batches:
+                part = row[at : at + batch.num_rows]
+                np.add(to_float(batch.column(name), name), 0.0, out=part)
+                at += batch.num_rows
             _one_nan(row)
         return out
+
+
+_OWN = threading.local()
+
+
+def _lent(shape: tuple[int, int]) -> Matrix:
+    """Memory that a thread has had before: new memory costs as much as filling it."""
+    size = shape[0] * shape[1]
+    held: npt.NDArray[np.float64] | None = getattr(_OWN, "memory", None)
+    if held is None or len(held) < size:
+        held = _OWN.memory = np.empty(size)
+    return held[:size].reshape(shape)
 
 
 def canonical(matrix: Matrix) -> Matrix:
@@ -181,13 +208,13 @@ def recut(batches: Iterable[pa.RecordBatch], start: int = 0, size: int = BLOCK_R
             held.append(batch.slice(0, take))
             batch, n_held = batch.slice(take), n_held + take
             if n_held == size:
-                yield Block(start, _joined(held))
+                yield Block(start, *held)
                 start, held, n_held = start + size, [], 0
     if n_held:
-        yield Block(start, _joined(held))
+        yield Block(start, *held)
 
 
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     if len(batches) == 1:
         return batches[0]
     table = pa.Table.from_batches(batches).unify_dictionaries().combine_chunks()

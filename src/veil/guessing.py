@@ -108,7 +108,7 @@ def _streamed(
 ) -> tuple[list[Part], PartFolder]:
     private = release.step.names
     schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
-    folder = PartFolder(draft.parts, schema, kind, mode=0o600)
+    folder = PartFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
     done = folder.whole()
     work = WritingParts(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
     for written in (release.engine or Threads()).run(work, release.table, what="guessing", progress=progress):

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix, tiles
+from veil.tile_kernels import finite_moments
 from veil.trees import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -94,28 +95,25 @@ def _merge_columns(a: Moments, b: Moments) -> tuple[npt.NDArray[np.int64], Vecto
     return count, a.mean + shift * share, a.centred_squares + b.centred_squares + shift**2 * a.count * share
 
 
-def tile_moments(tile: Matrix, *, covariance: bool = True) -> Moments:
-    """Moments of one d × n tile; sums that leave float64's range become infinite or zero."""
+def tile_moments(block: Matrix, part: slice | None = None, *, covariance: bool = True) -> Moments:
+    """Moments of one tile of a d × n block; sums that leave float64's range become infinite or zero."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return _tile_moments(tile, covariance=covariance)
+        return _tile_moments(np.ascontiguousarray(block), part or slice(0, block.shape[1]), covariance=covariance)
 
 
-def _tile_moments(tile: Matrix, *, covariance: bool) -> Moments:
-    present = ~np.isnan(tile)
-    if present.all():
+def _tile_moments(block: Matrix, part: slice, *, covariance: bool) -> Moments:
+    tile = block[:, part]
+    found = np.empty((len(tile), 2))
+    if tile.shape[1] and finite_moments(block, part.start, part.stop, found):
         n = tile.shape[1]
-        mean, squares, centred = _centre(tile)
-        return Moments(
-            n_rows=n,
-            count=np.full(len(tile), n),
-            mean=mean,
-            centred_squares=squares,
-            minimum=tile.min(axis=1),
-            maximum=tile.max(axis=1),
-            n_complete=n,
-            complete_mean=mean,
-            comoment=centred @ centred.T if covariance else None,
-        )
+        mean, squares = np.ascontiguousarray(found.T)
+        minimum, maximum = tile.min(axis=1), tile.max(axis=1)
+        comoment = None
+        if covariance:
+            centred = tile - mean[:, None]
+            comoment = centred @ centred.T
+        return Moments(n, np.full(len(tile), n), mean, squares, minimum, maximum, n, mean, comoment)
+    present = ~np.isnan(tile)
     complete = tile[:, present.all(axis=0)]
     complete_mean, _, centred = _centre(complete)
     count = present.sum(axis=1)
@@ -158,7 +156,7 @@ class MomentTree:
     def update(self, block: Matrix) -> None:
         """Add the next canonical block."""
         for tile in tiles(block.shape[1]):
-            self._tree.push(tile_moments(block[:, tile], covariance=self._covariance))
+            self._tree.push(tile_moments(block, tile, covariance=self._covariance))
 
     def result(self) -> Moments | None:
         """Moments of everything added so far; None when nothing was."""

@@ -56,12 +56,13 @@ class Part:
 
 @dataclass(frozen=True)
 class PartFolder:
-    """Where parts are written: a folder that nobody else reads."""
+    """Where parts are written: a folder that nobody else reads; in ``distinct`` columns no value repeats."""
 
     path: Path
     schema: pa.Schema
     kind: str
     mode: int = 0o644
+    distinct: frozenset[str] = frozenset()
 
     def file(self, number: int) -> Path:
         """The file of a part."""
@@ -79,7 +80,7 @@ class PartFolder:
         try:
             with writing(self.path):
                 os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self.mode))
-                writer = open_writer(draft, self.schema, self.kind, header=number == 0)
+                writer = open_writer(draft, self.schema, self.kind, header=number == 0, distinct=self.distinct)
             try:
                 with writing(self.path):
                     for each in _written(made, writer, lane):

@@ -33,11 +33,11 @@ class Part:
         self.perturbation: Perturbation = clone(perturbation)
         self.columns = list(columns)
         self._key, self._consistent_on = key, consistent_on
-        self.scan = self.perturbation.new_scan(self.columns)
+        self.scan = self.perturbation.new_scan(self.columns, key.derive("fingerprint"))
 
     def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerStep:
         """Fit the perturbation from the first pass: what the ledger keeps of it."""
-        p, result = self.perturbation, self.scan.result(total, self._key)
+        p, result = self.perturbation, self.scan.result(total)
         p.feature_names_in_ = np.array(self.columns, dtype=object)
         p.fit_scan(self.columns, result, self._key, self._kept())
         randomized = p.takes == "categories" and getattr(p, "missing", None) == "category"

@@ -133,6 +133,30 @@ def _add_on_grid(
 
 
 @numba.njit(cache=True, nogil=True)
+def _add_to_columns(
+    x: Matrix,
+    words: Words,
+    law: int,
+    std: npt.NDArray[np.float64],
+    grid: npt.NDArray[np.float64],
+    out: Matrix,
+    largest: npt.NDArray[np.float64],
+) -> None:
+    d, n = x.shape
+    for j in range(d):
+        per_step, per_unit = std[j] / grid[j], 1.0 / grid[j]
+        for start in range(0, n, _STRIP):
+            stop = min(start + _STRIP, n)
+            made, row = out[j, start:stop], x[j, start:stop]
+            _draws(words[j, start:stop], law, made)
+            for i in range(stop - start):
+                made[i] = grid[j] * (np.rint(row[i] * per_unit) + np.rint(made[i] * per_step))
+            for i in range(stop - start):
+                size = abs(row[i])
+                largest[j] = size if size > largest[j] else largest[j]
+
+
+@numba.njit(cache=True, nogil=True)
 def _add_to_rows(
     x: Matrix,
     words: Words,
@@ -140,17 +164,22 @@ def _add_to_rows(
     std: npt.NDArray[np.float64],
     grid: npt.NDArray[np.float64],
     out: Matrix,
+    largest: npt.NDArray[np.float64],
 ) -> None:
     n, d = x.shape
-    draws = np.empty((d, _STRIP))
+    draws = np.empty((d, _STRIP + 8))  # rows of a power of two would fall on the same lines of the cache
+    per_step, per_unit = std / grid, 1.0 / grid
     for start in range(0, n, _STRIP):
         stop = min(start + _STRIP, n)
         for j in range(d):
             _draws(words[j, start:stop], law, draws[j, : stop - start])
+            for i in range(stop - start):
+                draws[j, i] = np.rint(draws[j, i] * per_step[j])
         for i in range(start, stop):
             for j in range(d):
-                steps = np.rint(draws[j, i - start] * (std[j] / grid[j]))
-                out[i, j] = grid[j] * (np.rint((x[i, j] + 0.0) / grid[j]) + steps)
+                size = abs(x[i, j])
+                largest[j] = size if size > largest[j] else largest[j]
+                out[i, j] = grid[j] * (np.rint(x[i, j] * per_unit[j]) + draws[j, i - start])
 
 
 def standard_normal(words: Words) -> Matrix:
@@ -177,6 +206,19 @@ def add_noise(x: Matrix, words: Words, law: str, std: float, grid: float) -> Mat
     return out
 
 
+def add_noise_to_columns(
+    x: Matrix,
+    words: Words,
+    law: str,
+    std: npt.NDArray[np.float64],
+    grid: npt.NDArray[np.float64],
+) -> tuple[Matrix, npt.NDArray[np.float64]]:
+    """:func:`add_noise` for a d × n block, ``words`` alike; also returns how far each column reaches."""
+    out, largest = np.empty_like(x), np.zeros(len(x))
+    _add_to_columns(x, words, LAWS[law], std, grid, out, largest)
+    return out, largest
+
+
 def add_noise_to_rows(
     x: Matrix,
     words: Words,
@@ -184,9 +226,11 @@ def add_noise_to_rows(
     std: npt.NDArray[np.float64],
     grid: npt.NDArray[np.float64],
     out: Matrix,
-) -> None:
-    """:func:`add_noise` for records as rows; ``words`` has a row for each column of ``x``."""
-    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law], std, grid, out)
+) -> npt.NDArray[np.float64]:
+    """:func:`add_noise` for records as rows, ``words`` with a row for each column; returns how far each reaches."""
+    largest = np.zeros(x.shape[1])
+    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law], std, grid, out, largest)
+    return largest
 
 
 def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:

@@ -32,13 +32,20 @@ def derive(secret: bytes, purpose: str, address: Any = None) -> bytes:
     return hmac.digest(secret, message, "sha256")
 
 
-def _encrypt(key: bytes, data: bytes, counter: int | None = None) -> bytes:
+def _encryptor(key: bytes, counter: int | None = None) -> Any:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
     # ECB here is the block cipher itself, used as a pseudo-random function of single blocks.
     mode = modes.ECB() if counter is None else modes.CTR(counter.to_bytes(16, "big"))  # noqa: S305
-    encryptor = Cipher(algorithms.AES(key), mode).encryptor()
-    return encryptor.update(data)
+    return Cipher(algorithms.AES(key), mode).encryptor()
+
+
+def _encrypt(key: bytes, data: bytes) -> bytes:
+    found: bytes = _encryptor(key).update(data)
+    return found
+
+
+_ZEROS = memoryview(bytes(8 * (BLOCK_ROWS + 1)))
 
 
 def row_words(subkey: bytes, start: int, count: int) -> Words:
@@ -49,8 +56,11 @@ def row_words(subkey: bytes, start: int, count: int) -> Words:
     True
     """
     lead = start % 2
-    stream = _encrypt(subkey, bytes(8 * (count + lead)), counter=start // 2)
-    return np.frombuffer(stream, dtype="<u8")[lead:].astype(np.uint64, copy=False)
+    size = 8 * (count + lead)
+    stream = np.empty(count + lead + 2, dtype="<u8")  # the library wants room for a block more
+    zeros = _ZEROS[:size] if size <= len(_ZEROS) else bytes(size)
+    _encryptor(subkey, start // 2).update_into(zeros, stream.view(np.uint8).data)
+    return stream[lead : lead + count].astype(np.uint64, copy=False)
 
 
 def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np.float64]) -> Words:
@@ -96,17 +106,24 @@ class Generator:
         return np.argsort(self.words(n), kind="stable")
 
 
-def column_digests(columns: Iterable[Any]) -> bytes:
-    """SHA-256 of each column of a canonical block: rows of a d × n matrix, or canonical bytes."""
-    return b"".join(hashlib.sha256(_buffer(column)).digest() for column in columns)
+def column_digests(secret: bytes, columns: Iterable[Any]) -> bytes:
+    """A keyed 128-bit digest of each column of a canonical block: rows of a d × n matrix, or canonical bytes.
+
+    GMAC, at ten times the speed of SHA-256. One nonce serves all: the digests are seen by nobody, so they are a
+    universal hash under a secret key, and two columns of n bytes agree with a probability of n/2¹³².
+    """
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    hashed = AESGCM(derive(secret, "column digests"))
+    return b"".join(hashed.encrypt(bytes(12), b"", _buffer(column)) for column in columns)
 
 
 def _buffer(column: Any) -> Any:
-    return np.ascontiguousarray(column).data if isinstance(column, np.ndarray) else column
+    return np.ascontiguousarray(column).view(np.uint8).data if isinstance(column, np.ndarray) else column
 
 
 def fingerprint(secret: bytes, columns: list[str], digests: bytes, n_rows: int) -> str:
-    """The keyed Merkle hash of a table: the HMAC of its blocks' column digests with the column names.
+    """The keyed Merkle hash of a table: the HMAC-SHA-256 of its blocks' column digests with the column names.
 
     Without the key it says nothing about the table. ``digests`` are those of all blocks in order.
     """

@@ -140,7 +140,7 @@ class MomentsOf:
     columns: tuple[str, ...]
 
     def __call__(self, block: Block) -> Moments:
-        return block_moments(block.matrix(self.columns))
+        return block_moments(block.matrix(self.columns, lent=True))
 
 
 class Release:

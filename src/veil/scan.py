@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from veil.blocks import Block, Matrix
 from veil.errors import InputError
-from veil.key import Key
 from veil.moments import Moments, Vector, block_moments
 from veil.randomness import column_digests, fingerprint
 from veil.schema import listed
@@ -99,7 +98,7 @@ def _tallied(a: Tally | None, b: Tally | None) -> Tally | None:
 def infinite_values(block: Matrix) -> Counts:
     """How many values of each column are infinite."""
     with np.errstate(over="ignore", invalid="ignore"):
-        plain = np.isfinite(np.einsum("ij,ij->i", block, block))
+        plain = np.isfinite(block.sum(axis=1))
     if plain.all():
         return np.zeros(len(block), dtype=np.int64)
     return np.asarray(np.isinf(block).sum(axis=1))
@@ -112,6 +111,8 @@ class Scan:
     ----------
     columns
         Names of the columns.
+    secret
+        The sub-key of fingerprints.
     covariance
         Whether the covariance is needed, which costs d² per row.
     allow_missing
@@ -120,15 +121,18 @@ class Scan:
         How messages call the method.
     """
 
-    def __init__(self, columns: Sequence[str], *, covariance: bool, allow_missing: bool, method: str) -> None:
+    def __init__(
+        self, columns: Sequence[str], *, secret: bytes, covariance: bool, allow_missing: bool, method: str
+    ) -> None:
         self._columns = list(columns)
+        self._secret = secret
         self._covariance = covariance
         self._allow_missing = allow_missing
         self._method = method
 
     def __call__(self, block: Block) -> Summary:
         """What a block of a table adds."""
-        return self.summary(block.matrix(self._columns))
+        return self.summary(block.matrix(self._columns, lent=True))
 
     def summary(self, block: Matrix) -> Summary:
         """What a block adds, as a matrix."""
@@ -139,7 +143,7 @@ class Scan:
             moments = block_moments(self._measured(block), covariance=self._covariance)
         return Summary(
             n_rows=block.shape[1],
-            digests=column_digests(block),
+            digests=column_digests(self._secret, block),
             infinite=infinite,
             refused=refused,
             missing=np.zeros_like(infinite) if moments is None else moments.missing,
@@ -154,8 +158,8 @@ class Scan:
         """By column, how many values the method does not take."""
         return np.zeros(len(block), dtype=np.int64)
 
-    def result(self, total: Summary | None, key: Key) -> ScanResult:
-        """What was learned, once every rule holds; the fingerprint is taken under the key."""
+    def result(self, total: Summary | None) -> ScanResult:
+        """What was learned, once every rule holds."""
         if total is None or not total.n_rows:
             raise InputError("the table has no rows; a release needs at least one")
         self._check_refused(total)
@@ -167,10 +171,10 @@ class Scan:
             )
         assert total.moments is not None  # noqa: S101 - nothing was refused
         self._check_moments(total.moments)
-        return ScanResult(total.moments, self._fingerprint(total, key))
+        return ScanResult(total.moments, self._fingerprint(total))
 
-    def _fingerprint(self, total: Summary, key: Key) -> str:
-        return fingerprint(key.derive("fingerprint"), self._columns, total.digests, total.n_rows)
+    def _fingerprint(self, total: Summary) -> str:
+        return fingerprint(self._secret, self._columns, total.digests, total.n_rows)
 
     def _check_refused(self, total: Summary) -> None:
         """Raise where the method refuses values."""

@@ -56,15 +56,27 @@ def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...
 
 
 def nearly_numeric_columns(table: Table, share: float = 0.5) -> dict[str, tuple[int, int]]:
-    """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows)."""
+    """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows).
+
+    Whether a column could be one, its first values tell; only then it is read to the end.
+    """
     names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT]
     numbers, rows = Counter[str](), Counter[str]()
     if not names:
         return {}
-    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
-    for batch in table.batches(names):
+    first = next(table.batches(names), None)
+    if first is not None:
+        seen = {name: _numbers(first.column(name)) for name in names}
+        names = [name for name, (count, total) in seen.items() if count > share * total or not total]
+    for batch in table.batches(names) if names else ():
         for name in names:
-            values = batch.column(batch.schema.get_field_index(name))
-            numbers[name] += pc.sum(pc.match_substring_regex(values, number)).as_py() or 0
-            rows[name] += len(values) - values.null_count
+            count, total = _numbers(batch.column(name))
+            numbers[name] += count
+            rows[name] += total
     return {n: (rows[n] - numbers[n], rows[n]) for n in names if rows[n] and numbers[n] > share * rows[n]}
+
+
+def _numbers(values: pa.Array) -> tuple[int, int]:
+    """How many texts are numbers, of how many that are there."""
+    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    return pc.sum(pc.match_substring_regex(values, number)).as_py() or 0, len(values) - values.null_count

@@ -82,7 +82,7 @@ class LinearFilter(Reconstruction):
     gain: Matrix
 
     def __call__(self, block: Block) -> BlockGuess:
-        y = block.matrix(self.columns)
+        y = block.matrix(self.columns, lent=True)
         values = np.empty((len(self.centre), block.n_rows))
         for tile in tiles(block.n_rows):
             np.matmul(self.gain, y[:, tile] - self.mean[:, None], out=values[:, tile])

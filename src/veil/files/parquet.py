@@ -19,8 +19,10 @@ MOST_GROUP_ROWS = 2 * SPAN_BLOCKS * BLOCK_ROWS
 """Row groups up to this size are read once per span that they are part of; larger ones from front to back."""
 
 
-BUFFER = 1 << 18
-"""Bytes read ahead of each column; without a limit a whole column of the row group is held."""
+BATCH_ROWS = BLOCK_ROWS // 4
+BUFFER = 1 << 17
+"""Bytes read ahead of each column. Without a limit a whole column of the row group is held, and with whole blocks
+as batches three times the memory."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,6 @@ class ParquetTable(FileTable):
             # Parquet names nested columns by path: read what Arrow calls a column.
             wanted = None if columns is None else list(columns)
             yield from reader.iter_batches(
-                batch_size=BLOCK_ROWS, row_groups=[group.number], columns=wanted, use_threads=False
+                batch_size=BATCH_ROWS, row_groups=[group.number], columns=wanted, use_threads=False
             )
         self.unchanged(group.file, group.place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +40,15 @@ class _StreamWriter(Writer):
             sink.close()
 
 
-def open_writer(path: Path, schema: pa.Schema, kind: str, *, header: bool = True) -> Writer:
-    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``); ``header`` is CSV's."""
+def open_writer(
+    path: Path, schema: pa.Schema, kind: str, *, header: bool = True, distinct: Collection[str] = ()
+) -> Writer:
+    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``).
+
+    ``header`` is CSV's; ``distinct`` are columns in which no value repeats, so that a dictionary is time lost.
+    """
     if kind == "parquet":
-        text = [f.name for f in schema if not pa.types.is_floating(f.type)]
-        return _StreamWriter(pq.ParquetWriter(path, schema, use_dictionary=text))
+        return _StreamWriter(pq.ParquetWriter(path, schema, **parquet_settings(schema, distinct)))
     if kind == "feather":
         sink = pa.OSFile(str(path), "wb")
         return _StreamWriter(pa.ipc.new_file(sink, schema), [sink])
@@ -54,6 +58,20 @@ def open_writer(path: Path, schema: pa.Schema, kind: str, *, header: bool = True
         sinks.insert(0, pa.CompressedOutputStream(sink, "gzip"))
     options = pacsv.WriteOptions(include_header=header)
     return _StreamWriter(pacsv.CSVWriter(sinks[0], schema, write_options=options), sinks)
+
+
+def parquet_settings(schema: pa.Schema, distinct: Collection[str] = ()) -> dict[str, Any]:
+    """How every Parquet file is written.
+
+    The bytes of one place of all numbers are put together (BYTE_STREAM_SPLIT): noise is on a grid, and files become
+    half as large as by Snappy, in no more time.
+    """
+    return {
+        "use_dictionary": [f.name for f in schema if not pa.types.is_floating(f.type) and f.name not in distinct],
+        "use_byte_stream_split": [f.name for f in schema if f.type in (pa.float32(), pa.float64())],
+        "compression": "zstd",
+        "compression_level": 1,
+    }
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.blocks import Matrix, Words
 from veil.errors import InputError
 from veil.measures import correlation_dissimilarity
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
-from veil.quantiles import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
+from veil.quantiles import LAWS, add_noise_to_columns, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.schema import listed
 
 
@@ -78,6 +78,7 @@ class AdditiveNoise(Perturbation):
     catalogue = "P1"
     element_wise = True
     addressed = True
+    makes_anew = True
     headline = ("scale",)
     scale_: npt.NDArray[np.float64]
     grid_: npt.NDArray[np.float64]
@@ -212,33 +213,38 @@ class AdditiveNoise(Perturbation):
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Add the noise."""
-        largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
-        self._check_reach(largest, self._column_names())
         if self.factor_ is not None:
+            largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
+            self._check_reach(largest, self._column_names())
             return self._shift_together(block, place, 1.0)
-        return self._shift(block, place, add_noise)
+        words = self._all_words(block, place)
+        made, largest = add_noise_to_columns(block, words, self.distribution, self.scale_, self.grid_)
+        self._check_reach(largest, self._column_names())
+        return made
 
     def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
         """Add the noise without turning records into columns."""
         if self.factor_ is not None or place.ids is not None:
             super().perturb_rows(rows, place, out)
             return
-        largest = np.fmax(np.fmax.reduce(rows, axis=0, initial=0.0), -np.fmin.reduce(rows, axis=0, initial=0.0))
+        words = self._all_words(rows.T, place)
+        largest = add_noise_to_rows(rows, words, self.distribution, self.scale_, self.grid_, out)
         self._check_reach(largest, self._column_names())
-        words = np.array([self._words(j, rows[:, j], place) for j in range(rows.shape[1])])
-        add_noise_to_rows(rows, words, self.distribution, self.scale_, self.grid_, out)
+
+    def _all_words(self, block: Matrix, place: Place) -> Words:
+        words = np.empty(block.shape, dtype=np.uint64)
+        for j, row in enumerate(block):
+            words[j] = self._words(j, row, place)
+        return words
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Take the same noise off again."""
         if self.factor_ is not None:
             return self._shift_together(block, place, -1.0)
-        return self._shift(block, place, subtract_noise)
-
-    def _shift(self, block: Matrix, place: Place, kernel: Any) -> Matrix:
         out = np.empty_like(block)
         for j, row in enumerate(block):
             words = self._words(j, row, place)
-            out[j] = kernel(row, words, self.distribution, self.scale_[j], self.grid_[j])
+            out[j] = subtract_noise(row, words, self.distribution, self.scale_[j], self.grid_[j])
         return out
 
     def _shift_together(self, block: Matrix, place: Place, sign: float) -> Matrix:

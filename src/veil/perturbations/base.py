@@ -65,6 +65,8 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         Settings that are always named in reports, even at their default.
     boolean
         Releases true and false instead of numbers.
+    makes_anew
+        What :meth:`perturb_block` returns shares no memory with what it was given.
     scored
         Its columns hold values that an attacker can guess (a pseudonym is none).
     takes
@@ -82,6 +84,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     scored: ClassVar[bool] = True
     takes: ClassVar[str] = "numbers"
     boolean: ClassVar[bool] = False
+    makes_anew: ClassVar[bool] = False
     guarantee: ClassVar[str] = "none"
 
     random_state = SecretParameter()
@@ -105,13 +108,13 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         """Set the fitted attributes from what :meth:`disclose` said."""
 
-    def encoded(self, block: Block, columns: Sequence[str]) -> Matrix:
-        """A block of the private table as the matrix that :meth:`perturb_block` takes."""
-        return block.matrix(columns)
+    def encoded(self, block: Block, columns: Sequence[str], *, lent: bool = False) -> Matrix:
+        """A block of the private table as the matrix that :meth:`perturb_block` takes; see :meth:`Block.matrix`."""
+        return block.matrix(columns, lent=lent)
 
     def released_arrays(self, block: Block, columns: Sequence[str], place: Place) -> list[pa.Array]:
         """The released columns of one block of the private table."""
-        return self.decoded(self.perturb_block(self.encoded(block, columns), place))
+        return self.decoded(self.perturb_block(self.encoded(block, columns, lent=self.makes_anew), place))
 
     def decoded(self, values: Matrix) -> list[pa.Array]:
         """What :meth:`perturb_block` made, as released columns."""
@@ -228,11 +231,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         """Learn the public parameters and take a key: fresh secret bits, or from ``random_state``."""
         array = self._validated(X, reset=True)
         key, columns = key_from(revealed(self.random_state)), self._column_names()
-        scan = self.new_scan(columns)
+        scan = self.new_scan(columns, key.derive("fingerprint"))
         total = Tree[Summary]()
         for summary in each_block(array, lambda rows, _: scan.summary(column_block(rows))):
             total.push(summary)
-        return self.fit_scan(columns, scan.result(total.result(), key), key)
+        return self.fit_scan(columns, scan.result(total.result()), key)
 
     def transform(self, X: Any) -> Any:
         """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
@@ -241,8 +244,9 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         array = self._validated(X, reset=False, look=self.element_wise or self.reduces)
         fingerprint = ""
         if self.addressed:
-            digests = b"".join(each_block(array, lambda rows, _: column_digests(column_block(rows))))
-            fingerprint = keyed_fingerprint(key.derive("fingerprint"), self._column_names(), digests, len(array))
+            secret = key.derive("fingerprint")
+            digests = b"".join(each_block(array, lambda rows, _: column_digests(secret, column_block(rows))))
+            fingerprint = keyed_fingerprint(secret, self._column_names(), digests, len(array))
         if self.reduces:
             shares = each_block(array, lambda rows, at: self.perturb_block(column_block(rows), Place(fingerprint, at)))
             return sum(shares, np.zeros(())).T
@@ -294,10 +298,11 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
 
     # -- the owner's drive --------------------------------------------------------------------
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """The first pass that this method needs over its columns."""
         return Scan(
             columns,
+            secret=secret,
             covariance=self.wants_covariance,
             allow_missing=self.element_wise,
             method=type(self).__name__,

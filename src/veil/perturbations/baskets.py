@@ -131,9 +131,9 @@ class MarketBasket(Perturbation):
         """The guarantee is for fresh noise, and most kinds draw for whole records."""
         return False
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, method=type(self).__name__)
+        return BinaryScan(columns, secret=secret, method=type(self).__name__)
 
     # -- the law ------------------------------------------------------------------------------
 

@@ -33,8 +33,8 @@ MOST_BITS = 50_000_000
 class BinaryScan(Scan):
     """The first pass over zeros and ones; counts what is neither."""
 
-    def __init__(self, columns: Sequence[str], *, method: str) -> None:
-        super().__init__(columns, covariance=False, allow_missing=False, method=method)
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=False, allow_missing=False, method=method)
 
     def _refused(self, block: Matrix) -> Counts:
         return np.asarray(((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1))
@@ -102,9 +102,9 @@ class BinaryProjection(Perturbation):
         self.scale = scale
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, method=type(self).__name__)
+        return BinaryScan(columns, secret=secret, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         whole_number(self.n_components, "n_components", least=1)

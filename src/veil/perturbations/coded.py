@@ -38,20 +38,20 @@ Categories = list[Any]
 class ValueScan(Scan):
     """The first pass over columns that are no numbers: rows, missing values, and the fingerprint."""
 
-    def __init__(self, columns: Sequence[str], *, method: str, missing: bool = True) -> None:
-        super().__init__(columns, covariance=False, allow_missing=missing, method=method)
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str, missing: bool = True) -> None:
+        super().__init__(columns, secret=secret, covariance=False, allow_missing=missing, method=method)
 
     def __call__(self, block: Block) -> Summary:
         """What a block of a table adds."""
         arrays = [plain_values(block.column(name), name) for name in self._columns]
-        digests = column_digests(_canonical(array) for array in arrays)
+        digests = column_digests(self._secret, (_canonical(array) for array in arrays))
         return self._plain(block.n_rows, digests, [array.null_count for array in arrays])
 
     def _plain(self, n_rows: int, digests: bytes, missing: list[int]) -> Summary:
         none = np.zeros(len(self._columns), dtype=np.int64)
         return Summary(n_rows, digests, none, none, np.array(missing, dtype=np.int64))
 
-    def result(self, total: Summary | None, key: Key) -> ScanResult:
+    def result(self, total: Summary | None) -> ScanResult:
         """Rows and missing values, once every rule holds."""
         if total is None or not total.n_rows:
             raise InputError("the table has no rows; a release needs at least one")
@@ -62,14 +62,16 @@ class ValueScan(Scan):
             )
         zero, n = np.zeros(len(self._columns)), total.n_rows
         moments = Moments(n, n - total.missing, zero, zero, zero, zero, n, zero, None)
-        return ScanResult(moments, self._fingerprint(total, key))
+        return ScanResult(moments, self._fingerprint(total))
 
 
 class CategoryScan(ValueScan):
     """The first pass over columns of categories: counts of each, and of their combinations."""
 
-    def __init__(self, columns: Sequence[str], *, method: str, missing: bool, joint: bool = False) -> None:
-        super().__init__(columns, method=method, missing=missing)
+    def __init__(
+        self, columns: Sequence[str], *, secret: bytes, method: str, missing: bool, joint: bool = False
+    ) -> None:
+        super().__init__(columns, secret=secret, method=method, missing=missing)
         self._joint = joint
 
     def __call__(self, block: Block) -> Summary:
@@ -77,13 +79,15 @@ class CategoryScan(ValueScan):
         columns = [CodedColumn.of(block.column(name), name) for name in self._columns]
         tallies = tuple(dict(zip(c.values, c.counts.tolist(), strict=True)) for c in columns)
         summary = self._plain(
-            block.n_rows, column_digests(c.canonical() for c in columns), [t.get(None, 0) for t in tallies]
+            block.n_rows,
+            column_digests(self._secret, (c.canonical() for c in columns)),
+            [t.get(None, 0) for t in tallies],
         )
         return replace(summary, categories=tallies, combinations=_combinations(columns) if self._joint else None)
 
-    def result(self, total: Summary | None, key: Key) -> ScanResult:
+    def result(self, total: Summary | None) -> ScanResult:
         """Categories and counts, once every rule holds."""
-        found = super().result(total, key)
+        found = super().result(total)
         assert total is not None and total.categories is not None  # noqa: S101, PT018 - it has rows
         for name, counts in zip(self._columns, total.categories, strict=True):
             _check_number(len(counts), name)
@@ -160,12 +164,12 @@ class CodedPerturbation(Perturbation):
     _counts: tuple[dict[Any, int], ...]
     _combinations: dict[tuple[Any, ...], int] | None
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass that counts categories."""
         if not (isinstance(self.missing, str) and self.missing in ("refuse", "category")):
             raise InputError(f"missing must be 'refuse' or 'category'; got {self.missing!r}")
         missing = self.missing == "category"
-        return CategoryScan(columns, method=type(self).__name__, missing=missing, joint=self._joint())
+        return CategoryScan(columns, secret=secret, method=type(self).__name__, missing=missing, joint=self._joint())
 
     def _joint(self) -> bool:
         """Whether combinations of all columns are to be counted."""
@@ -199,7 +203,7 @@ class CodedPerturbation(Perturbation):
         """Whether the owner listed every column's categories, so that they say nothing about the table."""
         return self.categories is not None
 
-    def encoded(self, block: Block, columns: Sequence[str]) -> Matrix:
+    def encoded(self, block: Block, columns: Sequence[str], *, lent: bool = False) -> Matrix:
         """Codes of the block's categories."""
         return np.array([self._codes(CodedColumn.of(block.column(n), n), n, j) for j, n in enumerate(columns)])
 
@@ -231,9 +235,9 @@ class CodedPerturbation(Perturbation):
         """Learn the categories of a table and take a key."""
         table = as_table(X)
         columns, key = list(table.schema.names), key_from(revealed(self.random_state))
-        scan = self.new_scan(columns)
+        scan = self.new_scan(columns, key.derive("fingerprint"))
         self.feature_names_in_ = np.array(columns, dtype=object)
-        self.fit_scan(columns, scan.result(summed(scan, table, columns), key), key)
+        self.fit_scan(columns, scan.result(summed(scan, table, columns)), key)
         self.released_fields(columns, table.schema)
         return self
 
@@ -245,8 +249,8 @@ class CodedPerturbation(Perturbation):
         table, key, columns = as_table(X), self._key(), self._column_names()
         if table.schema.names != columns:
             raise InputError(f"X has the columns {listed(table.schema.names)}; this was fitted on {listed(columns)}")
-        scan = self.new_scan(columns)
-        fingerprint = scan.result(summed(scan, table, columns), key).fingerprint
+        scan = self.new_scan(columns, key.derive("fingerprint"))
+        fingerprint = scan.result(summed(scan, table, columns)).fingerprint
         parts: list[list[pa.Array]] = []
         with one_blas_thread():
             for block in table.blocks(columns):

@@ -33,16 +33,16 @@ GRAIN = 1_000
 class QuantileScan(Scan):
     """The first pass with, per block, a thousand quantiles of each column."""
 
-    def __init__(self, columns: Sequence[str], *, method: str) -> None:
-        super().__init__(columns, covariance=False, allow_missing=True, method=method)
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=False, allow_missing=True, method=method)
 
     def summary(self, block: Matrix) -> Summary:
         """What a block adds."""
         return replace(super().summary(block), sketches=tuple(_sketch(column) for column in block))
 
-    def result(self, total: Summary | None, key: Key) -> ScanResult:
+    def result(self, total: Summary | None) -> ScanResult:
         """Moments and quantiles, once every rule holds."""
-        found = super().result(total, key)
+        found = super().result(total)
         assert total is not None and total.sketches is not None  # noqa: S101, PT018 - it has rows
         return replace(found, quantiles=tuple(_merged(seen) for seen in total.sketches))
 
@@ -111,9 +111,9 @@ class Discretize(Perturbation):
         self.edges = edges
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass that keeps quantiles."""
-        return QuantileScan(columns, method=type(self).__name__)
+        return QuantileScan(columns, secret=secret, method=type(self).__name__)
 
     def fit_scan(self, columns: Sequence[str], scan: ScanResult, key: Key, kept: Kept | None = None) -> Discretize:
         """Fit from the first pass over a table."""

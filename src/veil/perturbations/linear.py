@@ -53,6 +53,7 @@ class LinearPerturbation(Perturbation):
     A subclass has the parameter ``scaling`` and writes :meth:`_matrix`.
     """
 
+    makes_anew = True
     scaling: str | None
     unit_: npt.NDArray[np.float64]
 

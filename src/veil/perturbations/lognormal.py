@@ -28,8 +28,8 @@ from veil.schema import listed
 class LogScan(Scan):
     """The first pass over logarithms; counts what has none."""
 
-    def __init__(self, columns: Sequence[str], *, method: str) -> None:
-        super().__init__(columns, covariance=True, allow_missing=True, method=method)
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=True, allow_missing=True, method=method)
 
     def _refused(self, block: Matrix) -> Counts:
         return np.asarray((block <= 0).sum(axis=1))
@@ -97,9 +97,9 @@ class LogNormalNoise(Perturbation):
         """The noise has the covariance of the logarithms."""
         return True
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass over the logarithms."""
-        return LogScan(columns, method=type(self).__name__)
+        return LogScan(columns, secret=secret, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         number(self.c, "c", low=1e-9, high=1 - 1e-9, rule="above 0 and below 1, for example 0.1")

@@ -72,9 +72,9 @@ class Pseudonymize(Perturbation):
         self.bits = bits
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str]) -> Scan:
+    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
         """A pass for the fingerprint."""
-        return ValueScan(columns, method=type(self).__name__)
+        return ValueScan(columns, secret=secret, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         if self.domain is not None and not (isinstance(self.domain, str) and self.domain):
