@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 
 from veil.errors import InputError
 
-BLOCK_ROWS = 65_536
+BLOCK_ROWS = 32_768
 TILE_ROWS = 8_192
-SPAN_BLOCKS = 16
+SPAN_BLOCKS = 32
 _STRIP = 512
 EXACT_INTEGERS = 2**53
 

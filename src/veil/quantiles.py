@@ -127,33 +127,9 @@ def _add_on_grid(
     out: npt.NDArray[np.float64],
 ) -> None:
     _draws(words, law, out)
-    per_step = std / grid
+    per_step, per_unit = std / grid, 1.0 / grid
     for i in range(len(words)):
-        out[i] = grid * (np.rint(x[i] / grid) + sign * np.rint(out[i] * per_step))
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_to_columns(
-    x: Matrix,
-    words: Words,
-    law: int,
-    std: npt.NDArray[np.float64],
-    grid: npt.NDArray[np.float64],
-    out: Matrix,
-    largest: npt.NDArray[np.float64],
-) -> None:
-    d, n = x.shape
-    for j in range(d):
-        per_step, per_unit = std[j] / grid[j], 1.0 / grid[j]
-        for start in range(0, n, _STRIP):
-            stop = min(start + _STRIP, n)
-            made, row = out[j, start:stop], x[j, start:stop]
-            _draws(words[j, start:stop], law, made)
-            for i in range(stop - start):
-                made[i] = grid[j] * (np.rint(row[i] * per_unit) + np.rint(made[i] * per_step))
-            for i in range(stop - start):
-                size = abs(row[i])
-                largest[j] = size if size > largest[j] else largest[j]
+        out[i] = grid * (np.rint(x[i] * per_unit) + sign * np.rint(out[i] * per_step))
 
 
 @numba.njit(cache=True, nogil=True)
@@ -199,24 +175,13 @@ def open_uniform(words: Words) -> Matrix:
     return np.asarray((words >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
 
 
-def add_noise(x: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:
+def add_noise(
+    x: Matrix, words: Words, law: str, std: float, grid: float, out: npt.NDArray[np.float64] | None = None
+) -> Matrix:
     """``x`` plus noise of standard deviation ``std``, on the grid; NaN stays NaN."""
-    out = np.empty(len(words))
-    _add_on_grid(x, words, LAWS[law], std, grid, 1.0, out)
-    return out
-
-
-def add_noise_to_columns(
-    x: Matrix,
-    words: Words,
-    law: str,
-    std: npt.NDArray[np.float64],
-    grid: npt.NDArray[np.float64],
-) -> tuple[Matrix, npt.NDArray[np.float64]]:
-    """:func:`add_noise` for a d × n block, ``words`` alike; also returns how far each column reaches."""
-    out, largest = np.empty_like(x), np.zeros(len(x))
-    _add_to_columns(x, words, LAWS[law], std, grid, out, largest)
-    return out, largest
+    made = np.empty(len(words)) if out is None else out
+    _add_on_grid(x, words, LAWS[law], std, grid, 1.0, made)
+    return made
 
 
 def add_noise_to_rows(

@@ -19,7 +19,7 @@ MOST_GROUP_ROWS = 2 * SPAN_BLOCKS * BLOCK_ROWS
 """Row groups up to this size are read once per span that they are part of; larger ones from front to back."""
 
 
-BATCH_ROWS = BLOCK_ROWS // 4
+BATCH_ROWS = BLOCK_ROWS // 2
 BUFFER = 1 << 17
 """Bytes read ahead of each column. Without a limit a whole column of the row group is held, and with whole blocks
 as batches three times the memory."""

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix, Words
+from veil.blocks import Matrix
 from veil.errors import InputError
 from veil.measures import correlation_dissimilarity
 from veil.moments import Moments
 from veil.parameters import number
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
-from veil.quantiles import LAWS, add_noise_to_columns, add_noise_to_rows, grid_for, standard_normal, subtract_noise
+from veil.quantiles import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.schema import listed
 
 
@@ -213,13 +213,14 @@ class AdditiveNoise(Perturbation):
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Add the noise."""
-        if self.factor_ is not None:
-            largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
-            self._check_reach(largest, self._column_names())
-            return self._shift_together(block, place, 1.0)
-        words = self._all_words(block, place)
-        made, largest = add_noise_to_columns(block, words, self.distribution, self.scale_, self.grid_)
+        largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
         self._check_reach(largest, self._column_names())
+        if self.factor_ is not None:
+            return self._shift_together(block, place, 1.0)
+        made = np.empty_like(block)
+        for j, row in enumerate(block):
+            words = self._words(j, row, place)
+            add_noise(row, words, self.distribution, self.scale_[j], self.grid_[j], made[j])
         return made
 
     def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
@@ -227,15 +228,11 @@ class AdditiveNoise(Perturbation):
         if self.factor_ is not None or place.ids is not None:
             super().perturb_rows(rows, place, out)
             return
-        words = self._all_words(rows.T, place)
+        words = np.empty(rows.shape[::-1], dtype=np.uint64)
+        for j in range(rows.shape[1]):
+            words[j] = self._words(j, rows[:, j], place)
         largest = add_noise_to_rows(rows, words, self.distribution, self.scale_, self.grid_, out)
         self._check_reach(largest, self._column_names())
-
-    def _all_words(self, block: Matrix, place: Place) -> Words:
-        words = np.empty(block.shape, dtype=np.uint64)
-        for j, row in enumerate(block):
-            words[j] = self._words(j, row, place)
-        return words
 
     def restore_block(self, block: Matrix, place: Place) -> Matrix:
         """Take the same noise off again."""
