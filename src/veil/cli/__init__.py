@@ -20,6 +20,7 @@ from veil.cli.measuring import measure
 from veil.cli.officer import advise, audit, demo
 from veil.cli.owner import init, inspect, perturb, restore
 from veil.cli.redteam import attack
+from veil.cli.researcher import reproduce
 from veil.errors import ClusterError, VeilError
 
 
@@ -96,5 +97,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, init, advise, perturb, attack, measure, audit, recover, restore):
+for command in (demo, inspect, init, advise, perturb, attack, measure, audit, recover, restore, reproduce):
     main.add_command(command)

@@ -1,0 +1,189 @@
+"""What an experiment is: a set-up as data, a run through the public API, and claims with the truth beside them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from veil.progress import Progress, silent
+from veil.reproduce.data import Source
+from veil.reproduce.figures import Figure
+
+T = TypeVar("T")
+
+PAPERS = {
+    "huang": "Huang, Du and Chen 2005",
+    "ketel": "Ketel and Homaifar 2005",
+    "tutorial": "PKDD 2006 tutorial on randomization",
+    "liu": "Liu 2007, dissertation",
+    "pandya": "Pandya 2012",
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One thing that a paper says, and what comes out.
+
+    Attributes
+    ----------
+    what
+        What is claimed, in a few words.
+    paper
+        The paper's value or shape, as it prints it.
+    same
+        Ours, done the paper's way.
+    best
+        Ours, in the best variant; empty where there is only one.
+    agrees
+        Whether the paper's value agrees with ours done its way.
+    why
+        Where it differs, or needs a word: why, with the erratum's id.
+    holds
+        Whether what we assert holds (a closed form, an ordering, an exact value); None where the data that it is about
+        are not there.
+    """
+
+    what: str
+    paper: str
+    same: str
+    best: str = ""
+    agrees: bool = True
+    why: str = ""
+    holds: bool | None = True
+
+    def line(self) -> str:
+        """The claim in one line."""
+        ours = f"{self.same}; best {self.best}" if self.best else self.same
+        said = "agrees" if self.agrees else "differs"
+        return f"{self.what}: paper {self.paper}; ours {ours}; {said}{' (' + self.why + ')' if self.why else ''}"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers behind a figure or a table of a paper."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, columns: Mapping[str, Sequence[Any]]) -> Table:
+        """A table from its columns."""
+        return cls(name, tuple(columns), tuple(zip(*(_plain(c) for c in columns.values()), strict=True)))
+
+
+def _plain(values: Sequence[Any]) -> list[Any]:
+    return [v.item() if isinstance(v, np.generic) else v for v in values]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an experiment found."""
+
+    claims: tuple[Claim, ...]
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the pictures, as JSON values."""
+        return {
+            "claims": [asdict(claim) for claim in self.claims],
+            "tables": [asdict(table) for table in self.tables],
+            "figures": [figure.title for figure in self.figures],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass
+class Context:
+    """What a run may use: how much time, which data, and random numbers of its own."""
+
+    experiment: str = ""
+    quick: bool = False
+    source: Source = field(default_factory=Source)
+    progress: Progress = silent
+
+    def pick(self, full: T, quick: T) -> T:
+        """A size or a list of settings, for a full run or a quick one."""
+        return quick if self.quick else full
+
+    def rng(self, *address: int) -> np.random.Generator:
+        """Random numbers that depend on the experiment and the address alone."""
+        return np.random.default_rng([zlib.crc32(self.experiment.encode()), *address])
+
+    def step(self, what: str, done: int, total: int) -> None:
+        """Tell of progress."""
+        self.progress(f"{self.experiment}: {what}", done, total)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure, table or numeric claim of a paper, and how it is run again.
+
+    Attributes
+    ----------
+    id
+        ``paper-name``, for example ``huang-fig1``.
+    title
+        What it shows.
+    stated
+        The set-up as the paper states it.
+    chosen
+        What the paper leaves open, what was chosen, and how much the answer depends on it.
+    run
+        The run itself.
+    errata
+        Ids of the errata that concern it.
+    data
+        Names of the tables that it needs (:mod:`veil.reproduce.data`).
+    """
+
+    id: str
+    title: str
+    stated: str
+    chosen: str
+    run: Callable[[Context], Result] = field(repr=False)
+    errata: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+
+    @property
+    def paper(self) -> str:
+        """The paper's short name."""
+        return self.id.partition("-")[0]
+
+
+def save_result(experiment: Experiment, result: Result, folder: Path, context: Context) -> list[Path]:
+    """Write figures (SVG and PNG), numbers (CSV and JSON) and claims of an experiment; returns what was written."""
+    import csv
+    import json
+
+    from veil.reproduce.figures import save_figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = save_figures(result.figures, folder, experiment.id)
+    for table in result.tables:
+        path = folder / f"{experiment.id}-{table.name}.csv"
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(table.columns)
+            writer.writerows(table.rows)
+        written.append(path)
+    path = folder / f"{experiment.id}.json"
+    said = {
+        "id": experiment.id,
+        "title": experiment.title,
+        "stated": experiment.stated,
+        "chosen": experiment.chosen,
+        "errata": list(experiment.errata),
+        "quick": context.quick,
+        "stand_ins": context.source.stand_ins(experiment.data),
+        **result.to_dict(),
+    }
+    path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return [*written, path]

@@ -1,0 +1,1 @@
+"""Huang, Du and Chen 2005: deriving private information from randomized data."""

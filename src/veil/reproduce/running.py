@@ -1,0 +1,68 @@
+"""Run experiments, one after the other or in processes, and keep what they found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from veil.progress import Progress, silent
+from veil.reproduce import Context, Experiment, Result, find_experiments, save_result
+from veil.reproduce.data import Source
+
+
+@dataclass(frozen=True)
+class Finished:
+    """An experiment that was run."""
+
+    experiment: Experiment
+    result: Result
+    seconds: float
+    stand_ins: dict[str, str]
+
+    @property
+    def failed(self) -> list[str]:
+        """Claims that do not hold."""
+        return [claim.what for claim in self.result.claims if claim.holds is False]
+
+
+def run_experiment(name: str, folder: Path | None, data: Path | None, *, quick: bool) -> tuple[str, Result, float]:
+    """Run one experiment and write what it found, if there is a folder to write to."""
+    (experiment,) = find_experiments((name,))
+    began = time.monotonic()
+    context = Context(experiment.id, quick, Source(data))
+    result = experiment.run(context)
+    if folder is not None:
+        save_result(experiment, result, folder, context)
+    return name, result, time.monotonic() - began
+
+
+def run_all(
+    chosen: Sequence[Experiment],
+    folder: Path | None,
+    data: Path | None,
+    *,
+    quick: bool,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Iterator[Finished]:
+    """Run experiments and hand each over when it is done, in their order."""
+    source = Source(data)
+    by_id = {experiment.id: experiment for experiment in chosen}
+
+    def finished(found: tuple[str, Result, float], done: int) -> Finished:
+        progress("experiments", done, len(by_id))
+        experiment = by_id[found[0]]
+        return Finished(experiment, found[1], found[2], source.stand_ins(experiment.data))
+
+    progress("experiments", 0, len(by_id))
+    if workers < 2 or len(by_id) < 2:
+        for i, name in enumerate(by_id):
+            yield finished(run_experiment(name, folder, data, quick=quick), i + 1)
+        return
+    from joblib import Parallel, delayed
+
+    jobs = (delayed(run_experiment)(name, folder, data, quick=quick) for name in by_id)
+    for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
+        yield finished(found, i + 1)
