@@ -38,7 +38,7 @@ Words: TypeAlias = npt.NDArray[np.uint64]
 class Span:
     """Blocks ``first`` to ``stop`` of a table, by their numbers; ``stop`` None is the table's end.
 
-    >>> Span(16, 32).rows
+    >>> Span(32, 64).rows
     (1048576, 2097152)
     """
 

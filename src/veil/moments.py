@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.blocks import Matrix, tiles
-from veil.tile_kernels import finite_moments
 from veil.trees import Tree
 
 Vector = npt.NDArray[np.float64]
@@ -102,6 +101,8 @@ def tile_moments(block: Matrix, part: slice | None = None, *, covariance: bool =
 
 
 def _tile_moments(block: Matrix, part: slice, *, covariance: bool) -> Moments:
+    from veil.tile_kernels import finite_moments  # compiled code is loaded where it is used
+
     tile = block[:, part]
     found = np.empty((len(tile), 2))
     if tile.shape[1] and finite_moments(block, part.start, part.stop, found):

@@ -251,7 +251,7 @@ class Release:
             manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
             path = folder / Path(manifest.data["file"]).name
             expected = manifest.data["sha256"]
-            there = path.exists()
+            there = path.is_file() or (path.is_dir() and path.suffix == ".parquet")
         except OSError:
             raise FileFormatError(f"{folder}: not a release folder (no readable {MANIFEST})") from None
         except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
@@ -317,6 +317,8 @@ def _hash_of(path: Path) -> str:
     if path.is_file():
         return sha256_of(path)
     files = sorted(path.iterdir())
+    if not all(file.is_file() for file in files):
+        return ""
     with ThreadPoolExecutor() as pool:
         return sha256_of_parts(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
 

@@ -16,7 +16,6 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -33,7 +32,6 @@ SUMS = 1e-9
 """How far from 1 the sum of a column may be."""
 _UP = 1.0 + 2.0**-50  # more than the rounding of exp and of a division
 _UNIFORM = 2.0**-45
-_HEAD = 8
 
 
 def check_channel(matrix: npt.ArrayLike, name: str = "matrix") -> Matrix:
@@ -200,24 +198,15 @@ def cumulative(matrix: npt.ArrayLike) -> Words:
 
 def draw_reports(thresholds: Words, codes: npt.NDArray[np.integer], words: Words) -> Codes:
     """The reported code for each true code, decided by one uniform 64-bit word each."""
+    from veil.response_kernel import HEAD, find_reports  # compiled code is loaded where it is used
+
     columns = np.ascontiguousarray(thresholds.T)
     # Where the search begins, by the word's first bits: mostly where it ends.
-    heads = np.arange(1 << _HEAD, dtype=np.uint64) << np.uint64(63 - _HEAD)
+    heads = np.arange(1 << HEAD, dtype=np.uint64) << np.uint64(63 - HEAD)
     guide = np.array([np.searchsorted(column, heads, side="right") for column in columns])
     reports = np.empty(len(codes), dtype=np.int64)
-    _report(columns, guide, codes.astype(np.int64, copy=False), words, reports)
+    find_reports(columns, guide, codes.astype(np.int64, copy=False), words, reports)
     return reports
-
-
-@numba.njit(cache=True, nogil=True)
-def _report(thresholds: Words, guide: Codes, codes: Codes, words: Words, out: Codes) -> None:
-    """The first report whose threshold is beyond the word, of the row that belongs to the true code."""
-    for i in range(len(codes)):
-        word = words[i] >> np.uint64(1)
-        report = guide[codes[i], word >> np.uint64(63 - _HEAD)]
-        while word >= thresholds[codes[i], report]:
-            report += 1
-        out[i] = report
 
 
 def exact_probabilities(thresholds: Words) -> tuple[tuple[Fraction, ...], ...]:

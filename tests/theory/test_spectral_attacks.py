@@ -139,7 +139,8 @@ def test_strategy_two_is_the_best_number_of_components(power, first, second, bay
     best = np.sqrt(np.sum(signal**2) + gains.min()) / size
     assert best - 1e-9 <= error["twice"] < 1.01 * best
     assert error["twice"] == pytest.approx(second, rel=0.02)
-    assert error["noise"] == pytest.approx(first, rel=0.03)
+    # How many of the noise's own directions pass is random: over tables the error spreads by 0.15 % and 1.4 %.
+    assert error["noise"] == pytest.approx(first, rel=0.02 if power == 2 else 4 * 0.014)
     filtered = np.linalg.norm(veil.BayesEstimateAttack().run(release).values - x) / size
     assert filtered == pytest.approx(bayes, rel=0.02)
     shrunk = np.linalg.norm(SVDAttack(shrink=True).run(release).values - x) / size

@@ -218,12 +218,12 @@ def test_on_normal_data_both_aims_are_the_same():
 def test_a_sample_sharpens_the_prior():
     """Noise too large to show the grid of values: 200 records of the population do, and the hits rise."""
     rng = np.random.default_rng(5)
-    x = rng.choice([10.0, 13.0, 20.0, 40.0], size=(4_200, 1), p=[0.4, 0.2, 0.2, 0.2])
+    x = rng.choice([10.0, 13.0, 20.0, 40.0], size=(16_200, 1), p=[0.4, 0.2, 0.2, 0.2])
     release, _ = veil.publish(x[200:], veil.AdditiveNoise(0.4, random_state=5))
     attack, sample = veil.UnivariateBayesAttack(aim="hit"), veil.KnownSample(x[:200])
     alone, known = (
         veil.measures.breach_rate(x[200:], attack.run(release, *knowledge).values, 0.1) for knowledge in ((), (sample,))
     )
-    assert known > alone + 5 * np.sqrt(0.5 / 4_000)  # five standard errors of a difference of shares, at the most
+    assert known > alone + 5 * np.sqrt(0.5 / 16_000)  # five standard errors of a difference of shares, at the most
     with pytest.raises(veil.InputError, match="2 columns"):
         attack.run(release, veil.KnownSample(np.ones((5, 2))))

@@ -100,7 +100,7 @@ _work: Callable[[Any], Any] | None = None
 
 
 def _processes(n: int, worker: Callable[[Any], Any]) -> Any:
-    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+    from joblib.externals.loky import ProcessPoolExecutor
 
     with allow_key_pickling():
         told = pickle.dumps(worker)

@@ -35,20 +35,27 @@ def haar_basis(d: int, rng: np.random.Generator) -> Matrix:
     return np.asarray(q * np.sign(np.diag(r)))
 
 
-def errors(context: Context, eigenvalues: Vector, basis: Matrix, n: int, address: Sequence[int]) -> dict[str, float]:
+def errors(
+    context: Context,
+    eigenvalues: Vector,
+    basis: Matrix,
+    n: int,
+    address: Sequence[int],
+    asked: Sequence[str] = ATTACKS,
+) -> dict[str, float]:
     """Mean squared error per value of each attack on one table of n records."""
     rng = context.rng(*address)
     x = (rng.normal(size=(n, len(eigenvalues))) * np.sqrt(eigenvalues)) @ basis.T
     noise = veil.AdditiveNoise(NOISE**0.5, relative=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, noise)
-    attacks = {
+    attacks: dict[str, veil.Attack] = {
         "UDR": veil.UnivariateBayesAttack(variant="paper"),
         "SF": veil.SpectralFilterAttack(variant="paper"),
         "PCA-DR": veil.PCAAttack(variant="paper"),
         "BE-DR": veil.BayesEstimateAttack(variant="paper"),
         "BE-DR, best": veil.BayesEstimateAttack(),
     }
-    return {name: float(((attack.run(release).values - x) ** 2).mean()) for name, attack in attacks.items()}
+    return {name: float(((attacks[name].run(release).values - x) ** 2).mean()) for name in asked}
 
 
 def closed_forms(eigenvalues: Vector, basis: Matrix, p: int) -> dict[str, float]:

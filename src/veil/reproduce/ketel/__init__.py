@@ -1,0 +1,1 @@
+"""Ketel and Homaifar 2005: quantifying the privacy of rotation-based transformation."""

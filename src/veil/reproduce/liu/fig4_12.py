@@ -1,0 +1,42 @@
+"""Figure 4.12: Letter, the share of breached records over the size of the sample."""
+
+from __future__ import annotations
+
+from veil.reproduce.experiment import Context, Experiment, Result
+from veil.reproduce.liu.known_sample import STATED, breach_figure, expected_shares, rising, split, sweep
+
+EPSILONS = (0.10, 0.15, 0.20)
+SHARES = (0.005, 0.01, 0.02, 0.05, 0.10, 0.20)
+EXPECTED = expected_shares(
+    SHARES,
+    {
+        0.10: (0.12, 0.33, 0.51, 0.79, 0.90, 0.97),
+        0.15: (0.34, 0.59, 0.76, 0.93, 0.98, 1.0),
+        0.20: (0.53, 0.73, 0.85, 0.98, 1.0, 1.0),
+    },
+)
+
+
+def run(context: Context) -> Result:
+    """Breach over the sample's size for three tolerances."""
+    table, real = context.source.letter(), context.source.real("letter")
+    shares, repeats = context.pick(SHARES, (0.005, 0.02, 0.20)), context.pick(200, 10)
+    found = sweep(context, lambda share, rng: split(table, share, rng), shares, EPSILONS, repeats)
+    claims = (
+        rising("breach over the sample's size, for each ε", found, EXPECTED, (0,), real=real),
+        rising("breach over ε, for each size", found, EXPECTED, (1,), real=real),
+    )
+    title = f"Letter: breach over the sample ({repeats} runs, ± 2 s.e.)"
+    figure = breach_figure(title, "sample, share of the private part", found.over_settings(), "x")
+    return Result(claims, (found.table("sample", EXPECTED),), (figure,))
+
+
+EXPERIMENT = Experiment(
+    id="liu-fig4.12",
+    title="Breach over sample size, Letter",
+    stated=f"Letter as in figure 4.8, the sample's size varies, ε = .10, .15, .20; {STATED}",
+    chosen="ratios .5 to 20 %, 200 runs with a new split and matrix each",
+    run=run,
+    errata=("L-i",),
+    data=("letter",),
+)

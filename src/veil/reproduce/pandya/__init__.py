@@ -1,0 +1,1 @@
+"""Pandya and others 2012: effectiveness of multiplicative data perturbation."""

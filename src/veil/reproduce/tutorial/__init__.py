@@ -1,0 +1,1 @@
+"""PKDD 2006 tutorial: randomization-based privacy preserving data mining."""
