@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from veil.errors import FileFormatError
+from veil.errors import FileFormatError, UnwritableError
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise FileFormatError(f"{path}: cannot be written ({reason}); choose another place") from None
+        raise UnwritableError(f"{path}: cannot be written ({reason}); choose another place") from None
 
 
 def refuse_existing(path: Path) -> None:

@@ -68,11 +68,17 @@ class Cluster:
                 )
                 return distributed.Client(self._local, timeout=CONNECT)
             return distributed.Client(scheduler, timeout=CONNECT)
-        except (OSError, ValueError, RuntimeError, TimeoutError) as error:
+        except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
             self.close()
+            if workers is not None:
+                raise ClusterError(
+                    f"{workers} worker(s) could not be started here ({type(error).__name__}); a script needs "
+                    "if __name__ == '__main__': around its code"
+                ) from None
+            secured = "; for tls:// Dask's own settings must name the certificates" if "tls:" in str(scheduler) else ""
             raise ClusterError(
-                f"no Dask scheduler answers at {scheduler or 'this machine'} ({type(error).__name__}); start one, or "
-                "check the address"
+                f"no Dask scheduler answers at {scheduler} ({type(error).__name__}); start one, or check the "
+                f"address{secured}"
             ) from None
 
     def __enter__(self) -> Self:

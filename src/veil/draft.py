@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from veil.atomic import refuse_existing, write_private, writing
-from veil.errors import ClusterError, FileFormatError, InputError
+from veil.errors import ClusterError, FileFormatError, InputError, UnwritableError
 from veil.partfiles import remove
 
 RUN = "run.json"
 LOCK = "lock"
 PARTS = "parts"
+KEPT = "what is done is kept: run the same command with --resume to continue"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -36,7 +37,7 @@ class Draft:
         # Cut, so that a long name that the system allows has a draft that it allows, too.
         mark = hashlib.sha256(target.name.encode(errors="surrogateescape")).hexdigest()[:8]
         self._keep = False
-        self.folder = target.with_name(f".{target.name[:40]}.{mark}.draft")
+        self.folder = target.absolute().with_name(f".{target.name[:40]}.{mark}.draft")
 
     @property
     def parts(self) -> Path:
@@ -66,12 +67,12 @@ class Draft:
                 self.parts.mkdir(exist_ok=True)
             try:
                 yield
-            except (KeyboardInterrupt, ClusterError) as stop:
+            except (KeyboardInterrupt, ClusterError, UnwritableError) as stop:
                 self._keep = any(self.parts.glob("part-*.json"))
                 if self._keep and isinstance(stop, KeyboardInterrupt):
-                    raise Interrupted(
-                        "interrupted; what is done is kept: run the same command with --resume to continue"
-                    ) from None
+                    raise Interrupted(f"interrupted; {KEPT}") from None
+                if self._keep and isinstance(stop, UnwritableError):
+                    raise UnwritableError(f"{stop}; {KEPT}") from None
                 raise
         finally:
             if not self._keep:

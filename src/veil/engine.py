@@ -1,7 +1,7 @@
 """Passes over a table: one function on every block, results in order, on all cores.
 
 A *work* is a function of a block. An engine runs it over the spans of a table, each span in one
-thread (or, in :mod:`veil.scale.cluster`, on one worker), and hands over results in the table's
+thread (or, in :mod:`veil.cluster`, on one worker), and hands over results in the table's
 order. Arithmetic inside a block is the same everywhere, so engines differ in speed alone.
 """
 
@@ -26,6 +26,7 @@ from veil.trees import Summable, Tree
 
 A = TypeVar("A")
 T = TypeVar("T")
+MOST_THREADS = 16
 S = TypeVar("S", bound=Summable)
 
 
@@ -78,11 +79,18 @@ class Engine(Protocol):
         ...
 
 
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system can say
+        return os.cpu_count() or 1
+
+
 class Threads:
     """All cores of this machine."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(len(os.sched_getaffinity(0)), 16)
+        self.threads = threads or min(_processors(), MOST_THREADS)
 
     def run(self, work: SpanWork[T], table: Table, *, what: str = "", progress: Progress = silent) -> Iterator[T]:
         """The work's results, in the order of the spans."""

@@ -6,6 +6,7 @@
     ├── InputError (ValueError)             the table, file or parameter breaks a rule
     │   ├── RoleError                       a column needs a role, or has one that does not fit
     │   └── FileFormatError                 a file is unreadable, truncated, of an unknown kind, or already there
+    │       └── UnwritableError             the disk is full, or does not take what is to be written
     ├── MissingKnowledgeError (ValueError)  an attack was not granted what it needs
     ├── NotApplicableError (ValueError)     an attack or recovery has no theory for this release
     ├── NotInvertibleError (ValueError)     some columns cannot be restored
@@ -37,6 +38,10 @@ class RoleError(InputError):
 
 class FileFormatError(InputError):
     """A file is unreadable, truncated, of an unknown kind, or would be overwritten."""
+
+
+class UnwritableError(FileFormatError):
+    """The disk is full, or does not take what is to be written."""
 
 
 class MissingKnowledgeError(VeilError, ValueError):

@@ -232,8 +232,8 @@ class Release:
         """Write the release folder, whole or not at all; an existing one is refused."""
         if format not in FORMATS.values():
             raise InputError(f"format must be one of {', '.join(sorted(set(FORMATS.values())))}; got {format!r}")
-        table = self._table.read()
-        self.manifest = save_release(Path(folder), table.to_batches(), table.schema, self.manifest, format=format)
+        table = self._table
+        self.manifest = save_release(Path(folder), table.batches(), table.schema, self.manifest, format=format)
 
     @classmethod
     def load(

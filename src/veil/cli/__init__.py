@@ -94,6 +94,10 @@ def main() -> None:
       veil advise patients.csv                    which method, and how strong
       veil audit patients.csv --method additive-noise --set scale=1
       veil perturb patients.csv --method additive-noise -o release --key my.veilkey
+      veil measure patients.csv guess.parquet     how near a guess comes
+      veil reproduce                              the papers' experiments
+
+    Tables may be larger than memory: docs/scale.md.
     """
 
 

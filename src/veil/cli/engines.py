@@ -11,18 +11,24 @@ import click
 F = TypeVar("F", bound=Callable[..., Any])
 
 resume_option = click.option(
-    "--resume", is_flag=True, help="Continue a run that was cut short; parts that are whole are kept."
+    "--resume",
+    is_flag=True,
+    help="Continue a run that was cut short, from its whole parts; without it they are removed.",
 )
 
 
 def engine_options(command: F) -> F:
     """``--workers`` and ``--scheduler``."""
     for option in (
-        click.option("--scheduler", metavar="ADDRESS", help="Run on a Dask cluster, e.g. tcp://10.0.0.1:8786."),
+        click.option(
+            "--scheduler",
+            metavar="ADDRESS",
+            help="Run on a Dask cluster, e.g. tcp://10.0.0.1:8786; its workers must see the same files.",
+        ),
         click.option(
             "--workers",
             type=click.IntRange(min=1),
-            help="Run on so many Dask worker processes of this machine. Default: threads, one per processor.",
+            help="Run on so many Dask worker processes of this machine (CSV is one task). Default: threads.",
         ),
     ):
         command = option(command)

@@ -40,14 +40,15 @@ def progress_bar() -> Iterator[Progress]:
         console=Console(stderr=True),
         transient=True,
     )
-    task = bar.add_task("")
+    task = bar.add_task("", total=None)
     began, shown, doing = time.monotonic(), False, ""
 
     def report(what: str, done: int, total: int | None) -> None:
-        nonlocal shown, doing
+        nonlocal shown, doing, task
         if what != doing:  # another pass has another speed
             doing = what
-            bar.reset(task, description=what, total=total)
+            bar.remove_task(task)
+            task = bar.add_task(what, total=total)
         bar.update(task, description=what, completed=done, total=total)
         if not shown and time.monotonic() - began > DELAY:
             shown = True

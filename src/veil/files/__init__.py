@@ -33,6 +33,7 @@ def open_table(path: str | Path) -> FileTable:
     path = Path(path)
     if not path.exists():
         raise FileFormatError(f"{path}: no such file or folder")
+    path = path.absolute()  # a cluster's workers are elsewhere
     kind = format_of(path)
     if kind.startswith("csv"):
         return CsvTable(path)

@@ -41,7 +41,9 @@ def reading(path: Path, what: str, place: str = "") -> Iterator[None]:
     except (FileFormatError, InputError):
         raise
     except FileNotFoundError:
-        raise FileFormatError(f"{where}: the file is gone; it was there when the run began") from None
+        raise FileFormatError(
+            f"{where}: the file is not there any more (a cluster's workers must see the same path)"
+        ) from None
     except PermissionError:
         raise FileFormatError(f"{where}: no permission to read it") from None
     except _DECODE_ERRORS:
