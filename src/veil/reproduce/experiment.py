@@ -158,6 +158,11 @@ class Experiment:
         return self.id.partition("-")[0]
 
 
+def _number(value: Any) -> Any:
+    """What JSON does not know: numpy's numbers."""
+    return value.item() if isinstance(value, np.generic) else str(value)
+
+
 def save_result(experiment: Experiment, result: Result, folder: Path, context: Context) -> list[Path]:
     """Write figures (SVG and PNG), numbers (CSV and JSON) and claims of an experiment; returns what was written."""
     import csv
@@ -185,5 +190,5 @@ def save_result(experiment: Experiment, result: Result, folder: Path, context: C
         "stand_ins": context.source.stand_ins(experiment.data),
         **result.to_dict(),
     }
-    path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(said, indent=1, ensure_ascii=False, default=_number) + "\n", encoding="utf-8")
     return [*written, path]

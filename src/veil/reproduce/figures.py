@@ -169,8 +169,12 @@ def _plain_numbers(axis: Any) -> None:
 
     shown = FuncFormatter(lambda value, _: f"{value:g}")
     axis.set_major_formatter(shown)
-    axis.set_minor_formatter(shown)
-    axis.set_tick_params(which="minor", labelsize=7)
+    low, high = axis.get_view_interval()
+    if high < 10 * low:  # few powers of ten to go by
+        axis.set_minor_formatter(shown)
+        axis.set_tick_params(which="minor", labelsize=7)
+    else:
+        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
 
 
 def save_figures(figures: Sequence[Figure], folder: Path, name: str) -> list[Path]:

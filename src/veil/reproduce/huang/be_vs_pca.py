@@ -75,8 +75,8 @@ def figure(rows: list[tuple[Any, ...]]) -> Curves:
     drawn = []
     for i, attack in enumerate(SHOWN):
         own = [row for row in rows if row[1] == attack]
-        parts = [[row[at] for row in own] for at in (0, 2, 3, 4)]
-        drawn.append(Curve(attack, *parts, colour=(2, 3, 4)[i]))
+        at, mse, low, high = ([row[column] for row in own] for column in (0, 2, 3, 4))
+        drawn.append(Curve(attack, at, mse, low, high, colour=(2, 3, 4)[i]))
     theory = closed_forms(spectrum(D, P, SMALL), fourier_basis(D), P)
     ends = [rows[0][0], rows[-1][0]]
     drawn += [
@@ -91,8 +91,8 @@ EXPERIMENT = Experiment(
     id="huang-be-vs-pca",
     title="BE-DR against PCA-DR over the number of records",
     stated="BE-DR is best in all experiments; the number of records is not said",
-    chosen="100 attributes, 5 large eigenvalues, the others 1, noise variance 25; N = 300 to 50,000; 20 repetitions. Who "
-    "wins depends on N",
+    chosen="100 attributes, 5 large eigenvalues, the others 1, noise variance 25; N = 300 to 50,000; 20 repetitions. "
+    "Who wins depends on N",
     run=run,
     errata=("H",),
 )

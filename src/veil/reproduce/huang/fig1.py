@@ -127,8 +127,8 @@ EXPERIMENT = Experiment(
     id="huang-fig1",
     title="Error against the number of attributes",
     stated="5 large eigenvalues, number of attributes m grows from 5; the attributes' mean variance stays the same",
-    chosen="N = 50,000 and 1,000; noise variance 25, mean variance 100, small eigenvalues 1 and 10, a Fourier basis, 20 "
-    "repetitions. At m = 5 there is no gap between eigenvalues, and PCA-DR keeps all directions",
+    chosen="N = 50,000 and 1,000; noise variance 25, mean variance 100, small eigenvalues 1 and 10, a Fourier basis, "
+    "20 repetitions. At m = 5 there is no gap between eigenvalues, and PCA-DR keeps all directions",
     run=run,
     errata=("H",),
 )

@@ -58,7 +58,7 @@ def claims(rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...]) -> tuple
         Claim(
             "SF is near PCA-DR at small e, and passes UDR",
             "equal at first, then above UDR",
-            f"{filtered[0]:.1f} against {pca_few[0]:.1f} at e = 1, {filtered[-1]:.1f} against {flat_few[-1]:.1f} of UDR "
+            f"{filtered[0]:.1f} against {pca_few[0]:.1f} at e = 1, {filtered[-1]:.1f} against UDR's {flat_few[-1]:.1f} "
             f"at e = 50 (N = {few:,})",
             # One run of 1,000 records spreads by about 2 %, and the list was measured with other bases.
             holds=bool(

@@ -27,7 +27,7 @@ def run(context: Context) -> Result:
         rising("breach over ε, for each size", found, EXPECTED, (1,), real=real),
     )
     title = f"Letter: breach over the sample ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "sample, share of the private part", found.over_settings(), "x")
+    figure = breach_figure(title, "sample, share of the private part", found.over_settings())
     return Result(claims, (found.table("sample", EXPECTED),), (figure,))
 
 

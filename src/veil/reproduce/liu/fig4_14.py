@@ -50,8 +50,8 @@ def run(context: Context) -> Result:
 EXPERIMENT = Experiment(
     id="liu-fig4.14",
     title="Breach over the eigen-ratio",
-    stated="10,000 normal records of mean (10, 10, 10) and covariance diag(.1, 2, b), b = 2 to 40, so that the smallest "
-    f"eigen-ratio is 1 to 20; a 2 % sample, ε = .05; {STATED}",
+    stated="10,000 normal records of mean (10, 10, 10) and covariance diag(.1, 2, b), b = 2 to 40, so that the "
+    f"smallest eigen-ratio is 1 to 20; a 2 % sample, ε = .05; {STATED}",
     chosen="eleven ratios, 200 runs with a new matrix, table and sample each",
     run=run,
     errata=("L-f", "L-i"),

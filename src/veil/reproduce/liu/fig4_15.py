@@ -57,8 +57,8 @@ def run(context: Context) -> Result:
 EXPERIMENT = Experiment(
     id="liu-fig4.15",
     title="Breach over the invariance",
-    stated="10,000 normal records of covariance diag(.1, 2, 40) and mean α(1, 1, 1), α = 0 to 10; a 2 % sample, ε = .05; "
-    f"{STATED}",
+    stated="10,000 normal records of covariance diag(.1, 2, 40) and mean α(1, 1, 1), α = 0 to 10; a 2 % sample, "
+    f"ε = .05; {STATED}",
     chosen="nine α, 200 runs with a new matrix, table and sample each",
     run=run,
     errata=("L-g", "L-h", "L-i"),

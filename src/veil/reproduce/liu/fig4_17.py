@@ -21,14 +21,14 @@ def run(context: Context) -> Result:
     median, improved = np.median(paper.matched, axis=0), np.median(best.matched, axis=0)
     real = context.source.real("images")
     least = float(paper.matched.min())
+    alike = float(np.abs(np.corrcoef(x.T) - np.eye(x.shape[1])).max())
     claims = (
         Claim(
             "the images' contents are recovered",
             "visible; order and scale are lost",
             f"|correlation| {listed(median)} (least of all runs {least:.3f})",
             listed(improved),
-            why=f"sources correlate by up to {np.abs(np.corrcoef(x.T) - np.eye(x.shape[1])).max():.2f}, which the paper's "
-            "variant cannot keep",
+            why=f"sources correlate by up to {alike:.2f}, which the paper's variant cannot keep",
             holds=bool(median.min() >= LEAST) if real else None,
         ),
     )
@@ -46,8 +46,8 @@ EXPERIMENT = Experiment(
     id="liu-fig4.17",
     title="Images behind an orthogonal matrix",
     stated="four scenes of 450 × 338 pixels as rows, multiplied by a random orthogonal 4 × 4 matrix; ICA",
-    chosen="four images of 256 × 256 pixels, since the paper's are not available; 20 matrices. How well it works depends "
-    "on how correlated the images are",
+    chosen="four images of 256 × 256 pixels, since the paper's are not available; 20 matrices. How well it works "
+    "depends on how correlated the images are",
     run=run,
     data=("images",),
 )

@@ -39,7 +39,7 @@ def run(context: Context) -> Result:
 def waves(title: str, x: Matrix, other: Matrix, name: str) -> Curves:
     """Sounds one above the other in their own units, a short while of them."""
     curves = []
-    at = np.arange(*SHOWN.indices(len(x)))
+    at = range(*SHOWN.indices(len(x)))
     for j in range(x.shape[1]):
         for label, signal, kind in (("private", x, "dashed"), (name, other, "points")):
             part = signal[SHOWN, j]

@@ -40,8 +40,7 @@ def run(context: Context) -> Result:
             "ρ is the share a/π of a circle",
             "2/π · asin g, for any number of unknown dimensions",
             f"equal for p = 2 (to {by_paper[2]:.0e})",
-            "spherical cap: off by up to "
-            + ", ".join(f"{by_paper[p]:.2f} at p = {p}" for p in DIMENSIONS if p != 2),
+            "spherical cap: off by up to " + ", ".join(f"{by_paper[p]:.2f} at p = {p}" for p in DIMENSIONS if p != 2),
             agrees=False,
             why="L-a: a circle is the sphere of two unknown dimensions only",
             holds=by_paper[2] < 1e-12 and all(by_paper[p] > 0.02 for p in DIMENSIONS if p != 2) and printed < 6e-4,
@@ -92,8 +91,8 @@ EXPERIMENT = Experiment(
     id="liu-fig4.21",
     title="The breach probability as a spherical cap (figures 4.21–4.22)",
     stated="the consistent guesses lie on a sphere; the probability of a breach is a ratio of angles",
-    chosen="p = 1, 2, 3, 6, 10 unknown dimensions, g = .1 to .9, 1,000 draws of a matrix and 99 records each. Records of "
-    "one draw share the matrix, so standard errors are over draws",
+    chosen="p = 1, 2, 3, 6, 10 unknown dimensions, g = .1 to .9, 1,000 draws of a matrix and 99 records each. Records "
+    "of one draw share the matrix, so standard errors are over draws",
     run=run,
     errata=("L-a",),
 )

@@ -41,8 +41,8 @@ EXPERIMENT = Experiment(
     id="liu-fig4.4",
     title="Known sample against normal records",
     stated=f"10,000 normal records of mean (10, 10, 10) and a printed covariance, 200 samples; {STATED}",
-    chosen="a new Haar matrix, table and sample per run; 300 runs (30 in the best variant, which takes longer). Errors of "
-    "runs differ sevenfold, so one run tells little",
+    chosen="a new Haar matrix, table and sample per run; 300 runs (30 in the best variant, which takes longer). Errors "
+    "of runs differ sevenfold, so one run tells little",
     run=run,
     errata=("L-i",),
 )

@@ -16,7 +16,7 @@ def run(context: Context) -> Result:
     found = sweep(context, normal_table, shares, (EPSILON,), repeats)
     claim = rising("breach over the sample's size", found, EXPECTED, (0,))
     title = f"Normal records: breach at ε = {EPSILON:g} over the sample ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "sample, share of the table", found.over_settings("paper's variant"), "x")
+    figure = breach_figure(title, "sample, share of the table", found.over_settings("paper's variant"))
     return Result((claim,), (found.table("sample", EXPECTED),), (figure,))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
 from veil.reproduce.figures import Curve, Curves
 from veil.reproduce.liu.known_sample import STATED, split
@@ -34,7 +32,7 @@ def run(context: Context) -> Result:
         ),
     )
     figures = [error_histogram("Letter: error over runs", paper, PAPER["letter"])]
-    at = np.arange(1, SHOWN + 1)
+    at = range(1, SHOWN + 1)
     drawn = tuple(
         Curves(
             f"Letter, feature {j + 1}: the first {SHOWN} records",

@@ -54,7 +54,7 @@ def run(context: Context) -> Result:
     )
     rows: list[tuple[Any, ...]] = [(r, m, s) for r, (m, s) in enumerate(zip(means, spreads, strict=True))]
     figures = (
-        Points("(a) The original data, seen from above", "x₁", "x₃", (("helix in 3-D", x[:, [0, 2]]),)),
+        Points("(a) The original data, seen from the side", "x₁", "x₃", (("helix in 3-D", x[:, [0, 2]]),)),
         Points("(b) After one random projection to two dimensions", "u₁", "u₂", (("projected", released),)),
         Histogram(
             f"Squared distance of one pair over {repeats:,} matrices",

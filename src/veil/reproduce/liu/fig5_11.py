@@ -48,8 +48,8 @@ EXPERIMENT = Experiment(
     id="liu-fig5.11",
     title="Images behind a projection",
     stated="the four images of figure 4.17, k = 2: nothing is separated",
-    chosen="four images of 256 × 256 pixels, 20 matrices, also with images scaled to equal variance; the paper shows one "
-    "matrix, and matrices differ widely",
+    chosen="four images of 256 × 256 pixels, 20 matrices, also with images scaled to equal variance; the paper shows "
+    "one matrix, and matrices differ widely",
     run=run,
     data=("images",),
 )

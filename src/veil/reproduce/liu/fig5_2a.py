@@ -27,9 +27,10 @@ def run(context: Context) -> Result:
     found = np.array(errors)
     means, widths = found.mean(axis=1), found.std(axis=1)
     pooled = float((found**2).mean())
-    pooled_se = float((found**2).mean(axis=1).std(ddof=1) / np.sqrt(repeats))
     theory = (1 + COSINE**2) / k
     shift, shift_theory = float(means.std(ddof=1)), COSINE * np.sqrt(2 / k)
+    # By theory: the shared shift squared is chi-square with one degree, too skewed to take its spread from few draws.
+    pooled_se = float(np.sqrt(2 / repeats) * shift_theory**2)
     width_theory = float(np.sqrt(theory - shift_theory**2))
     claims = (
         Claim(

@@ -36,10 +36,13 @@ def split(table: Matrix, share: float, rng: np.random.Generator) -> tuple[Matrix
     return table[order[n:]], table[order[:n]]
 
 
-def recovered(x: Matrix, sample: Matrix, rng: np.random.Generator, variant: str = "paper") -> Matrix:
-    """Publish under a new orthogonal matrix, and attack with the sample."""
+def recovered(
+    x: Matrix, sample: Matrix, rng: np.random.Generator, variant: str = "paper", replicates: int = 32
+) -> Matrix:
+    """Publish under a new orthogonal matrix, and attack with the sample; the best variant resamples it."""
     release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
-    return veil.KnownSampleAttack(variant=variant).run(release, veil.KnownSample(sample)).values
+    attack = veil.KnownSampleAttack(variant=variant, replicates=replicates)
+    return attack.run(release, veil.KnownSample(sample)).values
 
 
 def relative_errors(x: Matrix, guess: Matrix) -> Vector:

@@ -19,7 +19,7 @@ PAPER = {"normal": 0.0265, "letter": 0.1008, "adult": 0.1081}
 
 @dataclass(frozen=True)
 class Errors:
-    """Mean relative errors, one per repetition, with the origin as given and about the mean; one table and its guess."""
+    """Mean relative errors, one per repetition, with the origin as given and about the mean; a table and its guess."""
 
     variant: str
     plain: npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ def repeated(context: Context, draw: Draw, repeats: int, variant: str = "paper")
     for r in range(repeats):
         rng = context.rng(r)
         x, sample = draw(SHARE, rng)
-        guess = recovered(x, sample, rng, variant)
+        guess = recovered(x, sample, rng, variant, context.pick(32, 4))
         plain[r] = relative_errors(x, guess).mean()
         centred[r] = measures.relative_error(x, guess, centred=True)
         context.step(f"{variant} variant", r + 1, repeats)
@@ -58,7 +58,7 @@ def repeated(context: Context, draw: Draw, repeats: int, variant: str = "paper")
 
 def error_table(*found: Errors) -> Table:
     """All repetitions."""
-    rows = tuple((e.variant, r, *map(float, pair)) for e in found for r, pair in enumerate(zip(e.plain, e.centred)))
+    rows = tuple((e.variant, r, float(e.plain[r]), float(e.centred[r])) for e in found for r in range(len(e.plain)))
     return Table("errors", ("variant", "repetition", "relative error", "relative error, centred"), rows)
 
 

@@ -106,7 +106,7 @@ def known_matrix(context: Context) -> tuple[float, float]:
 EXPERIMENT = Experiment(
     id="liu-sec5.4.5",
     title="A disclosed projection matrix",
-    stated="R known, k < n: infinitely many records fit; the minimum-norm one is taken, and no element can be recovered",
+    stated="R known, k < n: infinitely many records fit; the minimum-norm one is taken; no element is recovered",
     chosen="1,000 matrices per kind: normal, s = 3, s = √n; whole numbers 0 to 15 in 6 attributes for the guesses",
     run=run,
     errata=("L-x", "L-ad", "L-ae"),

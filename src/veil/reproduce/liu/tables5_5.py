@@ -48,7 +48,9 @@ def run(context: Context) -> Result:
             band = [float(v) for v in np.percentile(values[:, i], (5, 50, 95))]
             rows.append((k, p, name, PAPER[k, p][i], *band, float(np.median(best[k, p][:, i]))))
     table = Table("errors", ("k", "p", "number", "paper", "5 %", "median", "95 %", "best, median"), tuple(rows))
-    return Result(claims(context, found, best, real=real), (table,), tuple(figure(found, best, k) for k in (6, 5, 4, 3)))
+    return Result(
+        claims(context, found, best, real=real), (table,), tuple(figure(found, best, k) for k in (6, 5, 4, 3))
+    )
 
 
 def cases(
@@ -89,7 +91,9 @@ def claims(context: Context, found: Numbers, best: Numbers, *, real: bool) -> tu
     middle = {case: float(np.median(values[:, 0])) for case, values in found.items()}
     error = {case: 1.25 * float(values[:, 0].std(ddof=1)) / len(values) ** 0.5 for case, values in found.items()}
     falls = all(
-        middle[k, p + 1] < middle[k, p] + 3 * np.hypot(error[k, p], error[k, p + 1]) for k, p in PAPER if (k, p + 1) in PAPER
+        middle[k, p + 1] < middle[k, p] + 3 * np.hypot(error[k, p], error[k, p + 1])
+        for k, p in PAPER
+        if (k, p + 1) in PAPER
     )
     rare = float((found[RARE][:, 0] <= PAPER[RARE][0]).mean())
     by_k, by_p = [middle[k, 1] for k in (6, 5, 4, 3)], [middle[6, p] for p in (5, 4, 3, 2, 1)]
@@ -139,9 +143,10 @@ def figure(found: Numbers, best: Numbers, k: int) -> Curves:
 EXPERIMENT = Experiment(
     id="liu-tables5.5",
     title="Known records against a projection of Letter (tables 5.5–5.8, algorithm 5.4.2.1)",
-    stated="Letter, first 6 features; k = 6 to 3, p = k − 1 to 1 known records; 100 cases, 100 simplex starts each; Y = RX",
-    chosen="R fixed per k with normal entries (the natural reading), 150 matrices for the band; the closed form, which ends "
-    "where the simplex does; 25 sets of known records with 4 targets each, instead of 100 sets with one",
+    stated="Letter, first 6 features; k = 6 to 3, p = k − 1 to 1 known records; 100 cases, 100 simplex "
+    "starts each; Y = RX",
+    chosen="R fixed per k with normal entries (the natural reading), 150 matrices for the band; the closed form, which "
+    "ends where the simplex does; 25 sets of known records with 4 targets each, instead of 100 sets with one",
     run=run,
     errata=("L-t", "L-z"),
     data=("letter",),

@@ -58,7 +58,7 @@ def run(context: Context) -> Result:
             holds=max(misfits) < 1e-9 and float(np.percentile(ratios, 5)) > 2 * flat,
         ),
     )
-    at = np.arange(1, K + 1)
+    at = range(1, K + 1)
     one = np.array([row[2:] for row in rows[1:]])
     bands = np.percentile(one, (5, 50, 95), axis=0)
     figure = Curves(
@@ -95,8 +95,8 @@ EXPERIMENT = Experiment(
     id="liu-thm5.4.1",
     title="The covariance of a projection",
     stated="V of mean 0, R with independent entries: Cov(RV) = γI, so that eigenvectors tell nothing",
-    chosen="8 attributes with variances 16 to .25 in a random basis, k = 4; a new matrix for each of 6,000 records, and one "
-    "matrix for 20,000 records, 100 times. The shape does not depend on these",
+    chosen="8 attributes with variances 16 to .25 in a random basis, k = 4; a new matrix for each of 6,000 records, "
+    "and one matrix for 20,000 records, 100 times. The shape does not depend on these",
     run=run,
     errata=("L-v",),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import veil
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Curve, Curves
-from veil.reproduce.tutorial.sources import FAILED, RECORDS, error, population
+from veil.reproduce.tutorial.sources import FAILED, error, population
 
 KNOWN = 1_000
 NOISES = (0.0, 0.02, 0.05, 0.10, 0.20, 0.40)
@@ -40,7 +40,7 @@ KINDS = ("R = I", "orthogonal", "R₁", "R₂")
 def run(context: Context) -> Result:
     """F-RE over the noise, by matrix; and the Bayes filter where R = I."""
     noises, repeats = context.pick(NOISES, (0.05,)), context.pick(9, 4)
-    n = context.pick(RECORDS, 10_000)
+    n = context.pick(20_000, 10_000)
     rows: list[tuple[Any, ...]] = []
     for i, noise in enumerate(noises):
         for r in range(repeats):
@@ -96,8 +96,8 @@ def run(context: Context) -> Result:
     for c, kind in enumerate((*KINDS, "Bayes, R = I")):
         x_axis = [v for v in noises if v or kind in KINDS[1:]]
         q = np.array([np.quantile(errors(rows, v, kind), (0.05, 0.5, 0.95)) for v in x_axis])
-        band = (q[:, 0], q[:, 2]) if kind in ("orthogonal", "R₂") else (None, None)
-        curves.append(Curve(kind, [100 * v for v in x_axis], q[:, 1], *band, colour=c))
+        low, high = (q[:, 0], q[:, 2]) if kind in ("orthogonal", "R₂") else (None, None)
+        curves.append(Curve(kind, [100 * v for v in x_axis], q[:, 1], low, high, colour=c))
     title = f"AK-ICA with {KNOWN:,} known records: median error, 5–95 % band over mixtures"
     figure = Curves(
         title, "noise, % of a released column's deviation", "relative Frobenius error, centred", tuple(curves)
@@ -122,7 +122,7 @@ EXPERIMENT = Experiment(
     title="AK-ICA: error against the noise",
     stated="Y = RX + E with R = I, orthogonal, R₁ (det .444, norm 3.167), R₂ (norm 281.8)",
     chosen="1,000 known; noise 0 … 40 % of each released attribute's deviation; R₁ any matrix of that norm and "
-    "determinant, R₂ of that norm (the exponent of its determinant is lost); the five signals of akica-size",
+    "determinant, R₂ of that norm (the exponent of its determinant is lost); signals as in akica-size, 20,000 records",
     run=run,
     errata=("T",),
 )

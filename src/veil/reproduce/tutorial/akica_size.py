@@ -33,8 +33,8 @@ def run(context: Context) -> Result:
     best = np.array([np.median(column(rows, size, "best")) for size in sizes])
     later = [i for i, size in enumerate(sizes) if size >= 500]
     slope = float(np.polyfit(np.log(np.array(sizes)[later]), np.log(best[later]), 1)[0])
-    # The median of a few runs scatters by about half of its value over √runs.
-    se = 0.6 * np.sqrt(np.pi / 2 / repeats) / np.std(np.log(np.array(sizes)[later])) / np.sqrt(len(later))
+    spread = float(np.mean([np.log(column(rows, sizes[i], "best")).std(ddof=1) for i in later]))
+    se = spread * np.sqrt(np.pi / 2 / repeats) / np.std(np.log(np.array(sizes)[later])) / np.sqrt(len(later))
     claims = [
         Claim(
             "The error falls with the sample size",

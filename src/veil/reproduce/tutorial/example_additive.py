@@ -57,7 +57,7 @@ def run(context: Context) -> Result:
     table = Table("sums", ("record", "attribute", "x", "noise", "x + noise", "printed"), tuple(rows))
     figure = Bars(
         "Five records before and after the printed noise",
-        tuple(f"{a[:8]} {n}" for a in ATTRIBUTES for n in NAMES),
+        tuple(f"{a[:3]}. {n}" for a in ATTRIBUTES for n in NAMES),
         "thousands",
         (("x", RECORDS.T.ravel()), ("x + noise", sums.T.ravel())),
         width=9.5,

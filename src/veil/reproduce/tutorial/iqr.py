@@ -53,8 +53,8 @@ def run(context: Context) -> Result:
             holds=bool((mean[:, 2, 3] > mean[:, 0, 3]).all()),
         ),
     )
-    columns = ("confidence", "range", "values held", "records held", "width", "disclosed")
-    columns += tuple(f"se {c}" for c in columns[2:])
+    scores = ("values held", "records held", "width", "disclosed")
+    columns = ("confidence", "range", *scores, *(f"se {score}" for score in scores))
     curves = [Curve(name, LEVELS, mean[:, j, 2], colour=j) for j, name in enumerate(NAMES)]
     figures = (
         Curves("Width of the ranges, in standard deviations of a value", "confidence", "width", tuple(curves)),
@@ -79,7 +79,7 @@ def ranges(context: Context, n: int, repetition: int) -> list[list[tuple[float, 
     release, _ = veil.publish(x, noise)
     found = []
     for level in LEVELS:
-        kinds = []
+        kinds: list[tuple[float, ...]] = []
         for variant, joint in KINDS:
             details = veil.IntervalAttack(level, variant=variant, joint=joint).run(release).details
             low, high = details["lower"], details["upper"]

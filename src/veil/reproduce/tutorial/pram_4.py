@@ -44,7 +44,8 @@ def run(context: Context) -> Result:
         ),
     )
     table = Table.of(
-        "shares", {"category": [1, 2, 3, 4], "share": SHARES, "P share": MATRIX @ SHARES, "released": seen}
+        "shares",
+        {"category": [1, 2, 3, 4], "share": list(SHARES), "P share": list(MATRIX @ SHARES), "released": list(seen)},
     )
     figure = Bars(
         "Shares before and after PRAM with an invariant matrix",
