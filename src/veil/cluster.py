@@ -9,16 +9,19 @@ dies ends the run, and the parts that are whole are kept for ``resume``.
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
+from veil import errors
 from veil._version import __version__
 from veil.blocks import Span
 from veil.engine import Lane, SpanWork
-from veil.errors import ClusterError, MissingExtraError, VeilError
+from veil.errors import ClusterError, InputError, MissingExtraError, VeilError
 from veil.progress import Progress, silent
 from veil.sealed import Greeting, Session, admit, attend, dismiss, greet, sealed_result
 from veil.tables import Table
@@ -26,6 +29,7 @@ from veil.threads import arithmetic, one_blas_thread
 
 T = TypeVar("T")
 LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado", "tornado.application")
+LOST = ("CommClosedError", "CancelledError", "FutureCancelledError", "TimeoutError", "FuturesTimeoutError")
 CONNECT = 15.0
 LOOK = 0.25
 """Seconds between looks for results, new workers and a lost scheduler."""
@@ -63,9 +67,10 @@ class Cluster:
         _hush()
         try:
             if workers is not None:
-                self._local = distributed.LocalCluster(
-                    n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
-                )
+                with _deaf_to_interrupts():
+                    self._local = distributed.LocalCluster(
+                        n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+                    )
                 return distributed.Client(self._local, timeout=CONNECT)
             return distributed.Client(scheduler, timeout=CONNECT)
         except (OSError, TypeError, ValueError, RuntimeError, TimeoutError) as error:
@@ -129,7 +134,10 @@ class Cluster:
                 if not future.done():
                     time.sleep(LOOK / 10)
                     continue
-                yield session.opened(self._result(future, given, len(futures)))
+                found = session.opened(self._result(future, given, len(futures)))
+                if isinstance(found, Failure):
+                    raise found.raised()
+                yield found
                 given += 1
                 done = spans[given - 1].rows[1]
                 progress(what, min(done or 0, n_rows or 0) or (n_rows or 0), n_rows)
@@ -154,7 +162,7 @@ class Cluster:
             ) from None
         except Exception as error:
             self._check(done, total)
-            if future.status in ("cancelled", "lost"):
+            if future.status in ("cancelled", "lost") or type(error).__name__ in LOST:
                 raise _lost(done, total) from None
             raise ClusterError(f"a worker failed with an internal error ({type(error).__name__})") from None
 
@@ -162,14 +170,28 @@ class Cluster:
 def run_span(name: str, span: Span, *frames: Any) -> bytes:
     """On a worker: one span of a run, its result sealed."""
     key, (work, table) = attend(name)
+    # An error that is raised here would be logged, and travel open with all that led to it, cells included.
     try:
         with one_blas_thread():
-            return sealed_result(key, name, work(table.holding(span, frames), span, Lane()))
-    except VeilError:
-        raise
+            found: Any = work(table.holding(span, frames), span, Lane())
+    except VeilError as error:
+        found = Failure(type(error).__name__, str(error))
     except Exception as error:
-        # What an unforeseen error says could quote a cell, and workers log it.
-        raise ClusterError(f"a worker failed with an internal error ({type(error).__name__})") from None
+        found = Failure("ClusterError", f"a worker failed with an internal error ({type(error).__name__})")
+    return sealed_result(key, name, found)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error on a worker, by its name and its one line."""
+
+    name: str
+    message: str
+
+    def raised(self) -> VeilError:
+        """The error itself."""
+        kind = getattr(errors, self.name, InputError)
+        return InputError(self.message) if kind is errors.NotInvertibleError else kind(self.message)
 
 
 class Admission(Session):
@@ -190,10 +212,11 @@ class Admission(Session):
             self._client.wait_for_workers(1, timeout=CONNECT)
             self._greet_all()
         except ClusterError:
+            self.close()
             raise
         except Exception as error:
+            self.close()
             raise ClusterError(f"the cluster has no worker that answers ({type(error).__name__}); start one") from None
-        self.refused()
         self._thread.start()
         return self
 
@@ -203,7 +226,8 @@ class Admission(Session):
     def close(self) -> None:
         """Let nobody in any more, and let the workers forget."""
         self._over.set()
-        self._thread.join(timeout=CONNECT)
+        if self._thread.is_alive():
+            self._thread.join(timeout=CONNECT)
         with _quiet():
             if self._client.status == "running":
                 self._client.run(dismiss, self.name, on_error="ignore")
@@ -259,6 +283,20 @@ class _quiet:  # noqa: N801 - reads as a word of the language
         for name, level in self._levels.items():
             logging.getLogger(name).setLevel(level)
         return kind is not None and issubclass(kind, Exception)
+
+
+@contextmanager
+def _deaf_to_interrupts() -> Iterator[None]:
+    """Processes started inside do not hear Ctrl-C: their parent does, and ends them."""
+    try:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    except ValueError:  # outside the main thread nothing can be set
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _hush() -> None:

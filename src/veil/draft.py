@@ -6,8 +6,9 @@ import fcntl
 import hashlib
 import json
 import os
+import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,36 +40,38 @@ class Draft:
         self._keep = False
         self.folder = target.absolute().with_name(f".{target.name[:40]}.{mark}.draft")
 
+        self._mark = ""
+
+    def _known(self) -> dict[str, Any]:
+        """What an earlier run has written about itself."""
+        try:
+            found = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
     @property
     def parts(self) -> Path:
-        """The folder of part files."""
-        return self.folder / PARTS
+        """The folder of this run's part files; an earlier run's stragglers write elsewhere."""
+        return self.folder / f"{PARTS}-{self._mark or self._known().get('parts', '')}"
 
     @contextmanager
     def held(self, *, resume: bool) -> Iterator[None]:
         """Hold the folder for oneself; it is kept when the run is cut short and removed when it ends or is refused.
 
-        Without ``resume`` what an earlier run has left is removed first.
+        Without ``resume`` what an earlier run has left is removed first; with it, it is kept whatever goes wrong.
         """
         refuse_existing(self.target)
-        with writing(self.target):
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        self._keep = False
+        lock = self._locked()
         try:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                self._keep = True
-                raise FileFormatError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
             with writing(self.target):
                 if not resume:
                     self._clear()
-                self.parts.mkdir(exist_ok=True)
             try:
                 yield
-            except (KeyboardInterrupt, ClusterError, UnwritableError) as stop:
-                self._keep = any(self.parts.glob("part-*.json"))
+            except BaseException as stop:
+                whole = any(self.folder.glob(f"{PARTS}-*/part-*.json"))
+                self._keep = whole and (resume or isinstance(stop, KeyboardInterrupt | ClusterError | UnwritableError))
                 if self._keep and isinstance(stop, KeyboardInterrupt):
                     raise Interrupted(f"interrupted; {KEPT}") from None
                 if self._keep and isinstance(stop, UnwritableError):
@@ -77,6 +80,25 @@ class Draft:
         finally:
             if not self._keep:
                 remove(self.folder)
+            os.close(lock)
+
+    def _locked(self) -> int:
+        """The lock on the folder; whoever removes a folder holds its lock, so one that is gone is made again."""
+        while True:
+            with writing(self.target):
+                self.folder.mkdir(mode=0o700, exist_ok=True)
+                try:
+                    lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+                except FileNotFoundError:
+                    continue
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+                raise FileFormatError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
+            with suppress(FileNotFoundError):
+                if os.fstat(lock).st_ino == (self.folder / LOCK).stat().st_ino:
+                    return lock
             os.close(lock)
 
     def _clear(self) -> None:
@@ -96,16 +118,29 @@ class Draft:
         """
         path = self.folder / RUN
         if not path.exists():
-            write_private(path, json.dumps(what).encode())
+            self._mark = secrets.token_hex(6)
+            write_private(path, json.dumps({"what": what, "parts": self._mark}).encode())
+            with writing(self.target):
+                self.parts.mkdir()
             return False
-        try:
-            known = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            known = None
-        if known != what:
-            self._keep = True
-            raise InputError(
-                "--resume: the table, the method or its settings are not those of the run that was interrupted; "
-                "run without --resume to start anew"
-            )
-        return True
+        known = self._known()
+        if known.get("what") != what:
+            raise another_run()
+        self._mark = str(known["parts"])
+        return self.parts.is_dir()
+
+    def fresh(self, name: str) -> Path:
+        """A name in the folder for what is put together of the parts; an earlier attempt is removed."""
+        path = self.folder / name
+        with writing(self.target):
+            remove(path)
+            path.unlink(missing_ok=True)
+        return path
+
+
+def another_run() -> InputError:
+    """What is said when ``--resume`` is about something else."""
+    return InputError(
+        "--resume: the table, the method or its settings are not those of the run that was interrupted; "
+        "run without --resume to start anew"
+    )

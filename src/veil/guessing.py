@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from veil._version import __version__
 from veil.atomic import land_file
 from veil.attacks import Attack, Guess
 from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
@@ -79,7 +80,9 @@ def write_guess(
     with draft.held(resume=resume):
         known = hashlib.sha256(pickle.dumps(tuple(knowledge))).hexdigest()
         data = release.manifest.data.get("sha256", release.manifest.release_id)
-        draft.same_run({"attack": attack.label, "release": data, "knowledge": known, "format": kind})
+        about = {"attack": attack.label, "release": data, "knowledge": known, "format": kind, "veil": __version__}
+        steps = [[step.method, *step.names] for step in release.manifest.steps]
+        resumed = draft.same_run({**about, "columns": steps})
         learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
         if learned is None:
             guess = attack.run(release, *knowledge)
@@ -89,7 +92,7 @@ def write_guess(
             parts = [folder.write(0, batches, Lane())]
             found = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
         else:
-            parts, folder = _streamed(release, learned, draft, kind, progress)
+            parts, folder = _streamed(release, learned, draft, kind, progress, resumed=resumed)
             tally = Counter[str]()
             for part in parts:
                 for note in part.notes:
@@ -97,19 +100,19 @@ def write_guess(
             n_rows = sum(part.n_rows for part in parts)
             details = learned.details_with(tally)
             found = GuessFile(n_rows, release.step.names, learned.ambiguity, details)
-        out = draft.folder / f"guess.{kind}"
+        out = draft.fresh(f"guess.{kind}")
         folder.assemble(parts, out)
         land_file(out, target)
     return found
 
 
 def _streamed(
-    release: Release, learned: Reconstruction, draft: Draft, kind: str, progress: Progress
+    release: Release, learned: Reconstruction, draft: Draft, kind: str, progress: Progress, *, resumed: bool
 ) -> tuple[list[Part], PartFolder]:
     private = release.step.names
     schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
     folder = PartFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
-    done = folder.whole()
+    done = folder.whole() if resumed else {}
     work = WritingParts(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
     for written in (release.engine or Threads()).run(work, release.table, what="guessing", progress=progress):
         done.update({part.number: part for part in written})

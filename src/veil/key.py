@@ -98,6 +98,10 @@ class Key:
         """A sub-key for one purpose."""
         return derive(self.__secret, purpose, address)
 
+    def same_as(self, other: Key) -> bool:
+        """Whether two keys hold the same secret."""
+        return hmac.compare_digest(self.derive("same"), other.derive("same"))
+
     def generator(self, purpose: str, address: Any = None) -> Generator:
         """A cryptographic generator for one purpose."""
         return Generator(self.__secret, purpose, address)

@@ -116,12 +116,12 @@ class PartFolder:
         """Make one table of all parts, in order, and return its hash; ``target`` is a new name on the same disk."""
         with writing(target):
             if len(parts) == 1:
-                self.file(0).rename(target)
+                _linked(self.file(parts[0].number), target)
                 return parts[0].sha256
             if self.kind == "parquet":
                 target.mkdir(mode=0o755 if self.mode == 0o644 else 0o700)
                 for part in parts:
-                    self.file(part.number).rename(target / self.file(part.number).name)
+                    _linked(self.file(part.number), target / self.file(part.number).name)
                 sync_folder(target)
                 return sha256_of_parts({self.file(part.number).name: part.sha256 for part in parts})
             if self.kind == "feather":
@@ -191,6 +191,16 @@ class WritingParts:
 
     def _numbered(self, block: Block) -> tuple[int, Made]:
         return _number(block.start // BLOCK_ROWS), self.work(block)
+
+
+def _linked(part: Path, target: Path) -> None:
+    """A part under another name; it stays in its place, so that putting parts together can be begun again."""
+    try:
+        target.hardlink_to(part)
+    except OSError:  # a file system without hard links
+        shutil.copyfile(part, target)
+        target.chmod(part.stat().st_mode & 0o777)
+        sync_file(target)
 
 
 def _number(block: int) -> int:

@@ -82,13 +82,12 @@ class PartitionedTable(Table):
     ) -> Iterator[pa.RecordBatch]:
         """Rows ``start`` to ``stop`` of a partition that begins at row ``offset``, in the table's types."""
         wanted = list(self.schema.names if columns is None else columns)
-        table = memory_table(frame).read(wanted)
         schema = pa.schema([self.schema.field(name) for name in wanted])
         try:
-            table = table.cast(schema)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            table = memory_table(frame).read(wanted).cast(schema)
+        except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(
-                "partitions hold different types than the frame says; convert the columns with astype first"
+                "partitions hold different types or columns than the frame says; convert them with astype first"
             ) from None
         low, high = max(start - offset, 0), None if stop is None else stop - offset
         yield from between(table.to_batches(max_chunksize=BLOCK_ROWS), low, high)

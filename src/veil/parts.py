@@ -11,9 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import clone
 
-from veil.blocks import Block, Matrix
+from veil.blocks import BLOCK_ROWS, Block, Matrix
+from veil.errors import FileFormatError
 from veil.key import Key, LedgerStep
 from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.randomness import DIGEST
 from veil.release import Step
 from veil.scan import Summary
 from veil.schema import Schema
@@ -38,6 +40,7 @@ class Part:
     def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerStep:
         """Fit the perturbation from the first pass: what the ledger keeps of it."""
         p, result = self.perturbation, self.scan.result(total)
+        self._digests = b"" if total is None else total.digests
         p.feature_names_in_ = np.array(self.columns, dtype=object)
         p.fit_scan(self.columns, result, self._key, self._kept())
         randomized = p.takes == "categories" and getattr(p, "missing", None) == "category"
@@ -98,6 +101,7 @@ class Part:
 
     def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> tuple[dict[str, pa.Array], Corrections]:
         """The released columns of one block, by name, and where restoring them would be off."""
+        self._check_unchanged(block)
         p = self.perturbation
         place = Place(self.step.fingerprint, block.start, ids if p.addressed else None)
         arrays = p.released_arrays(block, self.columns, place)
@@ -107,6 +111,16 @@ class Part:
             corrections = self._corrections(p.encoded(block, self.columns), released, place)
         return dict(zip(self.released, arrays, strict=True)), corrections
 
+    def _check_unchanged(self, block: Block) -> None:
+        """The block must be what the first pass saw: noise that is addressed by one table must not meet another."""
+        size = DIGEST * len(self.columns)
+        at = block.start // BLOCK_ROWS * size
+        if self.scan.digests(block) != self._digests[at : at + size]:
+            raise FileFormatError(
+                f"rows {block.start:,} to {block.start + block.n_rows:,} of the table changed between the first "
+                "and the second reading; start again once nobody writes to it"
+            )
+
     @property
     def corrects(self) -> bool:
         """Whether some integers are so large that restoring them needs corrections."""
@@ -114,6 +128,7 @@ class Part:
 
     def share(self, block: Block) -> Matrix:
         """A block's share in a release of sums over records."""
+        self._check_unchanged(block)
         return self.perturbation.perturb_block(
             self.perturbation.encoded(block, self.columns), Place(self.step.fingerprint, block.start)
         )

@@ -270,6 +270,12 @@ def _random_state(plan: Plan) -> Any:
     return next((state for state in states if state is not None), None)
 
 
+def seed_of(perturbation: Perturbation | Plan) -> int | None:
+    """The seed that the key would be made of, if there is one."""
+    state = _random_state(as_plan(perturbation))
+    return int(state) if isinstance(state, int | np.integer) else None
+
+
 def _what_comes_back(stuck: int, perturbed: int, withheld: int) -> str:
     if stuck == perturbed:
         return "The key cannot bring the private values back."

@@ -106,6 +106,10 @@ class Generator:
         return np.argsort(self.words(n), kind="stable")
 
 
+DIGEST = 16
+"""Bytes of a column's digest."""
+
+
 def column_digests(secret: bytes, columns: Iterable[Any]) -> bytes:
     """A keyed 128-bit digest of each column of a canonical block: rows of a d × n matrix, or canonical bytes.
 

@@ -134,6 +134,10 @@ class Scan:
         """What a block of a table adds."""
         return self.summary(block.matrix(self._columns, lent=True))
 
+    def digests(self, block: Block) -> bytes:
+        """The digests of a block's columns, to be compared with those of the first pass."""
+        return column_digests(self._secret, block.matrix(self._columns, lent=True))
+
     def summary(self, block: Matrix) -> Summary:
         """What a block adds, as a matrix."""
         infinite = infinite_values(block)

@@ -145,6 +145,6 @@ def _sealed(key: bytes, content: Any, name: str) -> bytes:
 def _opened(key: bytes, envelope: bytes, name: str) -> Any:
     try:
         plain = AESGCM(key).decrypt(envelope[:12], envelope[12:], name.encode())
-    except InvalidTag:
+    except (InvalidTag, ValueError):
         raise ClusterError("a message from the cluster was not sealed by this run; somebody interferes") from None
     return pickle.loads(plain)  # noqa: S301 - whoever sealed it has this run's key

@@ -26,7 +26,7 @@ class FeatherTable(FileTable):
 
     def _all(self, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         self.unchanged(self.path)
-        with reading(self.path, "Feather"), pa.memory_map(str(self.path)) as file:
+        with reading(self.path, "Feather"), pa.OSFile(str(self.path)) as file:
             reader = pa.ipc.open_file(file)
             for i in range(reader.num_record_batches):
                 with reading(self.path, "Feather", f"batch {i}"):

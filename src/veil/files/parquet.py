@@ -101,6 +101,7 @@ class ParquetTable(FileTable):
                 metadata=footer,
                 pre_buffer=False,
                 buffer_size=BUFFER,
+                page_checksum_verification=True,
                 read_dictionary=self._coded or None,
             ) as reader,
         ):

@@ -43,9 +43,13 @@ class ValueScan(Scan):
 
     def __call__(self, block: Block) -> Summary:
         """What a block of a table adds."""
-        arrays = [plain_values(block.column(name), name) for name in self._columns]
-        digests = column_digests(self._secret, (_canonical(array) for array in arrays))
-        return self._plain(block.n_rows, digests, [array.null_count for array in arrays])
+        missing = [block.column(name).null_count for name in self._columns]
+        return self._plain(block.n_rows, self.digests(block), missing)
+
+    def digests(self, block: Block) -> bytes:
+        """The digests of a block's columns."""
+        arrays = (plain_values(block.column(name), name) for name in self._columns)
+        return column_digests(self._secret, (_canonical(array) for array in arrays))
 
     def _plain(self, n_rows: int, digests: bytes, missing: list[int]) -> Summary:
         none = np.zeros(len(self._columns), dtype=np.int64)
@@ -84,6 +88,11 @@ class CategoryScan(ValueScan):
             [t.get(None, 0) for t in tallies],
         )
         return replace(summary, categories=tallies, combinations=_combinations(columns) if self._joint else None)
+
+    def digests(self, block: Block) -> bytes:
+        """The digests of a block's columns."""
+        columns = (CodedColumn.of(block.column(name), name) for name in self._columns)
+        return column_digests(self._secret, (c.canonical() for c in columns))
 
     def result(self, total: Summary | None) -> ScanResult:
         """Categories and counts, once every rule holds."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from veil.atomic import land_folder, locked, refuse_existing, writing
 from veil.blocks import BLOCK_ROWS
-from veil.draft import Draft
+from veil.draft import Draft, another_run
 from veil.engine import Engine, Lane
 from veil.errors import FileFormatError, InputError, KeyRefusedError
 from veil.files import format_of, open_table
@@ -26,7 +26,7 @@ from veil.parts import Corrections
 from veil.perturbations import Perturbation
 from veil.plan import Plan
 from veil.progress import Progress, silent
-from veil.publication import Publication
+from veil.publication import Publication, seed_of
 from veil.release import MANIFEST, Release
 from veil.releasing import Released, join_corrections
 
@@ -109,7 +109,7 @@ def publish_file(
     order = Order(Path(source), perturbation, format, resume, passphrase, options)
     if new_key is not None:
         key_path = Path(new_key)
-        _check_new_key(key_path, folder)
+        _check_new_key(key_path, folder, order)
         remarks = _publish(order, folder, None, key_path)
     else:
         key_path = Path(str(reuse_key)).resolve()
@@ -130,19 +130,23 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         if fresh and kept.exists():
             key = Key.load(kept, order.passphrase)
             key.ledger.clear()  # nothing has gone out under it
+            seeded = seed_of(order.perturbation)
+            if seeded is not None and not key.same_as(Key.from_seed(seeded)):
+                raise another_run()
         table = open_table(order.source)
         publication = Publication(table, order.perturbation, key=key, **order.options)
         kind = order.format or format_of(table.path)
         what = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
-        if not draft.same_run(what) and fresh:
+        resumed = draft.same_run(what)
+        if not resumed and fresh:
             publication.key.save(kept, order.passphrase, replace=True)
         parts = PartFolder(draft.parts, publication.schema, kind)
-        made = _made(publication, parts)
+        made = _made(publication, parts, resumed=resumed)
         _land(draft, parts, made, publication, key_path, order.passphrase, replace_key=not fresh)
         return publication.remarks()
 
 
-def _made(publication: Publication, parts: PartFolder) -> list[Part]:
+def _made(publication: Publication, parts: PartFolder, *, resumed: bool) -> list[Part]:
     """All parts of the release, in order."""
     order = publication.permutation()
     if publication.reduces or order is not None:
@@ -151,7 +155,7 @@ def _made(publication: Publication, parts: PartFolder) -> list[Part]:
             rows = rows.take(pa.array(order))
         batches = (Released(batch, {}) for batch in rows.to_batches(max_chunksize=BLOCK_ROWS))
         return [parts.write(0, batches, Lane())]
-    done = parts.whole()
+    done = parts.whole() if resumed else {}
     releasing = publication.releasing
     for written in publication.run(WritingParts(releasing, releasing.columns, parts, frozenset(done))):
         done.update({part.number: part for part in written})
@@ -175,7 +179,7 @@ def _land(
     replace_key: bool,
 ) -> None:
     """Put data and manifest together, make the key safe, then give the release its name."""
-    out = draft.folder / "release"
+    out = draft.fresh("release")
     with writing(draft.target):
         out.mkdir()
     data = f"data.{parts.kind}"
@@ -183,12 +187,23 @@ def _land(
     manifest = replace(publication.manifest, data={"file": data, "sha256": digest})
     with writing(draft.target):
         (out / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
-    publication.key.save(key_path, passphrase, replace=replace_key)
+    # The key of a run that was interrupted right here may be in its place already.
+    publication.key.save(key_path, passphrase, replace=replace_key or key_path.exists())
     land_folder(out, draft.target)
 
 
-def _check_new_key(path: Path, release: Path) -> None:
-    refuse_existing(path)
+def _same_key(path: Path, kept: Path, passphrase: str | None) -> bool:
+    """Whether a key file is that of the run that is continued: it was interrupted between key and release."""
+    try:
+        return Key.load(path, passphrase).same_as(Key.load(kept, passphrase))
+    except KeyRefusedError:
+        return False
+
+
+def _check_new_key(path: Path, release: Path, order: Order) -> None:
+    kept = Draft(release).folder / NEW_KEY
+    if not (order.resume and kept.exists() and path.is_file() and _same_key(path, kept, order.passphrase)):
+        refuse_existing(path)
     home = path.resolve().parent
     if path.resolve() == release.resolve() or (home / MANIFEST).exists() or home == release.resolve():
         raise FileFormatError(f"{path}: a key is not kept with the release that it opens; choose another folder")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from veil._version import __version__
 from veil.atomic import land_file, refuse_existing
 from veil.draft import Draft
 from veil.engine import Engine, Lane, Threads
@@ -38,20 +39,23 @@ def restore_file(
     work = restoring(loaded, opened, partial=partial)
     draft = Draft(path)
     with draft.held(resume=resume):
-        draft.same_run({"restore": loaded.manifest.release_id, "columns": list(work.schema.names), "format": kind})
+        about = {"restore": loaded.manifest.data.get("sha256"), "columns": work.schema.names, "format": kind}
+        resumed = draft.same_run({**about, "veil": __version__})
         folder = PartFolder(draft.parts, work.schema, kind, mode=0o600)
-        parts = _parts(work, loaded, folder, engine or Threads(), progress)
-        out = draft.folder / f"restored.{kind}"
+        parts = _parts(work, loaded, folder, engine or Threads(), progress, resumed=resumed)
+        out = draft.fresh(f"restored.{kind}")
         folder.assemble(parts, out)
         land_file(out, path)
     return sum(part.n_rows for part in parts), work.absent
 
 
-def _parts(work: Restoring, release: Release, folder: PartFolder, engine: Engine, progress: Progress) -> list[Part]:
+def _parts(
+    work: Restoring, release: Release, folder: PartFolder, engine: Engine, progress: Progress, *, resumed: bool
+) -> list[Part]:
     if work.order is not None:  # a secret order needs all rows at hand
         blocks = work.ordered(release).blocks()
         return [folder.write(0, map(work, blocks), Lane())]
-    done = folder.whole()
+    done = folder.whole() if resumed else {}
     writing = WritingParts(work, tuple(release.table.schema.names), folder, frozenset(done))
     for written in engine.run(writing, release.table, what="restoring", progress=progress):
         done.update({part.number: part for part in written})
