@@ -6,6 +6,9 @@ UV     := $(shell command -v uv 2>/dev/null)
 STAMP  := $(VENV)/.installed
 RUNTIME := $(VENV)/.runtime
 WORKERS ?= 2
+# Scripts that show how good an attack is, not how fast: alone, with --help, they say how to run them in full.
+STUDIES := bench_ica bench_projected_sample
+BENCHES := $(filter-out $(STUDIES),$(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))))
 
 .PHONY: demo test test-all lint bench clean help
 
@@ -52,8 +55,12 @@ lint: $(STAMP)  ## style, types and the import fences
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-bench: $(STAMP)  ## ratios against baselines run in the same process
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(STAMP)  ## ratios against baselines run in the same process; QUICK=1 for small sizes
+	@failed=; for script in $(BENCHES); do echo "== $$script"; \
+	  $(BIN)/python benchmarks/$$script.py $(if $(QUICK),--quick) || failed="$$failed $$script"; done; \
+	for script in $(STUDIES); do echo "== $$script"; \
+	  $(BIN)/python benchmarks/$$script.py --quick || failed="$$failed $$script"; done; \
+	test -z "$$failed" || { echo "not kept:$$failed"; exit 1; }
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

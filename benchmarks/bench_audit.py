@@ -1,14 +1,14 @@
 """What memory and processes bring an audit: the same audit remembered, and on two processes, against one alone.
 
-Prints ratios to the first audit of the same process; the table is scikit-learn's breast cancer data.
+Ratios to the first audit of the same process; the table is scikit-learn's breast cancer data.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
-import time
-from collections.abc import Callable
+
+from claims import Claims, options, seconds
 
 import veil
 from veil.demonstration import demo_table
@@ -17,27 +17,18 @@ RUNS = 5
 SETTINGS = {"roles": {"diagnosis": "public"}, "seed": 0, "repetitions": 5}
 
 
-def timed(run: Callable[[], object]) -> float:
-    """Seconds of one run."""
-    began = time.perf_counter()
-    run()
-    return time.perf_counter() - began
-
-
 def main() -> None:
     """Measure and print."""
-    table, candidates = demo_table(), [veil.AdditiveNoise(0.5), veil.OrthogonalTransform()]
-    alone = timed(lambda: veil.audit(table, candidates, workers=1, **SETTINGS))
-    print(f"one process, nothing remembered: {alone:.1f} s = 1.00")
-    spread = timed(lambda: veil.audit(table, candidates, workers=2, **SETTINGS))
-    print(f"two processes: {spread:.1f} s = {spread / alone:.2f}")
+    settings = SETTINGS | ({"repetitions": 1} if options(__doc__).quick else {})
+    claims, table, candidates = Claims(), demo_table(), [veil.AdditiveNoise(0.5), veil.OrthogonalTransform()]
+    alone = seconds(lambda: veil.audit(table, candidates, workers=1, **settings))
+    spread = seconds(lambda: veil.audit(table, candidates, workers=2, **settings))
+    claims.ratio("audit, two processes against one", spread, alone)
     with tempfile.TemporaryDirectory() as home:
-        first = timed(lambda: veil.audit(table, candidates, workers=1, cache=home, **SETTINGS))
-        print(f"one process, remembering: {first:.1f} s = {first / alone:.2f}")
-        again = [timed(lambda: veil.audit(table, candidates, workers=1, cache=home, **SETTINGS)) for _ in range(RUNS)]
-        print(
-            f"remembered, median of {RUNS}: {statistics.median(again):.2f} s = {statistics.median(again) / alone:.3f}"
-        )
+        first = seconds(lambda: veil.audit(table, candidates, workers=1, cache=home, **settings))
+        claims.ratio("audit, remembering against not", first, alone)
+        again = [seconds(lambda: veil.audit(table, candidates, workers=1, cache=home, **settings)) for _ in range(RUNS)]
+    claims.ratio("audit, remembered against not", statistics.median(again), alone)
 
 
 if __name__ == "__main__":

@@ -188,7 +188,10 @@ def main() -> None:
     )
     parser.add_argument("--runs", type=int, default=10, help="runs of AK-ICA per number; 0 for none")
     parser.add_argument("--records", type=int, default=20_000, help="records of AK-ICA's releases")
+    parser.add_argument("--quick", action="store_true", help="one run of AK-ICA per number, on 3,000 records")
     options = parser.parse_args()
+    if options.quick:
+        options.runs, options.records, options.matrices = 1, 3_000, 2
     for name, (pattern, runs) in NAMES.items() if options.data else ():
         x, runs = read_signals(options.data, pattern), options.matrices or runs
         began = time.perf_counter()

@@ -5,13 +5,14 @@ Target: at most three passes of ``np.histogram(y, 100)`` over the same values. P
 
 from __future__ import annotations
 
-import argparse
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from claims import Claims, options
 
 import veil
 from veil.recovery import DistributionRecovery
@@ -41,26 +42,26 @@ def noisy_release(n: int) -> veil.Release:
     return veil.publish(x[:, None], veil.AdditiveNoise(1.0, relative=False, random_state=0))[0]
 
 
-def main() -> None:
+def main() -> int:
     """Print the ratio against one histogram pass, and where the time goes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    rows = parser.parse_args().rows
+    given = options(__doc__, rows=10_000_000)
+    rows, claims = given.rows, Claims(judge=not given.quick)
     release = noisy_release(rows)
     y = release.to_numpy()[:, 0].copy()
     one_pass = clock(lambda: np.histogram(y, N_BINS))
-    print(f"{rows:,} records, {N_BINS} bins; one np.histogram pass {one_pass:.3f} s = 1.00")
     for method in ("bayes", "em"):
         recovery = DistributionRecovery(method, n_bins=N_BINS)
         whole = clock(lambda recovery=recovery: recovery.fit(release))
         columns = noisy_columns(release, None, "benchmark")
         counting = clock(lambda columns=columns: count_columns(release, columns, fine_bins(N_BINS)))
         found = recovery.reconstructions_["x0"]
+        claims.ratio(f"R1 {method}, {rows:,} records, against one np.histogram pass", whole, one_pass, TARGET)
         print(
-            f"{method:>5}: {whole / one_pass:.2f} passes (target {TARGET:.0f}); counting {counting / whole:.0%}, "
-            f"iterating {1 - counting / whole:.0%} ({found.iterations} steps, converged {found.converged})"
+            f"  counting {counting / whole:.0%}, iterating {max(1 - counting / whole, 0):.0%} "
+            f"({found.iterations} steps, converged {found.converged})"
         )
+    return claims.status()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

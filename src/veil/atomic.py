@@ -32,6 +32,14 @@ def refuse_existing(path: Path) -> None:
         raise FileFormatError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a target whose folder takes no new files, before hours of work are spent on it."""
+    draft = _draft_name(path)
+    with writing(path):
+        os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        draft.unlink()
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a file for oneself, so that two writers cannot lose each other's changes."""

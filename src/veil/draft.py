@@ -41,6 +41,8 @@ class Draft:
         self.folder = target.absolute().with_name(f".{target.name[:40]}.{mark}.draft")
 
         self._mark = ""
+        self._lock: int | None = None
+        self._taken = False
 
     def _known(self) -> dict[str, Any]:
         """What an earlier run has written about itself."""
@@ -62,8 +64,8 @@ class Draft:
         Without ``resume`` what an earlier run has left is removed first; with it, it is kept whatever goes wrong.
         """
         refuse_existing(self.target)
-        lock = self._locked()
         try:
+            self._hold()
             with writing(self.target):
                 if not resume:
                     self._clear()
@@ -78,12 +80,25 @@ class Draft:
                     raise UnwritableError(f"{stop}; {KEPT}") from None
                 raise
         finally:
-            if not self._keep:
-                remove(self.folder)
-            os.close(lock)
+            self._let_go()
 
-    def _locked(self) -> int:
-        """The lock on the folder; whoever removes a folder holds its lock, so one that is gone is made again."""
+    def _let_go(self) -> None:
+        """Remove the folder, unless it is kept or somebody else's."""
+        if self._taken:
+            return
+        if self._lock is None:  # interrupted before it was held: an empty folder may be left
+            for leave in ((self.folder / LOCK).unlink, self.folder.rmdir):
+                with suppress(OSError):
+                    if not (self.folder / RUN).exists() and not any(self.folder.glob(f"{PARTS}-*")):
+                        leave()
+            return
+        if not self._keep:
+            remove(self.folder)
+        os.close(self._lock)
+        self._lock = None
+
+    def _hold(self) -> None:
+        """Lock the folder; whoever removes a folder holds its lock, so one that is gone is made again."""
         while True:
             with writing(self.target):
                 self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -95,10 +110,13 @@ class Draft:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 os.close(lock)
+                self._taken = True
                 raise FileFormatError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
+            self._lock = lock
             with suppress(FileNotFoundError):
                 if os.fstat(lock).st_ino == (self.folder / LOCK).stat().st_ino:
-                    return lock
+                    return
+            self._lock = None
             os.close(lock)
 
     def _clear(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.atomic import land_folder, locked, refuse_existing, writing
+from veil.atomic import land_folder, locked, refuse_existing, refuse_unwritable, writing
 from veil.blocks import BLOCK_ROWS
 from veil.draft import Draft, another_run
 from veil.engine import Engine, Lane
@@ -204,6 +204,7 @@ def _check_new_key(path: Path, release: Path, order: Order) -> None:
     kept = Draft(release).folder / NEW_KEY
     if not (order.resume and kept.exists() and path.is_file() and _same_key(path, kept, order.passphrase)):
         refuse_existing(path)
+    refuse_unwritable(path)
     home = path.resolve().parent
     if path.resolve() == release.resolve() or (home / MANIFEST).exists() or home == release.resolve():
         raise FileFormatError(f"{path}: a key is not kept with the release that it opens; choose another folder")
