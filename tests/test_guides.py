@@ -9,7 +9,9 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 
 
-@pytest.mark.parametrize(("name", "least"), [("categories.md", 15), ("guide.md", 15), ("scale.md", 15)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("categories.md", 15), ("guide.md", 15), ("protocols.md", 15), ("scale.md", 15)]
+)
 def test_a_guide_says_what_happens(name, least):
     guide = DOCS / name
     if not guide.exists():

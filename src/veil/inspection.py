@@ -7,10 +7,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.blocks import Matrix
-from veil.measures import correlation_risk, effective_dimension, range_length, sample_risk, security_range
+from veil.measures import (
+    cell_sizes,
+    correlation_risk,
+    effective_dimension,
+    range_length,
+    sample_risk,
+    security_range,
+)
 from veil.moments import Moments, MomentTree
 from veil.progress import Progress, silent
 from veil.schema import Kind, Role, kind_of, parse_roles
@@ -20,6 +28,7 @@ from veil.tables import Table
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
 ROTATION_THRESHOLD = 0.3
 SAMPLE_SHARE = 0.02
+SMALL_CELL = 5
 IDENTIFYING = "hardly a repetition: an identifier?"
 IDENTIFYING_SHARE = 0.5
 
@@ -131,6 +140,8 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
         )
     covariance = moments.covariance if moments is not None and moments.n_complete > 2 else None
     advice = _advice(facts, covariance)
+    if n_rows:
+        advice += _cell_advice(source, facts)
     if moments is None or covariance is None:
         return Inspection(n_rows, tuple(facts), tuple(advice))
     advice += _rotation_advice(moments)
@@ -142,6 +153,8 @@ def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progres
 def _listing(source: Table, name: str) -> list[str]:
     """How many values a text column has: one with hardly a repetition names people."""
     values = source.read([name]).column(0)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
     n, different = len(values) - values.null_count, pc.count_distinct(values).as_py()
     return [IDENTIFYING] if n and different > IDENTIFYING_SHARE * n else [f"{different} different values"]
 
@@ -158,6 +171,18 @@ def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
     if covariance is not None and len(covariance) > 1:
         advice.append(_correlation_advice(covariance))
     return advice
+
+
+def _cell_advice(source: Table, facts: list[ColumnFacts]) -> list[str]:
+    """How many records are alone with their values on the quasi columns (M17)."""
+    names = [f.name for f in facts if f.role == Role.QUASI and f.kind != Kind.OTHER]
+    if not names:
+        return []
+    sizes = cell_sizes([np.asarray(column) for column in source.read(names).columns])
+    return [
+        f"On the quasi columns ({', '.join(names)}) {int((sizes == 1).sum()):,} of {len(sizes):,} records are unique, "
+        f"and {int((sizes < SMALL_CELL).sum()):,} are in groups of fewer than {SMALL_CELL} that are alike."
+    ]
 
 
 def _correlation_advice(covariance: Matrix) -> str:

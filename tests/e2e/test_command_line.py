@@ -113,6 +113,10 @@ def test_inspect_tells_what_to_decide(folder):
     assert facts["name"]["role"] is None
     assert facts["group"]["role"] is None
     assert "decide" in run("inspect", "people.csv", cwd=folder).stdout
+    assert "unique" not in " ".join(json.loads(said.stdout)["advice"])
+    linked = run("inspect", "people.csv", "--role", "name=quasi", "--role", "group=quasi", "--json", cwd=folder)
+    (line,) = [line for line in json.loads(linked.stdout)["advice"] if "unique" in line]
+    assert line.startswith("On the quasi columns (name, group) ")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import veil.reproduce
 from veil.cli import main
 from veil.errors import InputError
 from veil.reproduce import PAPERS, Claim, Context, Experiment, Result, Table, experiments, find_experiments, save_result
-from veil.reproduce.figures import Curve, Curves
+from veil.reproduce.errata import ERRATA, Erratum
+from veil.reproduce.figures import Curve, Curves, Images, figure_names
+from veil.reproduce.pages import write_pages
+from veil.reproduce.pages.markdown import anchor
+from veil.reproduce.running import Finished
+
+PUBLIC = {"attacks", "measures", "perturbations", "recovery", "reproduce", "response", "scenarios"}
+"""Packages that an experiment may import from, besides veil itself."""
+
+
+def all_errata() -> list[Erratum]:
+    return [erratum for errata in ERRATA.values() for erratum in errata]
 
 
 @pytest.mark.parametrize("name", list(experiments()))
@@ -19,8 +36,29 @@ def test_the_claims_hold(name):
     result = experiment.run(Context(name, quick=True))
     assert result.claims
     assert [claim.line() for claim in result.claims if claim.holds is False] == []
-    assert all(isinstance(claim.holds, bool | None) and isinstance(claim.agrees, bool) for claim in result.claims)
-    assert all(claim.agrees or claim.why for claim in result.claims), "a difference needs a reason"
+    assert all(isinstance(claim.holds, bool | None) for claim in result.claims)
+    assert all(isinstance(claim.agrees, bool | None) for claim in result.claims)
+    unsaid = [claim.what for claim in result.claims if not (claim.agrees or claim.why or claim.paper == "–")]
+    assert unsaid == [], "a difference needs a reason"
+    compared = [claim.what for claim in result.claims if claim.paper == "–" and claim.agrees is not None]
+    assert compared == [], "there is nothing to agree with"
+    pictures = figure_names(name, len(result.figures))
+    wanted = {e.figure for e in all_errata() if e.shown[0] == name}
+    assert wanted <= {picture for picture, f in zip(pictures, result.figures, strict=True) if f.shareable}
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_experiments_use_what_is_public(paper):
+    """Imports are from veil, from public packages by their own names, or from other libraries."""
+    hidden = []
+    for path in sorted(Path(veil.reproduce.__file__).with_name(paper).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for root, *inner in (name.split(".") for name in names):
+                if root == "veil" and inner and inner[0] != "reproduce" and (inner[0] not in PUBLIC or len(inner) > 1):
+                    hidden.append(f"{path.name}: {'.'.join(inner)}")
+    assert hidden == []
 
 
 @pytest.mark.parametrize("experiment", experiments().values(), ids=lambda e: e.id)
@@ -52,6 +90,26 @@ def test_what_is_found_is_written(tmp_path):
     assert claim.line() == "it rises: paper rises; ours 1 to 2; differs (H)"
 
 
+def test_what_cannot_be_compared_neither_agrees_nor_differs(monkeypatch, tmp_path):
+    claims = (
+        Claim("one", "1", "1"),
+        Claim("two", "2", "3", agrees=False, why="H"),
+        Claim("three", "4", "5", agrees=None, why="a stand-in was used", holds=None),
+    )
+    experiment = Experiment("huang-some", "A test", "nothing", "nothing", lambda _: Result(claims))
+    assert claims[2].line() == "three: paper 4; ours 5; not compared (a stand-in was used)"
+    page = tmp_path / "page.md"
+    write_pages([Finished(experiment, Result(claims), 0.0, {})], page, tmp_path)
+    text = page.read_text(encoding="utf-8")
+    assert "1 of the papers' values agree, 1 differ**, 1 cannot be compared" in text
+    assert "| three | 4 | 5 | not compared: a stand-in was used | – |" in (tmp_path / "page" / "huang.md").read_text()
+    monkeypatch.setattr("veil.reproduce.experiments", lambda: {experiment.id: experiment})
+    said = CliRunner().invoke(main, ["reproduce", experiment.id], standalone_mode=False).output
+    assert "3 claims: 1 of the papers' agree, 1 differ, 1 are not compared" in said
+    listed = CliRunner().invoke(main, ["reproduce", experiment.id, "--json"], standalone_mode=False).output
+    assert [claim["agrees"] for claim in json.loads(listed)[0]["claims"]] == [True, False, None]
+
+
 def test_a_claim_that_fails_is_exit_code_three(monkeypatch, tmp_path):
     failing = Experiment(
         "huang-fails", "A test", "nothing", "nothing", lambda _: Result((Claim("no", "1", "2", holds=False),))
@@ -60,3 +118,45 @@ def test_a_claim_that_fails_is_exit_code_three(monkeypatch, tmp_path):
     with pytest.raises(SystemExit) as stop:
         main(["reproduce", "huang-fails"])
     assert stop.value.code == 3
+
+
+@pytest.mark.parametrize("erratum", all_errata(), ids=lambda e: e.id)
+def test_an_erratum_is_shown_by_experiments_that_name_it(erratum):
+    known = experiments()
+    assert [name for name in erratum.shown if name not in known] == []
+    assert erratum.id in known[erratum.shown[0]].errata
+    assert all((erratum.where, erratum.said, erratum.right, erratum.argument))
+    assert not erratum.where.endswith(".")
+
+
+def test_errata_have_ids_of_their_own_and_experiments_name_no_others():
+    ids = [erratum.id for erratum in all_errata()]
+    assert len(ids) == len(set(ids))
+    named = {name for experiment in experiments().values() for name in experiment.errata}
+    assert named <= set(ids)
+
+
+def test_pages_link_to_what_is_there(tmp_path):
+    """Every link and picture of the pages leads to a file, and to a heading where it names one."""
+    figure = Curves("A line", "x", "y", (Curve("ours", [1, 2], [1.0, 2.0]),))
+    private = Images("A photograph", (("private", (np.eye(4),)),), shareable=False)
+    result = Result((Claim("it rises", "rises", "1 | 2", agrees=False, why="H-c: so"),), (), (figure, private))
+    finished = []
+    for name in ("huang-be-vs-pca", "liu-fig4.21"):
+        experiment = replace(experiments()[name], title="A line (of *ours*), 1/2")
+        save_result(experiment, result, tmp_path / "out", Context(name))
+        finished.append(Finished(experiment, result, 1.0, {}))
+    written = write_pages(finished, tmp_path / "docs" / "results.md", tmp_path / "out")
+    assert {path.name for path in written} == {"results.md", "huang.md", "liu.md", "errata.md"}
+    heads = {path: {anchor(line.lstrip("# ")) for line in _lines(path) if line.startswith("#")} for path in written}
+    for path in written:
+        for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
+            name, _, heading = target.partition("#")
+            file = (path.parent / name).resolve() if name else path
+            assert file.exists(), target
+            assert not heading or heading in heads[file], target
+    assert not list((tmp_path / "docs").rglob("*-2.svg")), "somebody's picture is not ours to show"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()

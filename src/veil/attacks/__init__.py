@@ -23,6 +23,7 @@ from veil.attacks.regression import RegressionAttack
 from veil.attacks.repeated import RepeatedReleaseAttack
 from veil.attacks.response import ResponsePosteriorAttack
 from veil.attacks.serial import SerialAttack
+from veil.attacks.signs import SignChoice, exact_signs
 from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.attacks.univariate import UnivariateBayesAttack
 from veil.errors import InputError
@@ -81,9 +82,11 @@ __all__ = [
     "ResponsePosteriorAttack",
     "SVDAttack",
     "SerialAttack",
+    "SignChoice",
     "SpectralFilterAttack",
     "UnivariateBayesAttack",
     "every_attack",
+    "exact_signs",
     "find_attack",
 ]
 

@@ -111,6 +111,15 @@ def exact_signs(
         Use at most about this many pairs of records (`thin_pairs`); all of them by default.
     engine
         ``"numba"``, or ``"numpy"`` as the slow reference.
+    parity
+        The product of the signs where it is known.
+
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.normal([3.0, -2.0], [1.0, 2.0], (500, 2))
+    >>> b = rng.normal([-3.0, -2.0], [1.0, 2.0], (40, 2))
+    >>> found = exact_signs(a, b)
+    >>> found.signs.tolist(), len(found.ambiguous())
+    ([-1.0, 1.0], 0)
     """
     a, b = thin_pairs(a, b, max_pairs)
     energies = pattern_energies(a, b, engine=engine)

@@ -19,8 +19,8 @@ from veil.cli.progress import progress_bar
     "--data", type=click.Path(path_type=Path, exists=True, file_okay=False), help="Folder with the papers' real tables."
 )
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for figures, numbers and claims.")
-@click.option("--page", type=click.Path(path_type=Path), help="Also write one page (.md) with figures and claims.")
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
+@click.option("--page", type=click.Path(path_type=Path), help="Also write pages (.md) with figures, claims and errata.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; as many as there are cores if not given.")
 @json_option
 def reproduce(
     names: tuple[str, ...],
@@ -28,7 +28,7 @@ def reproduce(
     data: Path | None,
     output: Path | None,
     page: Path | None,
-    workers: int,
+    workers: int | None,
     as_json: bool,
 ) -> None:
     """Run the papers' figures, tables and claims again, with the truth beside them.
@@ -46,21 +46,21 @@ def reproduce(
     if not names:
         _list(experiments(), as_json)
         return
-    from veil.reproduce.running import run_all
+    from veil.reproduce.running import available, run_all
 
     chosen = find_experiments(names)
     if page is not None and output is None:
-        output = page.with_suffix("")
+        output = page.with_suffix("") / "figures"
     finished = []
     with progress_bar() as progress:
-        for each in run_all(chosen, output, data, quick=quick, workers=workers, progress=progress):
+        for each in run_all(chosen, output, data, quick=quick, workers=workers or available(), progress=progress):
             finished.append(each)
             if not as_json:
                 _show(each)
     if page is not None and output is not None:
-        from veil.reproduce.page import write_page
+        from veil.reproduce.pages import write_pages
 
-        write_page(finished, page, output)
+        write_pages(finished, page, output)
     failed = [f"{each.experiment.id}: {what}" for each in finished for what in each.failed]
     if as_json:
         click.echo(json.dumps([_plain(each) for each in finished], indent=1, ensure_ascii=False))
@@ -98,9 +98,10 @@ def _show(each: Any) -> None:
 def _sum_up(finished: list[Any], failed: list[str], output: Path | None) -> None:
     claims = [claim for each in finished for claim in each.result.claims]
     open_ones = sum(claim.holds is None for claim in claims)
+    agree, differ, left = (sum(claim.agrees is said for claim in claims) for said in (True, False, None))
     click.echo(
-        f"\n{len(finished)} experiments, {len(claims)} claims: {sum(c.agrees for c in claims)} of the papers' agree, "
-        f"{sum(not c.agrees for c in claims)} differ; of what we assert {len(failed)} fail"
+        f"\n{len(finished)} experiments, {len(claims)} claims: {agree} of the papers' agree, {differ} differ, "
+        f"{left} are not compared; of what we assert {len(failed)} fail"
         + (f", {open_ones} need the real data." if open_ones else ".")
     )
     for what in failed:

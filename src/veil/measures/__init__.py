@@ -9,6 +9,7 @@ from __future__ import annotations
 from veil.measures.baselines import best_constant_guess, constant_guess_baseline
 from veil.measures.bounds import lower_bound, upper_bound
 from veil.measures.breach import advantage, breach_rate, breached, column_breach_rates, standard_units
+from veil.measures.cells import cell_sizes, classification_cost, discernibility, uniqueness
 from veil.measures.correlation import canonical_privacy, correlation_dissimilarity
 from veil.measures.disclosure import complete_disclosure_share, completely_disclosed
 from veil.measures.entropy import conditional_privacy, entropy_privacy, privacy_loss, rotated_correlation
@@ -46,6 +47,7 @@ from veil.measures.pair_rotation import (
 from veil.measures.posterior import PosteriorGain, posterior_gain
 from veil.measures.projection import (
     ProjectionAdvice,
+    ProjectionKind,
     choose_projection_dimension,
     distance_variance,
     inner_product_variance,
@@ -92,6 +94,7 @@ __all__ = [
     "NoiseAdvice",
     "PosteriorGain",
     "ProjectionAdvice",
+    "ProjectionKind",
     "RotationPair",
     "SampleRisk",
     "SignalMatch",
@@ -104,8 +107,10 @@ __all__ = [
     "breach_rate",
     "breached",
     "canonical_privacy",
+    "cell_sizes",
     "choose_projection_dimension",
     "choose_rotation_pairs",
+    "classification_cost",
     "classification_retention",
     "clustering_agreement",
     "clustering_error",
@@ -120,6 +125,7 @@ __all__ = [
     "design_response",
     "determined_attributes",
     "difference_variances",
+    "discernibility",
     "distance_distortion",
     "distance_variance",
     "distribution_distance",
@@ -171,6 +177,7 @@ __all__ = [
     "sphere_breach_probability",
     "standard_units",
     "suspicion_bounds",
+    "uniqueness",
     "unmatched_breach",
     "upper_bound",
     "variance_privacy",

@@ -14,7 +14,15 @@ from veil.recovery.geometry import PairEstimate, distance_interval, hamming_esti
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.noise import NoiseLaw
-from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.proportions import (
+    Dispersion,
+    IndependenceTest,
+    ProportionEstimate,
+    ProportionRecovery,
+    dispersion,
+    estimate_proportions,
+    independence_test,
+)
 from veil.recovery.supports import Support, frequent_itemsets, itemset_support
 
 if TYPE_CHECKING:
@@ -22,20 +30,26 @@ if TYPE_CHECKING:
     from veil.recovery.tree import NoisyTreeClassifier
 
 __all__ = [
+    "Dispersion",
     "DistributionRecovery",
+    "IndependenceTest",
     "JointRecovery",
     "MomentRecovery",
     "NoiseLaw",
     "NoisyTreeClassifier",
     "Outliers",
     "PairEstimate",
+    "ProportionEstimate",
     "ProportionRecovery",
     "Reconstruction",
     "Support",
     "VotedPerceptron",
+    "dispersion",
     "distance_interval",
+    "estimate_proportions",
     "frequent_itemsets",
     "hamming_estimate",
+    "independence_test",
     "inner_product_interval",
     "itemset_support",
     "nested_loop_outliers",

@@ -87,6 +87,15 @@ class IndependenceTest:
 def dispersion(matrix: npt.ArrayLike, proportions: npt.ArrayLike, n: int) -> Dispersion:
     """The dispersion of π̂ from n reports when the true proportions are π.
 
+    Parameters
+    ----------
+    matrix
+        P, reported × true: its columns sum to 1.
+    proportions
+        π, of the population.
+    n
+        Number of reports.
+
     >>> parts = dispersion([[0.7, 0.3], [0.3, 0.7]], [0.3, 0.7], 1000)  # Warner's model
     >>> f"{parts.total[0, 0]:.7f} {parts.sampling[0, 0]:.7f}"
     '0.0015225 0.0002100'
@@ -103,6 +112,19 @@ def estimate_proportions(counts: npt.ArrayLike, matrix: npt.ArrayLike) -> Propor
 
     The total divides by n − 1 and the randomization part is linear in λ̂, so that all three are unbiased; a part may
     have a negative entry on its diagonal when it is small.
+
+    Parameters
+    ----------
+    counts
+        Reports of each category.
+    matrix
+        P, reported × true: its columns sum to 1. Singular: the reports do not tell the proportions, refused.
+
+    >>> found = estimate_proportions([420, 580], [[0.7, 0.3], [0.3, 0.7]])
+    >>> found.estimate.round(6).tolist()
+    [0.3, 0.7]
+    >>> f"{found.dispersion.total[0, 0] ** 0.5:.4f}"  # the standard error for the population
+    '0.0390'
     """
     reports = _counts(counts, axes=1)
     channel = check_response_matrix(matrix, len(reports))
@@ -149,6 +171,15 @@ def independence_test(table: npt.ArrayLike) -> IndependenceTest:
 
     The level is right because each attribute was answered by itself; the power is less than that of the true table.
     Categories that nobody reported are left out.
+
+    Parameters
+    ----------
+    table
+        Counts of reported combinations, one axis per attribute.
+
+    >>> found = independence_test([[30, 20], [20, 30]])
+    >>> found.statistic, found.degrees, f"{found.p_value:.4f}"
+    (4.0, 1, '0.0455')
     """
     from scipy.stats import chi2
 

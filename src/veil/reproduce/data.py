@@ -1,7 +1,7 @@
 """The tables of the experiments: real ones from a folder, or stand-ins that say what they are.
 
 ``Source(folder)`` looks for the files by name. Without one a generator with the same number of columns and much the
-same shape stands in, or a table that ships with scikit-learn; what only the real table can show is then left open.
+same shape stands in; what only the real table can show is then left open.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from veil.reproduce.drawings import four_drawings
 
 Matrix = npt.NDArray[np.float64]
 FILES = {
@@ -25,9 +27,11 @@ STAND_INS = {
     "adult": "32,561 generated people: whole numbers with Adult's ranges, spikes at full time and at high school",
     "letter": "20,000 generated letters: whole numbers 0 to 15, correlated as the first features of Letter are",
     "control": "600 generated control charts: normal, cyclic, trends up and down, shifts up and down",
-    "images": "two photographs that ship with scikit-learn, cut to 256 × 256, and two drawn patterns",
+    "images": "four drawings of 256 × 256 pixels",
     "sounds": "four generated sounds: a chord, a beat, a sweep and filtered noise",
 }
+CHARTS = ("normal", "cyclic", "increasing_trend", "decreasing_trend", "upward_shift", "downward_shift")
+"""The classes of control charts, by their numbers."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,13 @@ class Source:
         made = _adult(np.random.default_rng(5))
         return np.column_stack([made[name] for name in columns])
 
+    def adult_columns(self, columns: tuple[str, ...]) -> list[npt.NDArray[Any]]:
+        """Columns of Adult as they are: numbers or text."""
+        if self.real("adult"):
+            return self._columns("adult", columns)
+        made = _adult(np.random.default_rng(5))
+        return [made[name] for name in columns]
+
     def letter(self, n_columns: int = 6) -> Matrix:
         """The first numeric features of Letter (20,000 records)."""
         if self.real("letter"):
@@ -60,18 +71,18 @@ class Source:
         return _letter(np.random.default_rng(6))[:, :n_columns]
 
     def control_charts(self) -> tuple[Matrix, npt.NDArray[np.int64]]:
-        """600 control charts of 60 points, and their classes."""
+        """600 control charts of 60 points, and their classes: places in :data:`CHARTS`."""
         if self.real("control"):
-            names = self._names("control")
-            found = self._csv("control", tuple(names))
-            return found[:, :60], found[:, -1].astype(np.int64)
+            (names,) = self._columns("control", ("class",))
+            classes = np.array([CHARTS.index(name) for name in names], dtype=np.int64)
+            return self._csv("control", tuple(self._names("control"))), classes
         return _control(np.random.default_rng(7))
 
     def images(self) -> Matrix:
         """Four grey images as rows of pixels (4 × 65,536)."""
         if self.real("images") and self.folder is not None:
             return np.array([_grey(path) for path in sorted(self.folder.glob(FILES["images"]))[:4]])
-        return _images()
+        return four_drawings()
 
     def sounds(self) -> Matrix:
         """Four sounds as rows of samples (4 × 40,000)."""
@@ -93,11 +104,13 @@ class Source:
 
         return list(open_table(self._path(name)).numeric())
 
-    def _csv(self, name: str, columns: tuple[str, ...]) -> Matrix:
+    def _columns(self, name: str, columns: tuple[str, ...]) -> list[npt.NDArray[Any]]:
         from veil.files import open_table
 
-        table = open_table(self._path(name)).read(list(columns))
-        return np.column_stack([np.asarray(column, dtype=np.float64) for column in table.columns])
+        return [np.asarray(column) for column in open_table(self._path(name)).read(list(columns)).columns]
+
+    def _csv(self, name: str, columns: tuple[str, ...]) -> Matrix:
+        return np.column_stack([column.astype(np.float64) for column in self._columns(name, columns)])
 
 
 def _adult(rng: np.random.Generator, n: int = 32_561) -> dict[str, npt.NDArray[np.float64]]:
@@ -109,6 +122,7 @@ def _adult(rng: np.random.Generator, n: int = 32_561) -> dict[str, npt.NDArray[n
     for name, k in (("sex", 2), ("race", 5)):
         people[name] = rng.choice(k, n, p=_shares(k))
     people["education"] = education
+    people["income"] = rng.random(n) < np.clip(0.055 * (education - 7) + 0.004 * (age - 35), 0.02, 0.8)
     return {name: np.asarray(values, dtype=np.float64) for name, values in people.items()}
 
 
@@ -148,17 +162,6 @@ def _grey(path: Path) -> npt.NDArray[np.float64]:
 
     pixels = np.asarray(image.imread(path), dtype=np.float64)
     return np.asarray((pixels[..., :3].mean(axis=-1) if pixels.ndim == 3 else pixels).ravel())
-
-
-def _images() -> Matrix:
-    from sklearn.datasets import load_sample_image
-
-    photographs = [load_sample_image(name).mean(axis=2)[60:316, 120:376] for name in ("china.jpg", "flower.jpg")]
-    y, x = np.mgrid[0:256, 0:256]
-    rings = np.sin(np.hypot(x - 90, y - 150) / 7.0) > 0
-    checks = (x // 32 + y // 24) % 3
-    drawn: list[Any] = [rings.astype(np.float64), checks.astype(np.float64)]
-    return np.array([np.asarray(image, dtype=np.float64).ravel() for image in [*photographs, *drawn]])
 
 
 def _sounds(rng: np.random.Generator, n: int = 40_000) -> Matrix:

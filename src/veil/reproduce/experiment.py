@@ -40,7 +40,8 @@ class Claim:
     best
         Ours, in the best variant; empty where there is only one.
     agrees
-        Whether the paper's value agrees with ours done its way.
+        Whether the paper's value agrees with ours done its way; None where the two cannot be compared: a stand-in was
+        used for the paper's data, or the paper gives no value.
     why
         Where it differs, or needs a word: why, with the erratum's id.
     holds
@@ -52,14 +53,14 @@ class Claim:
     paper: str
     same: str
     best: str = ""
-    agrees: bool = True
+    agrees: bool | None = True
     why: str = ""
     holds: bool | None = True
 
     def line(self) -> str:
         """The claim in one line."""
         ours = f"{self.same}; best {self.best}" if self.best else self.same
-        said = "agrees" if self.agrees else "differs"
+        said = {True: "agrees", False: "differs", None: "not compared"}[self.agrees]
         return f"{self.what}: paper {self.paper}; ours {ours}; {said}{' (' + self.why + ')' if self.why else ''}"
 
 

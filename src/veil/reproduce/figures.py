@@ -21,7 +21,8 @@ Values = Sequence[float] | npt.NDArray[np.float64]
 class Curve:
     """One curve: values over x, with a band from ``low`` to ``high`` where there is one.
 
-    ``kind`` is "line", "points" (measured), "dashed" (theory) or "paper" (values that the paper prints).
+    ``kind`` is "line", "points" (measured), "thin" (many values), "dashed" (theory) or "paper" (values that the paper
+    prints). A curve without a label is not in the legend.
     """
 
     label: str
@@ -41,10 +42,16 @@ class Figure(ABC):
     caption: str = field(default="", kw_only=True)
     width: float = field(default=7.2, kw_only=True)
     height: float = field(default=3.6, kw_only=True)
+    shareable: bool = field(default=True, kw_only=True)
+    """Whether it may go with published pages: not if it shows somebody's picture."""
 
     @abstractmethod
     def draw(self, axes: Any) -> None:
         """Draw into matplotlib axes."""
+
+    def head(self, axes: Any) -> None:
+        """Write the title."""
+        axes.set_title(self.title, fontsize=10, loc="left")
 
 
 @dataclass(frozen=True)
@@ -61,19 +68,24 @@ class Curves(Figure):
         """Draw into matplotlib axes."""
         for i, curve in enumerate(self.curves):
             colour = COLOURS[(i if curve.colour is None else curve.colour) % len(COLOURS)]
-            style = {
+            styles: dict[str, dict[str, Any]] = {
                 "line": {"marker": "o", "markersize": 3.5, "linewidth": 1.6},
                 "points": {"marker": "o", "markersize": 4.5, "linestyle": "none"},
+                "thin": {"linewidth": 0.9},
                 "dashed": {"linestyle": (0, (4, 2)), "linewidth": 1.3},
                 "paper": {"marker": "x", "markersize": 7, "markeredgewidth": 2, "linestyle": "none"},
-            }[curve.kind]
-            axes.plot(curve.x, curve.y, color=colour, label=curve.label, **style)
+            }
+            axes.plot(curve.x, curve.y, color=colour, label=curve.label or None, **styles[curve.kind])
             if curve.low is not None and curve.high is not None:
                 axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
         for at, label in self.marks:
             axes.axvline(at, color="#888888", linewidth=0.9, linestyle=":")
-            axes.annotate(label, (at, 0.98), xycoords=("data", "axes fraction"), fontsize=8, va="top", rotation=90)
+            box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8}
+            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "center"}
+            axes.annotate(label, (at, 0.98), fontsize=8, bbox=box, **place)
         axes.set(xlabel=self.x_label, ylabel=self.y_label)
+        if all(float(x).is_integer() for curve in self.curves for x in curve.x):
+            axes.xaxis.get_major_locator().set_params(integer=True)
         for axis in self.log:
             getattr(axes, f"set_{axis}scale")("log")
             _plain_numbers(getattr(axes, f"{axis}axis"))
@@ -120,24 +132,57 @@ class Bars(Figure):
 
 @dataclass(frozen=True)
 class Histogram(Figure):
-    """Distributions of one quantity, as step curves of equal area."""
+    """Distributions of one quantity, as step curves of equal area; of shares over a logarithmic axis if ``log``."""
 
     x_label: str
     samples: tuple[tuple[str, Values], ...]
     bins: int = field(default=60, kw_only=True)
     marks: tuple[tuple[float, str], ...] = field(default=(), kw_only=True)
+    log: bool = field(default=False, kw_only=True)
 
     def draw(self, axes: Any) -> None:
         """Draw into matplotlib axes."""
         everything = np.concatenate([np.asarray(values, dtype=np.float64) for _, values in self.samples])
-        edges = np.linspace(everything.min(), everything.max(), self.bins + 1)
+        low, high = float(everything.min()), float(everything.max())
+        edges = np.geomspace(low, high, self.bins + 1) if self.log else np.linspace(low, high, self.bins + 1)
         for i, (label, values) in enumerate(self.samples):
-            axes.hist(values, edges, density=True, histtype="stepfilled", alpha=0.25, color=COLOURS[i % len(COLOURS)])
-            axes.hist(values, edges, density=True, histtype="step", color=COLOURS[i % len(COLOURS)], label=label)
+            colour = COLOURS[i % len(COLOURS)]
+            heights: dict[str, Any] = (
+                {"weights": np.full(len(values), 1 / len(values))} if self.log else {"density": True}
+            )
+            axes.hist(values, edges, histtype="stepfilled", alpha=0.25, color=colour, **heights)
+            axes.hist(values, edges, histtype="step", color=colour, label=label, **heights)
         for at, label in self.marks:
             axes.axvline(at, color="#444444", linewidth=1.0, linestyle=":", label=label)
-        axes.set(xlabel=self.x_label, ylabel="density")
+        axes.set(xlabel=self.x_label, ylabel="share" if self.log else "density")
+        if self.log:
+            axes.set_xscale("log")
+            _plain_numbers(axes.xaxis)
         _legend(axes)
+
+
+@dataclass(frozen=True)
+class Panels(Figure):
+    """Several small pictures of one kind under one title, with one legend."""
+
+    parts: tuple[Figure, ...]
+    columns: int = field(default=3, kw_only=True)
+
+    def draw(self, axes: Any) -> None:
+        """Draw into matplotlib axes."""
+        axes.set_axis_off()
+        grid = axes.get_subplotspec().subgridspec(-(-len(self.parts) // self.columns), self.columns)
+        for i, part in enumerate(self.parts):
+            inner = axes.figure.add_subplot(grid[i // self.columns, i % self.columns])
+            part.draw(inner)
+            inner.set_title(part.title, fontsize=8, loc="left")
+            inner.get_legend().remove()
+        handles, labels = inner.get_legend_handles_labels()
+        axes.figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside lower left", ncols=4)
+
+    def head(self, axes: Any) -> None:
+        """Write the title above all panels."""
+        axes.figure.suptitle(self.title, fontsize=10, x=0.01, ha="left")
 
 
 @dataclass(frozen=True)
@@ -164,31 +209,31 @@ def _legend(axes: Any) -> None:
 
 
 def _plain_numbers(axis: Any) -> None:
-    """0.5, 2 and 100 on a logarithmic axis instead of powers of ten."""
-    from matplotlib.ticker import FuncFormatter
+    """0.5, 2 and 1,000 on a logarithmic axis instead of powers of ten; 1, 2 and 5 of each where there are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    shown = FuncFormatter(lambda value, _: f"{value:g}")
-    axis.set_major_formatter(shown)
     low, high = axis.get_view_interval()
-    if high < 10 * low:  # few powers of ten to go by
-        axis.set_minor_formatter(shown)
-        axis.set_tick_params(which="minor", labelsize=7)
-    else:
-        axis.set_minor_formatter(FuncFormatter(lambda *_: ""))
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300 * low else (1.0,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def figure_names(name: str, n_figures: int) -> list[str]:
+    """``NAME``, ``NAME-2``, ``NAME-3`` and so on."""
+    return [name if i == 0 else f"{name}-{i + 1}" for i in range(n_figures)]
 
 
 def save_figures(figures: Sequence[Figure], folder: Path, name: str) -> list[Path]:
-    """Draw figures as ``NAME.svg`` and ``NAME.png`` (``NAME-2.svg`` and so on for more of them)."""
+    """Draw figures as ``NAME.svg`` and ``NAME.png``."""
     if not figures:
         return []
     pyplot = _pyplot()
     written = []
-    for i, figure in enumerate(figures):
+    for stem, figure in zip(figure_names(name, len(figures)), figures, strict=True):
         with pyplot.rc_context(STYLE):
             canvas, axes = pyplot.subplots(figsize=(figure.width, figure.height), layout="constrained")
             figure.draw(axes)
-            axes.set_title(figure.title, fontsize=10, loc="left")
-            stem = name if i == 0 else f"{name}-{i + 1}"
+            figure.head(axes)
             for ending in ("svg", "png"):
                 path = folder / f"{stem}.{ending}"
                 canvas.savefig(path, dpi=130, metadata={"Date": None} if ending == "svg" else None)

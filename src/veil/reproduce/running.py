@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 from veil.progress import Progress, silent
 from veil.reproduce import Context, Experiment, Result, find_experiments, save_result
 from veil.reproduce.data import Source
+from veil.reproduce.figures import figure_names
 
 
 @dataclass(frozen=True)
@@ -22,9 +25,19 @@ class Finished:
     stand_ins: dict[str, str]
 
     @property
+    def pictures(self) -> list[str]:
+        """Names of its figures' files, without ending."""
+        return figure_names(self.experiment.id, len(self.result.figures))
+
+    @property
     def failed(self) -> list[str]:
         """Claims that do not hold."""
         return [claim.what for claim in self.result.claims if claim.holds is False]
+
+
+def available() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_experiment(name: str, folder: Path | None, data: Path | None, *, quick: bool) -> tuple[str, Result, float]:
@@ -64,5 +77,7 @@ def run_all(
     from joblib import Parallel, delayed
 
     jobs = (delayed(run_experiment)(name, folder, data, quick=quick) for name in by_id)
-    for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
-        yield finished(found, i + 1)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="A worker stopped")  # one that has grown is replaced by a new one
+        for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
+            yield finished(found, i + 1)

@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
+from veil.reproduce.figures import Curve
 from veil.reproduce.huang.spectrum import closed_forms, errors, haar_basis, spectrum
-from veil.reproduce.huang.sweep import CLOSED, Rows, Vector, allowed, curves, off_theory, series, sweep, table
+from veil.reproduce.huang.sweep import (
+    CLOSED,
+    Rows,
+    Vector,
+    allowed,
+    bayes_below_pca,
+    curves,
+    off_theory,
+    series,
+    sweep,
+    table,
+)
 
 D = 100
 SMALL = 1.0
@@ -30,17 +42,22 @@ def run(context: Context) -> Result:
     sizes = context.pick((50_000, 1_000), (20_000, 1_000))
     points = context.pick(LARGE, (5, 60, 98, 100))
     rows = sweep(context, points, at_p, sizes)
-    values = spectrum(D, 2, SMALL)
     basis = haar_basis(D, context.rng(0))
-    uneven = errors(context, values, basis, 10_000, (1,))["UDR"], closed_forms(values, basis, 2)["UDR"]
+    drift = [closed_forms(spectrum(D, p, SMALL), basis, p)["UDR"] for p in points]
+    first = spectrum(D, points[0], SMALL)
+    uneven = errors(context, first, basis, 10_000, (1,))["UDR"], drift[0]
     title = f"p large eigenvalues among {D} (N = {{n:,}})"
     label = "number of large eigenvalues p"
-    figures = tuple(curves(rows, n, title.format(n=n), label) for n in sizes)
-    return Result(claims(rows, points, sizes[0], uneven), (table(rows),), figures)
+    random = Curve("UDR, random basis (closed form)", points, drift, kind="dashed", colour=0)
+    figures = tuple(curves(rows, n, title.format(n=n), label, random) for n in sizes)
+    return Result(claims(rows, points, sizes, uneven), (table(rows),), figures)
 
 
-def claims(rows: Rows, points: tuple[int, ...], n: int, uneven: tuple[float, float]) -> tuple[Claim, ...]:
+def claims(
+    rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...], uneven: tuple[float, float]
+) -> tuple[Claim, ...]:
     """What the paper says about the figure."""
+    n = sizes[0]
     found = []
     for attack, expected in EXPECTED.items():
         ours, off = series(rows, n, attack), off_theory(rows, n, attack)
@@ -71,11 +88,12 @@ def claims(rows: Rows, points: tuple[int, ...], n: int, uneven: tuple[float, flo
         Claim(
             "UDR is flat",
             "stays put",
-            f"{flat.min():.2f} to {flat.max():.2f} with a Fourier basis; {uneven[0]:.1f} at p = 2 with a random one",
-            why="H: flat only where all attributes have the same variance; else it drifts by about 17 %",
-            holds=bool(
-                np.ptp(flat) < allowed(n) * flat.mean() and abs(uneven[0] / uneven[1] - 1) < 0.03 < 1 - uneven[0] / 20
-            ),
+            f"{flat.min():.2f} to {flat.max():.2f} with a Fourier basis; {uneven[0]:.1f} at p = {points[0]} "
+            "with a random one",
+            why="H-e: flat only where all attributes have the same variance; with a random basis it drifts",
+            # 20 exactly; a run of n records of 100 attributes errs by 1 % or less of it
+            holds=bool((np.abs(flat / 20 - 1) < 0.01).all() and abs(uneven[0] / uneven[1] - 1) < 0.03)
+            and uneven[0] < 0.97 * 20,
         ),
         Claim(
             "PCA-DR is worse than UDR at low correlation",
@@ -84,12 +102,13 @@ def claims(rows: Rows, points: tuple[int, ...], n: int, uneven: tuple[float, flo
             holds=bool(pca[-1] > flat[-1] and pca[0] < flat[0] and abs(crossing - CROSSING) < 4),
         ),
         Claim(
-            "BE-DR is best",
+            "BE-DR is below UDR everywhere",
             "best",
-            f"at most {float((bayes / np.minimum(pca, flat)).max()):.3f} of the better of PCA-DR and UDR",
-            f"{float((best / np.minimum(pca, flat)).max()):.3f}",
-            holds=bool((bayes <= flat * (1 + allowed(n))).all() and (best <= pca * 1.001).all()),
+            f"at most {float((bayes / flat).max()):.3f} of it",
+            f"{float((best / flat).max()):.3f}",
+            holds=bool((bayes <= flat * (1 + allowed(n))).all() and (best <= flat * (1 + allowed(n))).all()),
         ),
+        bayes_below_pca(rows, sizes),
     ]
     return tuple(found)
 
@@ -101,5 +120,5 @@ EXPERIMENT = Experiment(
     chosen="N = 50,000 and 1,000; noise variance 25, mean variance 100, small eigenvalues 1, a Fourier basis, 20 "
     "repetitions. With a random basis, as the paper has, UDR is not flat; the other curves stay",
     run=run,
-    errata=("H",),
+    errata=("H-e",),
 )

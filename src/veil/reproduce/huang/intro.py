@@ -63,7 +63,7 @@ def claims(rows: list[tuple[Any, ...]], n: int) -> tuple[Claim, ...]:
             "limit case of BE-DR, Σ = v·11′",
             f"at most {worst:.1f}× the error with the covariance known",
             f"within {off[1]:.1%} of vσ²/(mv + σ²), of which {2 * best[-1][0] / n:.1%} is the price of estimating",
-            why=f"H: the plug-in also fits the noise where m is not far below N = {n:,}; pooled eigenvalues repair it. "
+            why=f"H-c: the plug-in also fits the noise where m is not far below N = {n:,}; pooled eigenvalues mend it. "
             "The direction and the mean cost m/N of the error each",
             holds=all(near),
         ),
@@ -88,5 +88,5 @@ EXPERIMENT = Experiment(
     chosen="normal values of variance 100, noise variance 25, 5,000 records, m to 1,000, 5 repetitions. The law is "
     "σ²/m whatever the values",
     run=run,
-    errata=("H",),
+    errata=("H-c",),
 )

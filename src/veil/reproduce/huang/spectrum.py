@@ -23,10 +23,18 @@ def spectrum(d: int, p: int, small: float) -> Vector:
     return np.array([large] * p + [small] * (d - p))
 
 
-def fourier_basis(d: int) -> Matrix:
-    """A real Fourier basis: every attribute then has the same variance, and UDR stays put."""
-    k, t = np.arange(d)[:, None], np.arange(d)[None, :]
-    return np.asarray((np.cos(2 * np.pi * k * t / d) + np.sin(2 * np.pi * k * t / d)) / np.sqrt(d))
+def fourier_basis(d: int, p: int) -> Matrix:
+    """A real Fourier basis whose first p vectors give every attribute the same variance, so that UDR stays put.
+
+    The squares of cas(kt) and cas((d − k)t) add up to a constant; those of the constant vector are one themselves. An
+    odd p starts with it, an even one ends on it.
+    """
+    k, t = np.arange(d), np.arange(d)[:, None]
+    paired = [i for j in range(1, (d + 1) // 2) for i in (j, d - j)]
+    single = [i for i in k.tolist() if i not in paired]
+    order = [single[0], *paired, *single[1:]] if p % 2 else [*paired, *single]
+    angle = 2 * np.pi * t * k[order] / d
+    return np.asarray((np.cos(angle) + np.sin(angle)) / np.sqrt(d))
 
 
 def haar_basis(d: int, rng: np.random.Generator) -> Matrix:

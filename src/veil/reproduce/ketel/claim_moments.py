@@ -82,7 +82,7 @@ def claims(rows: list[tuple[Any, ...]], people: dict[str, float], n: int) -> tup
             "correlation cos θ",
             f"off by up to {linked:.2f}; (cos θ + r sin θ)/√(1 + r sin 2θ) is right",
             agrees=False,
-            why="K: cos θ needs independent attributes",
+            why="K-c: cos θ needs independent attributes",
             holds=held and linked > 0.1,
         ),
         Claim(
@@ -92,7 +92,7 @@ def claims(rows: list[tuple[Any, ...]], people: dict[str, float], n: int) -> tup
             f"loss {people['loss']:.3f} instead of {people['loss by cos θ']:.3f}; the changes have variance "
             f"{people['Var(age − age′)']:.3f} and {people['Var(salary − salary′)']:.3f}",
             agrees=False,
-            why="K: only distances and inner products are kept",
+            why="K-d: only distances and inner products are kept",
             holds=all(abs(people[name] - value) < 6e-4 for name, value in TABLE.items()),
         ),
     )
@@ -121,5 +121,5 @@ EXPERIMENT = Experiment(
     "Multiples of π are refused by the product, which would release the columns as they are: there the closed form "
     "stands alone",
     run=run,
-    errata=("K",),
+    errata=("K-c", "K-d"),
 )

@@ -21,7 +21,7 @@ def run(_: Context) -> Result:
             "√(πe) = 2.921",
             f"{privacy:.4f}",
             agrees=False,
-            why="K: a slip of rounding, √(πe) = 2.9223",
+            why="K-b: a slip of rounding, √(πe) = 2.9223",
             holds=abs(privacy - 2.9223) < 1e-4 and abs(privacy - math.sqrt(math.pi * math.e)) < 1e-12,
         ),
     )
@@ -35,5 +35,5 @@ EXPERIMENT = Experiment(
     stated="θ = π/4, independent standard normal X and Y",
     chosen="nothing is left open",
     run=run,
-    errata=("K",),
+    errata=("K-b",),
 )

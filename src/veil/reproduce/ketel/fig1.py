@@ -38,8 +38,9 @@ def run(context: Context) -> Result:
         ),
         Claim(
             "the same from a sample",
-            "not given",
+            "–",
             f"within {worst:.4f} of the formula, {max(far):.1f} standard errors at most, from {n:,} pairs",
+            agrees=None,
             holds=bool(max(far) < 4),
         ),
     )

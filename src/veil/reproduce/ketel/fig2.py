@@ -33,7 +33,7 @@ def run(_: Context) -> Result:
             "always positive",
             f"privacy under 1 (entropy under 0) from ρ = {GRID[privacy < 1][0]:.2f} on",
             agrees=False,
-            why="K: a differential entropy is negative for anything narrow enough",
+            why="K-b: a differential entropy is negative for anything narrow enough",
             holds=bool((privacy < 1).any()),
         ),
     )
@@ -56,5 +56,5 @@ EXPERIMENT = Experiment(
     stated="privacy Π(X|Z) = √(2πe(1 − ρ²)) against ρ from 0 to 1, standard normal X",
     chosen="a grid of 101. Nothing is random",
     run=run,
-    errata=("K",),
+    errata=("K-b",),
 )

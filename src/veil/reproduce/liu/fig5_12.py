@@ -26,8 +26,10 @@ def run(context: Context) -> Result:
             "none of the four",
             f"best |correlation|, medians {listed(np.median(found.nearest, axis=0))}; in {found.some:.0%} of "
             f"{matrices} draws some source reaches .9 (scaled alike: {alike.some:.0%})",
-            agrees=False,
-            why="a strong source dominates a mixture; how many are heard depends on the matrix",
+            agrees=False if real else None,
+            why="a strong source dominates a mixture; how many are heard depends on the matrix"
+            if real
+            else "a stand-in was used",
             holds=abs(found.some - EXPECTED_SOME) < 4.5 * spread if real else None,
         ),
     )

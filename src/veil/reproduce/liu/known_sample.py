@@ -130,7 +130,7 @@ def rising(what: str, found: Sweep, expected: Expected, axes: tuple[int, ...], *
         what,
         "rises",
         f"{mean.min():.2f} → {mean.max():.2f}{near}",
-        agrees=holds or not real,
+        agrees=holds if real else None,
         why="" if real else "a stand-in was used",
         holds=holds if real else None,
     )

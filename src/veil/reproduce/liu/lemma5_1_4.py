@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import veil
-from veil.measures.projection import ProjectionKind
+from veil.measures import ProjectionKind
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Bars
 

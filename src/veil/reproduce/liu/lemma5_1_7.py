@@ -59,6 +59,7 @@ def run(context: Context) -> Result:
             "The distance can be had back",
             "–",
             f"medians of the inverted formula within {bias:.0%} of h in the range",
+            agrees=None,
             holds=bool(bias < 4 * 1.25 * float((se[inside] / (K * P * h[inside])).max())),
         ),
     )

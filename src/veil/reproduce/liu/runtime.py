@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import veil
-from veil.attacks.signs import exact_signs
+from veil.attacks import exact_signs
 from veil.reproduce.data import Matrix
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Curve, Curves
@@ -46,12 +46,13 @@ def run(context: Context) -> Result:
             f"{last[1] // rows[0][1]:,} times as many patterns; {growth:.2f} times per attribute at the end",
             f"{last[2]:.2g} s at n = {last[0]}",
             why="the Gray-code search costs one root per pair and pattern, and something fixed that counts at small n",
-            holds=1.3 < growth < 2.7,
+            holds=context.pick(1.3, 1.0) < growth < context.pick(2.7, 4.0),
         ),
         Claim(
             "the fast search finds the same signs",
             "–",
             f"as the search pattern by pattern in {sum(same)} of {len(same)} cases",
+            agrees=None,
             holds=all(same) and bool(same),
         ),
     )
@@ -59,16 +60,15 @@ def run(context: Context) -> Result:
     figure = Curves(
         f"Time of the sign search ({PRIVATE:,} records, {SAMPLE} samples, one core)",
         "number of attributes n",
-        "log₁₀ of seconds",
+        "seconds",
         (
-            Curve("Gray-code search", widths, np.log10([r[2] for r in rows])),
-            Curve("pattern by pattern", [r[0] for r in rows if r[3]], np.log10([r[3] for r in rows if r[3]])),
-            Curve("whole attack", widths, np.log10([r[4] for r in rows])),
-            Curve(
-                "doubling", doubling, np.log10(last[2]) + np.log10(2) * (doubling - last[0]), kind="dashed", colour=5
-            ),
-            Curve("paper", list(PAPER), np.log10(list(PAPER.values())), kind="paper", colour=4),
+            Curve("Gray-code search", widths, [r[2] for r in rows]),
+            Curve("pattern by pattern", [r[0] for r in rows if r[3]], [r[3] for r in rows if r[3]]),
+            Curve("whole attack", widths, [r[4] for r in rows]),
+            Curve("doubling", doubling, last[2] * 2.0 ** (doubling - last[0]), kind="dashed", colour=5),
+            Curve("paper", list(PAPER), list(PAPER.values()), kind="paper", colour=4),
         ),
+        log="y",
     )
     columns = ("n", "patterns", "Gray code, s", "per pattern, s", "whole attack, s", "paper, s")
     notes = ("Times are of this machine and run; the whole attack looks at no more than 500,000 pairs of records.",)

@@ -37,6 +37,11 @@ class Errors:
         """Over repetitions."""
         return float(np.median(self.plain))
 
+    def limits(self) -> tuple[float, float]:
+        """A 95 % interval of the median, from the normal law's standard error of a median."""
+        error = float(np.sqrt(np.pi / 2) * self.plain.std(ddof=1) / np.sqrt(len(self.plain)))
+        return self.median - 1.96 * error, self.median + 1.96 * error
+
     def words(self) -> str:
         """Median and band."""
         return "median {:.3g} (5–95 %: {:.3g}–{:.3g})".format(self.median, *self.band())
@@ -62,7 +67,8 @@ def error_table(*found: Errors) -> Table:
     return Table("errors", ("variant", "repetition", "relative error", "relative error, centred"), rows)
 
 
-def error_histogram(title: str, found: Errors, paper: float) -> Histogram:
-    """The paper's variant over repetitions, and the value that the paper prints."""
-    samples = (("mean error of a run", found.plain),)
-    return Histogram(title, "mean relative error of a run", samples, bins=30, marks=((paper, f"paper: {paper:g}"),))
+def error_histogram(title: str, paper: Errors, best: Errors, printed: float) -> Histogram:
+    """Both variants over repetitions, and the value that the paper prints."""
+    samples = (("paper's variant", paper.plain), ("best variant", best.plain))
+    marks = ((printed, f"paper: {printed:g}"),)
+    return Histogram(title, "mean relative error of a run", samples, bins=24, marks=marks, log=True)

@@ -51,6 +51,7 @@ def run(context: Context) -> Result:
             "matrices that the owner draws here",
             "–",
             f"{max(drawn):.0%} of {kept} per kind determine an attribute: such draws are thrown away",
+            agrees=None,
             holds=max(drawn) == 0.0,
         ),
         Claim(

@@ -11,8 +11,9 @@ import numpy.typing as npt
 import veil
 from veil import measures
 from veil.reproduce.data import Matrix
+from veil.reproduce.drawings import four_drawings
 from veil.reproduce.experiment import Context, Table
-from veil.reproduce.figures import Bars
+from veil.reproduce.figures import Bars, Images
 
 Mixing = Callable[[int], veil.Perturbation]
 SIDE = 256
@@ -75,14 +76,28 @@ def listed(values: npt.NDArray[np.float64]) -> str:
 
 def thinned_images(context: Context) -> tuple[Matrix, int]:
     """Four images as columns of pixels, and their side; every fourth row and column in a quick run."""
+    return _thinned(context, context.source.images())
+
+
+def image_figures(context: Context, title: str, x: Matrix, found: Separated, mixing: Mixing) -> tuple[Images, ...]:
+    """Originals, mixtures and what was found: of drawings that anyone may show, then of the images themselves."""
+    drawings, side = _thinned(context, four_drawings(SIDE))
+    shown = [Images(f"{title} (drawings)", _rows(drawings, separated(context, drawings, mixing, 1), side), height=5.6)]
+    if context.source.real("images"):
+        shown.append(Images(f"{title} (photographs)", _rows(x, found, side), height=5.6, shareable=False))
+    return tuple(shown)
+
+
+def _thinned(context: Context, images: Matrix) -> tuple[Matrix, int]:
     step = context.pick(1, 4)
-    pixels = context.source.images().reshape(-1, SIDE, SIDE)[:, ::step, ::step]
+    pixels = images.reshape(-1, SIDE, SIDE)[:, ::step, ::step]
     return np.ascontiguousarray(pixels.reshape(len(pixels), -1).T), pixels.shape[1]
 
 
-def pictures(columns: Matrix, side: int) -> tuple[npt.NDArray[np.float64], ...]:
-    """Columns as images."""
-    return tuple(column.reshape(side, side) for column in columns.T)
+def _rows(x: Matrix, found: Separated, side: int) -> tuple[tuple[str, tuple[Matrix, ...]], ...]:
+    signals = measures.matched_signals(x, found.signals) if found.n_signals == x.shape[1] else found.signals
+    columns = {"private": x, "released": found.released, "separated": signals}
+    return tuple((name, tuple(image.reshape(side, side) for image in part.T)) for name, part in columns.items())
 
 
 def nearest_bars(title: str, found: tuple[tuple[str, Separated], ...]) -> Bars:

@@ -53,7 +53,8 @@ def run(context: Context) -> Result:
         ),
     )
     columns = ("release", "gradient", "spread of solutions", "least drop", "drop at the truth", "length error")
-    figure = Histogram("How much less likely other records are", "drop of the log-density", (("others near X̂", drops),))
+    samples = (("others near X̂", drops),)
+    figure = Histogram("How much less likely other records are", "drop of the log-density", samples, log=True)
     return Result(claims, (Table("releases", columns, tuple(rows)),), (figure,))
 
 

@@ -28,14 +28,14 @@ def run(_: Context) -> Result:
             "Table 2: natural logarithms",
             "49 values to two decimals",
             f"largest difference {np.abs(shown - LOGS).max():.0e}, truncated",
-            why=f"P: cut, not rounded; rounding would change {int((np.round(logs, 2) != LOGS).sum())} of 49",
+            why=f"P-b: cut, not rounded; rounding would change {int((np.round(logs, 2) != LOGS).sum())} of 49",
             holds=bool((np.abs(shown - LOGS) < 1e-9).all()),
         ),
         Claim(
             "Table 3: covariance of the logarithms",
             "49 values to three or four decimals",
             f"largest difference {off:.4f} with n − 1 ({other:.4f} with n)",
-            why="P: divides by n − 1, cut after three decimals or four",
+            why="P-b: divides by n − 1, cut after three decimals or four",
             holds=off < 1e-3 < other,
         ),
         Claim(
@@ -43,14 +43,14 @@ def run(_: Context) -> Result:
             "2.54",
             f"{lost:.2e}",
             agrees=False,
-            why="P: its exponent is lost",
+            why="P-b: its exponent is lost",
             holds=abs(lost - 2.54e-5) < 0.01e-5,
         ),
         Claim(
             "noise is drawn with that covariance (mvnrnd)",
             "possible",
             f"rank {rank} of 7, smallest eigenvalue {lowest:.0e}: a Cholesky factor fails, eigenvectors do not",
-            why="P: seven records span six dimensions",
+            why="P-d: seven records span six dimensions",
             holds=rank == 6 and abs(lowest) < 1e-12,
         ),
     )
@@ -75,5 +75,5 @@ EXPERIMENT = Experiment(
     stated="7 records of 7 marks; natural logarithms; their covariance",
     chosen="n − 1 in the covariance, which is what the printed values have",
     run=run,
-    errata=("P",),
+    errata=("P-b", "P-d"),
 )

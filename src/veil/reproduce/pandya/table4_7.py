@@ -61,7 +61,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
                 "49 values",
                 f"largest difference {off.max():.2f} ({np.median(off):.3f} in the middle)",
                 agrees=bool(lost == 0),
-                why=f"P: {lost} entries of the two tables lost their exponents",
+                why=f"P-b: {lost} entries of the two tables lost their exponents",
                 holds=bool((off <= allowed).all()),
             )
         )
@@ -83,7 +83,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
             + f" what the law says; one factor of variance {rows[0][5]:.1f}c per record is on top",
             " and ".join(f"{row[2] / row[4]:.2f}×" for row in rows) + " in releases of the product",
             agrees=False,
-            why="P: nearly one shared factor per record; the draws are not to be matched",
+            why="P-c: nearly one shared factor per record; the draws are not to be matched",
             # 5 %: the product rounds its factor to two digits.
             holds=all(
                 row[1] > 10 * row[3]
@@ -111,5 +111,5 @@ EXPERIMENT = Experiment(
     chosen="the printed draws are data, the same for both c up to √10; beside them 4,000 releases of the product "
     "under the stated law",
     run=run,
-    errata=("P",),
+    errata=("P-b", "P-c"),
 )

@@ -54,5 +54,5 @@ EXPERIMENT = Experiment(
     stated="J connects the independent signals of the known records with those of the release: a 5×5 example",
     chosen="Five signals of our own, 20,000 records, 2,000 known, no noise; 10 mixtures",
     run=run,
-    errata=("T",),
+    errata=("T-i",),
 )

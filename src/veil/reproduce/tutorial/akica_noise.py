@@ -39,14 +39,14 @@ KINDS = ("R = I", "orthogonal", "R₁", "R₂")
 
 def run(context: Context) -> Result:
     """F-RE over the noise, by matrix; and the Bayes filter where R = I."""
-    noises, repeats = context.pick(NOISES, (0.05,)), context.pick(9, 4)
+    noises, repeats = context.pick(NOISES, (0.05,)), context.pick(15, 4)
     n = context.pick(20_000, 10_000)
     rows: list[tuple[Any, ...]] = []
     for i, noise in enumerate(noises):
         for r in range(repeats):
-            x, sample, seed = population(context, n, KNOWN, i, r)
+            x, sample, seed = population(context, n, KNOWN, r)
             for kind in KINDS if noise else KINDS[1:]:  # I without noise would release the table itself
-                mix = matrix(kind, context.rng(i, r, 1))
+                mix = matrix(kind, context.rng(r, 1))
                 perturbation = veil.LinearTransform(mix, scaling=None, noise_scale=noise, random_state=seed)
                 release, _ = veil.publish(x, perturbation)
                 guess = veil.AKICAAttack().run(release, veil.KnownSample(sample)).values
@@ -56,9 +56,10 @@ def run(context: Context) -> Result:
                 rows.append((noise, r, "Bayes, R = I", error(x, veil.BayesEstimateAttack().run(release).values)))
         context.step("noise levels", i + 1, len(noises))
     at = {kind: median(rows, 0.05, kind) for kind in (*KINDS, "Bayes, R = I")}
-    ratio = max(at[k] for k in KINDS) / min(at[k] for k in KINDS)
-    spread = float(np.mean([np.log(errors(rows, 0.05, k)).std(ddof=1) for k in KINDS]))
-    se = spread * np.sqrt(np.pi / 2 / repeats) * np.sqrt(2)  # of the logarithm of a ratio of two medians
+    worst, least = max(KINDS, key=at.__getitem__), min(KINDS, key=at.__getitem__)
+    pairs = np.log(errors(rows, 0.05, worst)) - np.log(errors(rows, 0.05, least))  # of the same mixtures
+    ratio = at[worst] / at[least]
+    se = float(pairs.std(ddof=1) * np.sqrt(np.pi / 2 / repeats))  # of the logarithm of a ratio of medians
     levels = [v for v in noises if v]
     better = all(median(rows, v, "Bayes, R = I") < median(rows, v, "R = I") for v in levels)
     claims = [
@@ -83,13 +84,13 @@ def run(context: Context) -> Result:
         ),
     ]
     if not context.quick:
-        worst = [median(rows, 0.4, kind) for kind in KINDS]
+        big = [median(rows, 0.4, kind) for kind in KINDS]
         claims.append(
             Claim(
                 "Big noise",
                 "error grows",
-                f"at 40 % {min(worst):.2f} to {max(worst):.2f}; guessing the means errs by 1",
-                holds=bool(min(worst) > 3 * median(rows, 0.02, "orthogonal") and max(worst) > FAILED / 2),
+                f"at 40 % {min(big):.2f} to {max(big):.2f}; guessing the means errs by 1",
+                holds=bool(min(big) > 3 * median(rows, 0.02, "orthogonal") and max(big) > FAILED / 2),
             )
         )
     curves = []
@@ -122,7 +123,8 @@ EXPERIMENT = Experiment(
     title="AK-ICA: error against the noise",
     stated="Y = RX + E with R = I, orthogonal, R₁ (det .444, norm 3.167), R₂ (norm 281.8)",
     chosen="1,000 known; noise 0 … 40 % of each released attribute's deviation; R₁ any matrix of that norm and "
-    "determinant, R₂ of that norm (the exponent of its determinant is lost); signals as in akica-size, 20,000 records",
+    "determinant, R₂ of that norm (the exponent of its determinant is lost); signals as in akica-size, 20,000 "
+    "records; the same 15 mixtures at every level, because some are near singular and fail at any noise",
     run=run,
-    errata=("T",),
+    errata=("T-i",),
 )

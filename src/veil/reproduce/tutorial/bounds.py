@@ -61,7 +61,7 @@ def run(context: Context) -> Result:
             f"exceeded in {len(violated)} of the {finite} cases in which it is finite ({len(rows)} in all)",
             "the corrected bound is never exceeded",
             agrees=False,
-            why="T: the print leaves out what lies beyond the first k components",
+            why="T-e: the print leaves out what lies beyond the first k components",
             holds=bool(violated and all(row[5] <= row[6] for row in rows)),
         ),
         Claim(
@@ -70,7 +70,7 @@ def run(context: Context) -> Result:
             f"rank-k guesses only: the Bayes filter is below the bound of another rank in "
             f"{sum(row[8] < row[4] for row in rows)} of {len(rows)} cases, at the rank of strategy 2 in {len(under)}",
             agrees=False,
-            why="T: a Bayes filter has full rank and need not respect it",
+            why="T-f: a Bayes filter has full rank and need not respect it",
             holds=any(row[8] < row[4] for row in rows),
         ),
     )
@@ -116,5 +116,5 @@ EXPERIMENT = Experiment(
     chosen="The table of the strategy experiment, centred; k of strategy 2 and others: the printed bound is infinite "
     "unless λ_k > ‖E‖₂ + √2‖E‖_F. Its two special cases put simpler terms for E and are left out",
     run=run,
-    errata=("T",),
+    errata=("T-e", "T-f"),
 )

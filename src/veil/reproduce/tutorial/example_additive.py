@@ -46,6 +46,7 @@ def run(context: Context) -> Result:
             "The owner takes the noise off again",
             "–",
             f"largest difference {back:.1e} after restoring with the key",
+            agrees=None,
             holds=back < 1e-6,
         ),
     )
@@ -71,5 +72,4 @@ EXPERIMENT = Experiment(
     stated="5 records (balance, income, interest) and a printed noise matrix E; Y = X + E",
     chosen="Nothing is open. Three printed sums lost digits: 88.759, 59.199 and 89.048 are right",
     run=run,
-    errata=("T",),
 )

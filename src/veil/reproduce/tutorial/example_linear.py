@@ -42,7 +42,7 @@ def run(context: Context) -> Result:
             f"{' and '.join(NAMES[i] for i in np.flatnonzero(off))} do not",
             f"all within {apart:.2f} for (20, 120, 35) and (80, 40, 15) in their place",
             agrees=False,
-            why="T: the same two records differ as in the rotation; R has three decimals, one unit of the last "
+            why="T-b: the same two records differ as in the rotation; R has three decimals, one unit of the last "
             "of which moves a sum by up to 0.20",
             holds=bool(off.tolist() == [False, False, True, False, True] and (np.abs(used - PRINTED) <= margin).all()),
         ),
@@ -67,5 +67,5 @@ EXPERIMENT = Experiment(
     stated="5 records, a printed 3×3 matrix R and the noise E of the additive example; Y = R X + E",
     chosen="Nothing is open. Equality is to the digits in which R and E are printed",
     run=run,
-    errata=("T",),
+    errata=("T-b",),
 )

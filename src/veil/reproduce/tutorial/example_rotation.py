@@ -45,7 +45,7 @@ def run(context: Context) -> Result:
             f"{int(near.sum())} of 15 equal for (20, 120, 35) and (80, 40, 15) in their place; "
             f"{used[SLIP]:.2f} for {PRINTED[SLIP]}",
             agrees=False,
-            why="T: columns 3 and 5 of Y are not those of the records shown; a digit of the last value is wrong",
+            why="T-b: columns 3 and 5 of Y are not those of the records shown; a digit of the last value is wrong",
             holds=bool(
                 off.tolist() == [False, False, True, False, True] and np.argwhere(~near).tolist() == [list(SLIP)]
             ),
@@ -76,5 +76,5 @@ EXPERIMENT = Experiment(
     stated="5 records and R = ⅓[[1, 2, 2], [−2, 2, −1], [−2, −1, 2]]; Y = R X",
     chosen="Nothing is open. Two printed columns belong to other records, and −51.67 should read −56.67",
     run=run,
-    errata=("T",),
+    errata=("T-b",),
 )

@@ -57,7 +57,7 @@ def run(context: Context) -> Result:
             "k = max{i: τ ≤ (s²_{i+1} + … + s²_n)/‖U‖}",
             "; ".join(f"k = {row[2]}, σ² = {row[4]:.2f}" for row in first.values()),
             agrees=False,
-            why="T: a square root is missing; as printed the rule compares squares with a length and gives k = "
+            why="T-h: a square root is missing; as printed the rule compares squares with a length and gives k = "
             + ", ".join(str(k) for k in print_rank.values()),
             holds=bool(
                 all(row[2] == row[-1] for row in rows)
@@ -77,7 +77,7 @@ def run(context: Context) -> Result:
             "Bayes filter " + "; ".join(f"{row[8]:.3f} for {tau:g}" for tau, row in first.items()),
             "σ² that holds it: " + "; ".join(f"{row[10] ** 2:.1f} for {tau:g}" for tau, row in first.items()),
             agrees=all(row[8] >= row[0] for row in rows),
-            why="T: the bound is about rank-k guesses; it under-protects where the filter is below τ",
+            why="T-f: the bound is about rank-k guesses; it under-protects where the filter is below τ",
             holds=bool(all(abs(row[8] / row[9] - 1) < 0.03 for row in rows)),
         ),
     )
@@ -115,5 +115,5 @@ EXPERIMENT = Experiment(
     stated="k = max{i: Σ_{j>i}s_j² ≥ τ²‖U‖²} and noise whose eigenvalue lies between λ_{k+1} and λ_k",
     chosen="τ = .2, .5, .8; σ² just above λ_{k+1}; the table of the strategy experiment, centred",
     run=run,
-    errata=("T",),
+    errata=("T-f", "T-h"),
 )

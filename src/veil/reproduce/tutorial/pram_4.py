@@ -62,5 +62,5 @@ EXPERIMENT = Experiment(
     stated="a 4×4 P and π = (.2, .5, .2, .1) with Pπ = π",
     chosen="1,000,000 records with exactly these shares, to see it in a release",
     run=run,
-    errata=("T",),
+    errata=("T-a",),
 )

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import veil
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
-from veil.reproduce.figures import Curve, Curves
+from veil.reproduce.figures import Curve, Curves, Panels
 
 Vector = npt.NDArray[np.float64]
 N, BINS = 100_000, 40
@@ -84,7 +84,8 @@ def run(context: Context) -> Result:
         ),
     )
     columns = ("shape", "noise", "n", "stop", "steps", "noisy distance", "distance")
-    return Result(claims, (Table("distances", columns, tuple(rows)),), tuple(drawn))
+    figure = Panels(f"Densities, randomized and reconstructed (n = {N:,})", tuple(drawn), columns=2, height=5.2)
+    return Result(claims, (Table("distances", columns, tuple(rows)),), (figure,))
 
 
 def histogram(values: Vector) -> Vector:
@@ -103,11 +104,11 @@ def picture(shape: str, law: str, edges: Vector, true: Vector, noisy: Vector, fo
     outer = (wide[1:] + wide[:-1]) / 2
     seen = (outer > -0.75) & (outer < 1.75)
     curves = (
-        Curve("original", middles, true * BINS, colour=0),
-        Curve("randomized", outer[seen], noisy[seen] * BINS, colour=5),
-        Curve("reconstructed", middles, found * BINS, colour=1),
+        Curve("original", middles, true * BINS, kind="thin", colour=0),
+        Curve("randomized", outer[seen], noisy[seen] * BINS, kind="thin", colour=5),
+        Curve("reconstructed", middles, found * BINS, kind="thin", colour=1),
     )
-    return Curves(f"{shape.capitalize()} under {law} noise, n = {N:,}", "value", "density", curves)
+    return Curves(f"{shape} under {law} noise", "value", "density", curves)
 
 
 EXPERIMENT = Experiment(

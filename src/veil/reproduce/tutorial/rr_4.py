@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.recovery.proportions import dispersion, estimate_proportions
+from veil.recovery import dispersion, estimate_proportions
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Bars
 from veil.reproduce.tutorial.responses import counts, reported, survey
@@ -83,5 +83,5 @@ EXPERIMENT = Experiment(
     stated="a 4×4 column-stochastic P and π = (.1, .3, .2, .4); λ = Pπ; disp(π̂) in two parts",
     chosen="n = 1,000 for the dispersion, 4,000 surveys; P's columns are the true categories",
     run=run,
-    errata=("T",),
+    errata=("T-a",),
 )

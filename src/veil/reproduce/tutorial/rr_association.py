@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil.recovery.proportions import independence_test
+from veil.recovery import independence_test
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Bars
 from veil.reproduce.tutorial.responses import Codes, counts, reported

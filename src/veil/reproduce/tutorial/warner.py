@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil.recovery.proportions import dispersion, estimate_proportions
+from veil.recovery import dispersion, estimate_proportions
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Histogram
 from veil.reproduce.tutorial.responses import counts, reported, survey

@@ -1,0 +1,211 @@
+"""Cells: records that are alike on chosen columns, and what they give away or cost (M17; Liu 2007, 2.1.1).
+
+*Model.* Records with equal values on every chosen column form a cell (an equivalence class). *Known*: those columns of
+a person; whoever is alone in a cell is found by them.
+
+A table of cells of k or more is k-anonymous. Two costs say what generalising it to that took, where the records of
+smaller cells are suppressed: how many records each one can no longer be told from (*discernibility*), and how many no
+longer have their cell's class (*classification*).
+
+Columns are a two-dimensional array with records as rows, a data frame, or a list or tuple of one-dimensional columns,
+which may hold numbers, text, dates or a mixture. A missing value (None, NaN, NaT) is a value of its own: two records
+that miss it are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.errors import InputError
+from veil.measures.arrays import as_count
+from veil.measures.measure import Measure
+
+Columns = npt.ArrayLike | Sequence[npt.ArrayLike]
+Codes = npt.NDArray[np.int64]
+
+_ROOM = 4
+"""Numbers up to this many times the records are made small by a table instead of by sorting."""
+
+
+def cell_sizes(columns: Columns) -> Codes:
+    """For each record, how many records are in its cell, itself included.
+
+    >>> cell_sizes([[20, 30, 20, 20], ["M", "F", "M", None]]).tolist()
+    [2, 1, 2, 1]
+    """
+    cells = _cells(columns)
+    return np.asarray(np.bincount(cells)[cells], dtype=np.int64)
+
+
+def uniqueness(columns: Columns, k: int = 2) -> Measure:
+    """Share of records in cells of fewer than k (M17); with k = 2, of those that are unique. Exact.
+
+    It is about the table at hand. Who is unique in a sample need not be so in the population.
+
+    >>> ages, sexes = [20, 30, 20, 26, 20], ["M", "F", "M", "M", "M"]
+    >>> uniqueness([ages, sexes])
+    0.4 [0.4, 0.4] higher is exposed
+    >>> float(uniqueness([ages, sexes], k=4))
+    1.0
+    """
+    least = as_count(k, "k", least=1)
+    return Measure(float((cell_sizes(columns) < least).mean()), higher_is="exposed")
+
+
+def discernibility(columns: Columns, k: int, suppressed: npt.ArrayLike | None = None) -> Measure:
+    """What k-anonymity costs in records told apart: Σ_{|E| ≥ k} |E|² + |D| Σ_{|E| < k} |E| (Bayardo and Agrawal 2005).
+
+    A record costs as many as its cell has; one of a cell of fewer than k is suppressed and costs as many as the whole
+    table D has. It lies between |D|, where all can be told apart and k = 1, and |D|². Exact.
+
+    Parameters
+    ----------
+    columns
+        The table after generalising, with all of its records.
+    k
+        Least size of a cell.
+    suppressed
+        One bool per record: which were suppressed whatever their cell. They count in no cell, and cost |D| each.
+
+    >>> discernibility([["20s", "20s", "20s", "30s"]], k=2)  # 3² + 4·1
+    13 [13, 13] higher is distorted
+    >>> float(discernibility([["20s", "20s", "20s", "30s"]], k=2, suppressed=[True, False, False, False]))  # 2² + 4·2
+    12.0
+    """
+    least = as_count(k, "k", least=1)
+    cells = _cells(columns)
+    n = len(cells)
+    kept = cells if suppressed is None else cells[~_mask(suppressed, n)]
+    sizes = np.bincount(kept)
+    sizes = sizes[sizes >= least]
+    return Measure(float(int((sizes**2).sum()) + n * (n - int(sizes.sum()))), higher_is="distorted")
+
+
+def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Measure:
+    """What k-anonymity costs in classes: Σ_{|E| ≥ k} |minority(E)| + Σ_{|E| < k} |E| (Iyengar 2002).
+
+    A record costs 1 unless it has its cell's most frequent class and its cell has k or more. Where several classes are
+    most frequent, any one of them is the majority and the others are minorities: the cost is the same whichever it is.
+    Divided by the number of records it is the error, on these records, of saying each cell's majority, with suppressed
+    ones counted as wrong. Exact.
+
+    Parameters
+    ----------
+    columns
+        The table after generalising, with all of its records.
+    labels
+        The class of each record; a missing one is a class of its own.
+    k
+        Least size of a cell.
+
+    >>> classification_cost([["20s", "20s", "20s", "30s"]], ["yes", "no", "yes", "no"], k=2)  # one minority, one alone
+    2 [2, 2] higher is distorted
+    """
+    least = as_count(k, "k", least=1)
+    cells = _cells(columns)
+    given = _column(labels, "labels")
+    if len(given) != len(cells):
+        raise InputError(f"labels: has {len(given)} record(s) for {len(cells)} in columns; pass one class per record")
+    classes, count = _factorised(given, "labels")
+    sizes = np.bincount(cells)
+    pairs, n_pairs = _compact(cells * count + classes, len(sizes) * count)
+    home = np.empty(n_pairs, dtype=np.int64)
+    home[pairs] = cells
+    majority = np.zeros_like(sizes)
+    np.maximum.at(majority, home, np.bincount(pairs))
+    return Measure(float(np.where(sizes >= least, sizes - majority, sizes).sum()), higher_is="distorted")
+
+
+def _cells(columns: Columns) -> Codes:
+    """The number of each record's cell, from 0 without gaps."""
+    first, *others = _columns(columns)
+    cells, count = _compact(*_factorised(first, "columns"))
+    for column in others:  # made small at each column, so that numbers stay below (records)² and do not overflow
+        codes, values = _factorised(column, "columns")
+        cells, count = _compact(cells * values + codes, count * values)
+    return cells
+
+
+def _columns(columns: Columns) -> list[npt.NDArray[Any]]:
+    """The columns as arrays of one length."""
+    if isinstance(columns, list | tuple):
+        found = [_column(column, "columns") for column in columns]
+    else:
+        table = np.asarray(columns)
+        if table.ndim not in (1, 2):
+            raise InputError(
+                f"columns: must have one or two dimensions, not {table.ndim}; pass records as rows or a list of columns"
+            )
+        found = list(table.T) if table.ndim == 2 else [table]
+    if not found or not len(found[0]):
+        raise InputError("columns: has no column or no record; pass at least one record and one column")
+    if len(lengths := {len(column) for column in found}) > 1:
+        raise InputError(
+            f"columns: have {len(lengths)} different lengths, {min(lengths)} to {max(lengths)}; pass equal ones"
+        )
+    return found
+
+
+def _column(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
+    """One column as a one-dimensional array."""
+    try:
+        column = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputError(f"{name}: must be one-dimensional; pass columns of plain values") from None
+    if column.ndim != 1:
+        raise InputError(f"{name}: a column must have one dimension, not {column.ndim}; pass a list of columns")
+    if isinstance(values, list | tuple) and column.dtype.kind in "SU":  # numpy would make text of a number or a None
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
+    return column
+
+
+def _mask(suppressed: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
+    mask = _column(suppressed, "suppressed")
+    if mask.dtype != np.bool_ or len(mask) != n:
+        raise InputError(f"suppressed: must be {n} bools; pass one bool per record")
+    return mask
+
+
+def _factorised(column: npt.NDArray[Any], name: str) -> tuple[Codes, int]:
+    """A number for each value, equal for equal values, and a number that all are below."""
+    kind = column.dtype.kind
+    if kind in "biu":
+        low, high = int(column.min()), int(column.max())
+        if high - low < _ROOM * len(column):
+            shifted = column - column.min() if kind == "u" else column.astype(np.int64) - low
+            return shifted.astype(np.int64), high - low + 1
+    if kind in "biufcmM":
+        values, codes = np.unique(column, return_inverse=True)  # one NaN, one NaT
+        return codes.astype(np.int64), len(values)
+    places: dict[Any, int] = {}
+    try:
+        numbered = (places.setdefault(value, len(places)) for value in column.tolist())
+        codes = np.fromiter(numbered, dtype=np.int64, count=len(column))
+    except TypeError:
+        raise InputError(f"{name}: holds values that cannot be compared; pass numbers, text or dates") from None
+    missing = [place for value, place in places.items() if _is_missing(value)]
+    if len(missing) > 1:
+        codes[np.isin(codes, missing)] = missing[0]
+    return codes, len(places)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA, of which nothing can be asked
+        return True
+
+
+def _compact(codes: Codes, bound: int) -> tuple[Codes, int]:
+    """Numbers below ``bound`` as numbers from 0 without gaps, and how many there are."""
+    if bound <= _ROOM * len(codes):
+        seen = np.zeros(bound, dtype=bool)
+        seen[codes] = True
+        return np.asarray((np.cumsum(seen) - 1)[codes]), int(seen.sum())
+    values, compact = np.unique(codes, return_inverse=True)
+    return compact.astype(np.int64), len(values)

@@ -1,0 +1,46 @@
+"""Pages for reviewers: an overview, one page per paper with its figures and claims, and the errata."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from veil.atomic import write_public
+from veil.reproduce.experiment import PAPERS
+from veil.reproduce.pages.corrections import errata_page
+from veil.reproduce.pages.markdown import shown
+from veil.reproduce.pages.overview import overview_page
+from veil.reproduce.pages.papers import paper_page
+from veil.reproduce.running import Finished
+
+__all__ = ["write_pages"]
+
+
+def write_pages(finished: Sequence[Finished], page: Path, figures: Path) -> list[Path]:
+    """Write ``PAGE.md`` and, in a folder of its name, a page per paper, the errata and the figures they show.
+
+    Parameters
+    ----------
+    finished
+        What was run.
+    page
+        Path of the overview, for example ``docs/results.md``.
+    figures
+        Folder where the run wrote its figures.
+    """
+    folder = page.with_suffix("")
+    pictures = folder / "figures"
+    pictures.mkdir(parents=True, exist_ok=True)
+    texts = {page: overview_page(finished, folder.name)}
+    for paper in PAPERS:
+        own = [each for each in finished if each.experiment.paper == paper]
+        if own:
+            texts[folder / f"{paper}.md"] = paper_page(paper, own)
+    texts[folder / "errata.md"] = errata_page(finished)
+    for path, text in texts.items():
+        write_public(path, text.encode(), replace=True)
+    for name in [name for each in finished for name, _ in shown(each)]:
+        if figures.resolve() != pictures.resolve():
+            shutil.copyfile(figures / f"{name}.svg", pictures / f"{name}.svg")
+    return list(texts)

@@ -1,0 +1,36 @@
+"""Small pieces of Markdown, and which figures are shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from veil.reproduce.figures import Figure
+from veil.reproduce.running import Finished
+
+
+def cell(text: str) -> str:
+    """A text in a table's cell."""
+    return text.replace("|", "\\|").replace("*", "\\*").replace("\\*\\*", "**").replace("\n", " ")
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital and ends with a full stop."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+
+
+def anchor(heading: str) -> str:
+    """What a heading's anchor is called: lower case, without punctuation, dashes for spaces."""
+    kept = re.sub(r"[^\w\- ]", "", heading.lower())
+    return kept.replace(" ", "-")
+
+
+def shown(each: Finished) -> list[tuple[str, Figure]]:
+    """Names and figures of an experiment that may be shown."""
+    return [(name, figure) for name, figure in zip(each.pictures, each.result.figures, strict=True) if figure.shareable]
+
+
+def erratum_links(ids: Sequence[str], page: str = "errata.md") -> str:
+    """Links to errata."""
+    return ", ".join(f"[{name}]({page}#{anchor(name)})" for name in ids)
