@@ -10,7 +10,7 @@ WORKERS ?= 2
 STUDIES := bench_ica bench_projected_sample
 BENCHES := $(filter-out $(STUDIES),$(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))))
 
-.PHONY: demo test test-all lint bench clean help
+.PHONY: demo test test-all lint bench results clean help
 
 help:            ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -61,6 +61,9 @@ bench: $(STAMP)  ## ratios against baselines run in the same process; QUICK=1 fo
 	for script in $(STUDIES); do echo "== $$script"; \
 	  $(BIN)/python benchmarks/$$script.py --quick || failed="$$failed $$script"; done; \
 	test -z "$$failed" || { echo "not kept:$$failed"; exit 1; }
+
+results: $(STAMP)  ## docs/results.md and its pages from a full run; DATA=folder with the papers' tables
+	$(BIN)/veil reproduce all $(if $(DATA),--data $(DATA)) -o build/results --page docs/results.md
 
 clean:           ## remove the environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

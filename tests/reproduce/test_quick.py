@@ -77,6 +77,43 @@ def test_unknown_names_are_refused_with_a_suggestion():
         find_experiments(("huang-fig11",))
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("liu-fig4.9", ["liu-fig4.8"]),
+        ("table5.6", ["liu-tables5.5"]),
+        ("pandya-table2", ["pandya-table1-3"]),
+        ("thm5.2", ["huang-thm5.2"]),
+    ],
+)
+def test_experiments_go_by_the_names_of_figures_and_tables(name, found):
+    assert [e.id for e in find_experiments((name,))] == found
+
+
+def test_a_name_that_several_papers_have_is_refused():
+    with pytest.raises(InputError, match="say huang-fig1 or ketel-fig1"):
+        find_experiments(("fig1",))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--page", "results.html"], "must end in .md"),
+        (["--data", "{empty}"], "has none of the papers' tables"),
+        (["-o", "{file}/figures"], "cannot be a folder to write to"),
+        (["-o", "{file}"], "cannot be a folder to write to"),
+    ],
+)
+def test_what_cannot_be_read_or_written_is_refused_before_the_run(options, said, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("taken")
+    monkeypatch.setattr("veil.reproduce.running.run_experiment", lambda *_, **__: pytest.fail("it ran"))
+    options = [option.format(empty=tmp_path / "empty", file=tmp_path / "file") for option in options]
+    result = CliRunner().invoke(main, ["reproduce", "ketel-fig1", *options])
+    assert result.exit_code == 2
+    assert said in result.output
+
+
 def test_what_is_found_is_written(tmp_path):
     figure = Curves("A line", "x", "y", (Curve("ours", [1, 2], [1.0, 2.0]), Curve("paper", [1], [1.5], kind="paper")))
     claim = Claim("it rises", "rises", "1 to 2", agrees=False, why="H")

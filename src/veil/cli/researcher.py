@@ -51,6 +51,7 @@ def reproduce(
     chosen = find_experiments(names)
     if page is not None and output is None:
         output = page.with_suffix("") / "figures"
+    _check(page, output, data)
     finished = []
     with progress_bar() as progress:
         for each in run_all(chosen, output, data, quick=quick, workers=workers or available(), progress=progress):
@@ -70,6 +71,25 @@ def reproduce(
         raise click.exceptions.Exit(3)
 
 
+def _check(page: Path | None, output: Path | None, data: Path | None) -> None:
+    """Find out before a long run, not after: can everything be read and written?"""
+    from veil.errors import InputError, UnwritableError
+    from veil.reproduce.data import FILES, Source
+    from veil.reproduce.figures import check_figures
+
+    if page is not None and page.suffix != ".md":
+        raise InputError(f"--page {page} must end in .md: pages are written as Markdown")
+    if data is not None and not any(Source(data).real(name) for name in FILES):
+        raise InputError(f"--data {data} has none of the papers' tables; they are named {', '.join(FILES.values())}")
+    if output is not None:
+        check_figures()
+        for folder in (output, *([page.parent] if page is not None else [])):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise UnwritableError(f"{folder} cannot be a folder to write to: {error.strerror}") from None
+
+
 def _list(everything: dict[str, Any], as_json: bool) -> None:
     from veil.reproduce import PAPERS
 
@@ -80,7 +100,7 @@ def _list(everything: dict[str, Any], as_json: bool) -> None:
         click.echo(f"\n{title}")
         for name, experiment in everything.items():
             if experiment.paper == paper:
-                click.echo(f"  {name:24} {experiment.title}")
+                click.echo(f"  {name:27} {experiment.title}")
     click.echo("\nRun one with: veil reproduce ID, a paper's with: veil reproduce huang, or all.")
 
 

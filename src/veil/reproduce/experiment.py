@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -40,7 +41,7 @@ class Claim:
     best
         Ours, in the best variant; empty where there is only one.
     agrees
-        Whether the paper's value agrees with ours done its way; None where the two cannot be compared: a stand-in was
+        Whether the paper's value stands: done its way we find it, too, and it is right. None where the two cannot be compared: a stand-in was
         used for the paper's data, or the paper gives no value.
     why
         Where it differs, or needs a word: why, with the erratum's id.
@@ -143,6 +144,10 @@ class Experiment:
         Ids of the errata that concern it.
     data
         Names of the tables that it needs (:mod:`veil.reproduce.data`).
+    also
+        Other figures and tables that it shows, by their names.
+    chapter
+        The paper's chapter, where the id does not say it; the list is in the papers' order.
     """
 
     id: str
@@ -152,6 +157,26 @@ class Experiment:
     run: Callable[[Context], Result] = field(repr=False)
     errata: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    chapter: int = 0
+
+    def called(self, name: str) -> bool:
+        """Whether it goes by this name, with or without the paper's."""
+        paper, _, rest = name.partition("-")
+        return name in (self.id, *self.names) or (paper == self.paper and rest in self.names)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names within the paper."""
+        return (self.id.partition("-")[2], *self.also)
+
+    @property
+    def place(self) -> tuple[int, list[tuple[int, str]]]:
+        """Where it stands in its paper's list: by chapter, then by id with numbers as numbers."""
+        parts = re.findall(r"\d+|\D+", self.id)
+        numbers = [int(part) for part in parts if part.isdigit()]
+        chapter = self.chapter or (numbers[0] if self.paper == "liu" and numbers else 0)
+        return chapter, [(int(part), "") if part.isdigit() else (0, part) for part in parts]
 
     @property
     def paper(self) -> str:

@@ -255,6 +255,11 @@ STYLE = {
 }
 
 
+def check_figures() -> None:
+    """Refuse now, not after the work, if figures cannot be drawn."""
+    _pyplot()
+
+
 def _pyplot() -> Any:
     try:
         import matplotlib

@@ -36,8 +36,9 @@ PANDYA = (
     Erratum(
         "P-d",
         "Drawing noise of covariance cΣ",
-        "Noise is drawn from N(0, cΣ); how is not said.",
-        "Through the eigenvectors: Σ of 7 records by 7 marks has rank 6, and a Cholesky factor does not exist.",
+        "Noise is drawn from N(0, cΣ) by a library function.",
+        "Σ of 7 records by 7 marks has rank 6: a Cholesky factor does not exist, and draws must go through the "
+        "eigenvectors.",
         "Centring seven records takes one rank. The seventh pivot is rounding error, of either sign.",
         ("pandya-table1-3",),
     ),

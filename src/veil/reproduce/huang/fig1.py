@@ -92,7 +92,7 @@ def falling(rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...]) -> list
             why="H-d: the largest of five equal gaps means nothing (40 to 70 instead of 25), so p = d there",
             holds=bool(abs(pca[0] / NOISE - 1) < allowed(n)),
         ),
-        bayes_below_pca(rows, sizes),
+        bayes_below_pca(rows, sizes, " (e = 1)"),
     ]
 
 
@@ -106,7 +106,7 @@ def larger(rows: Rows, sizes: tuple[int, ...], middle: float) -> list[Claim]:
         right = abs(ours / closed - 1) < allowed(n) and abs(closed - expected) < 0.06
         found.append(Claim(what, "–", said, agrees=None, holds=bool(right)))
     seen = {few: float(series(rows, few, "SF")[-1]), 10_000: middle}
-    found.append(bayes_below_pca(rows, sizes))
+    found.append(bayes_below_pca(rows, sizes, " (e = 10)"))
     found.append(
         Claim(
             "SF at m = 100, e = 10",

@@ -59,7 +59,7 @@ def allowed(n: int) -> float:
     return TOLERANCE * max(1.0, 50_000 / n)
 
 
-def bayes_below_pca(rows: Rows, sizes: Sequence[int]) -> Claim:
+def bayes_below_pca(rows: Rows, sizes: Sequence[int], where: str = "") -> Claim:
     """BE-DR against PCA-DR at every point and N: the plug-in from 50,000 records on, the best variant always."""
     largest = {
         attack: {n: float((series(rows, n, attack) / series(rows, n, "PCA-DR")).max()) for n in sizes}
@@ -67,7 +67,7 @@ def bayes_below_pca(rows: Rows, sizes: Sequence[int]) -> Claim:
     }
     plain, best = ("; ".join(f"{ratio:.3f} at N = {n:,}" for n, ratio in ratios.items()) for ratios in largest.values())
     return Claim(
-        "BE-DR errs less than PCA-DR: largest ratio of the two over all points",
+        f"BE-DR errs less than PCA-DR{where}: largest ratio of the two over all points",
         "always below 1",
         plain,
         best,

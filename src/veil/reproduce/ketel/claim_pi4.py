@@ -36,4 +36,5 @@ EXPERIMENT = Experiment(
     chosen="nothing is left open",
     run=run,
     errata=("K-b",),
+    also=("claim-π/4",),
 )

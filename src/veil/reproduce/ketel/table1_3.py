@@ -97,4 +97,5 @@ EXPERIMENT = Experiment(
     chosen="θ in radians and the population standard deviation: with degrees or n − 1 other tables come out",
     run=run,
     errata=("K-a", "K-d"),
+    also=("table1", "table2", "table3"),
 )

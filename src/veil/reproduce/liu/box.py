@@ -168,4 +168,5 @@ EXPERIMENT = Experiment(
     "breached less",
     run=run,
     errata=("L-p",),
+    chapter=5,
 )

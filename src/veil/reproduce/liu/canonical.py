@@ -142,4 +142,5 @@ EXPERIMENT = Experiment(
     "That the printed λ is 1 holds for any table and any noise that keeps means",
     run=run,
     errata=("L-o",),
+    chapter=3,
 )

@@ -107,4 +107,5 @@ EXPERIMENT = Experiment(
     "are and in bands of 5 and 20 years, k from 1 to 1,000. The formulas do not depend on it",
     run=run,
     data=("adult",),
+    chapter=2,
 )

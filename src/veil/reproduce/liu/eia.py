@@ -75,4 +75,5 @@ EXPERIMENT = Experiment(
     chosen="1,000,000 factors on values between 1 and 2; the values do not matter",
     run=run,
     errata=("L-l",),
+    chapter=3,
 )

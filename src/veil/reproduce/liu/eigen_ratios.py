@@ -47,4 +47,5 @@ EXPERIMENT = Experiment(
     run=run,
     errata=("L-f",),
     data=("adult", "letter"),
+    chapter=4,
 )

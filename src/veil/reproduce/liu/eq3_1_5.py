@@ -125,4 +125,5 @@ EXPERIMENT = Experiment(
     "c = .4; 20 repetitions",
     run=run,
     errata=("L-k", "L-m", "L-n"),
+    also=("eq3.1", "eq3.2", "eq3.3", "eq3.4", "eq3.5"),
 )

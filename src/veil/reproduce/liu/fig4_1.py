@@ -74,4 +74,5 @@ EXPERIMENT = Experiment(
     chosen="120 normal points and a Haar matrix; any set of points shows the same",
     run=run,
     errata=("L-e",),
+    also=("fig4.3",),
 )

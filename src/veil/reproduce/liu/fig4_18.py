@@ -58,4 +58,5 @@ EXPERIMENT = Experiment(
     chosen="four sounds of 40,000 samples, since the paper's are not available; 50 matrices",
     run=run,
     data=("sounds",),
+    also=("fig4.19", "fig4.20"),
 )

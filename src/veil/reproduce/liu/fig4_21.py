@@ -96,4 +96,5 @@ EXPERIMENT = Experiment(
     "of one draw share the matrix, so standard errors are over draws",
     run=run,
     errata=("L-a",),
+    also=("fig4.22",),
 )

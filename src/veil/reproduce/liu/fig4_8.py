@@ -59,4 +59,5 @@ EXPERIMENT = Experiment(
     run=run,
     errata=("L-i",),
     data=("letter",),
+    also=("fig4.9",),
 )

@@ -76,4 +76,5 @@ EXPERIMENT = Experiment(
     chosen="One matrix as in the figure, and 50 matrices; the entries' variance cancels in the scaling",
     run=run,
     errata=("L-ab",),
+    also=("fig5.2",),
 )

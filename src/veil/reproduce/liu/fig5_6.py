@@ -90,4 +90,5 @@ EXPERIMENT = Experiment(
     chosen="n = 6, ε = .6, and k = 4 so that lengths vary; the closed form does not depend on the record",
     run=run,
     errata=("L-q",),
+    also=("fig5.7", "fig5.8", "fig5.9"),
 )

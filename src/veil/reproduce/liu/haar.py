@@ -138,4 +138,5 @@ EXPERIMENT = Experiment(
     "of R is uniform as it is, and is what the sign correction gives",
     run=run,
     errata=("L-d",),
+    chapter=4,
 )

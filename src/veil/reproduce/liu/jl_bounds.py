@@ -80,4 +80,5 @@ EXPERIMENT = Experiment(
     stated="the Johnson–Lindenstrauss lemma, Achlioptas' theorem and an exponential bound",
     chosen="m = 10,000, ε = .1, γ = 1; the exact law adds up the chi-square tails of all pairs (a union bound)",
     run=run,
+    chapter=5,
 )

@@ -107,4 +107,5 @@ EXPERIMENT = Experiment(
     "them",
     run=run,
     errata=("L-j",),
+    also=("lemma3.1.1", "lemma3.1.2", "lemma3.2.1", "lemma3.1.1-3.2.1"),
 )

@@ -102,4 +102,5 @@ EXPERIMENT = Experiment(
     chosen="Two records of 50 attributes with most weight in four, k = 5, 3,000 matrices of each of four kinds. For "
     "records spread evenly over the attributes the kinds hardly differ",
     run=run,
+    also=("lemma5.1.5",),
 )

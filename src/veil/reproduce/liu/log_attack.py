@@ -105,4 +105,5 @@ EXPERIMENT = Experiment(
     chosen="c = .1; six lognormal columns with correlations .8^|i − j| between logarithms, 20,000 records, "
     "20 repetitions. Beside it scheme I with about as much noise in logarithms. The share c/(1+c) depends on c alone",
     run=run,
+    chapter=3,
 )

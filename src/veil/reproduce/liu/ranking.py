@@ -56,4 +56,5 @@ EXPERIMENT = Experiment(
     run=run,
     errata=("L-i",),
     data=("adult", "letter"),
+    chapter=4,
 )

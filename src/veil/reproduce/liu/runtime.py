@@ -106,4 +106,5 @@ EXPERIMENT = Experiment(
     chosen="processor time on one core, least of two runs; the search pattern by pattern up to n = 8",
     run=run,
     errata=("L-i",),
+    chapter=4,
 )

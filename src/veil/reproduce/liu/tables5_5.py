@@ -150,4 +150,5 @@ EXPERIMENT = Experiment(
     run=run,
     errata=("L-t", "L-z"),
     data=("letter",),
+    also=("table5.5", "table5.6", "table5.7", "table5.8", "tables5.5-5.8", "alg5.4.2.1"),
 )

@@ -41,8 +41,8 @@ def run(context: Context) -> Result:
             "where the theorem's condition n ≥ 2k ends",
             "n ≥ 2k is assumed",
             "share " + ", ".join(f"{v:.3f} at {k}×{n}" for (k, n), v in narrow.items()),
-            why="L-w says n > k; n = 2k − 1 suffices, and no less. Below, two sets of n − k + 1 columns or more cover "
-            "all n, and the row space has a vector on each: every matrix is decomposable",
+            why="L-w: n = 2k − 1 suffices, and no less. Below, two sets of n − k + 1 columns or more cover all n, "
+            " and the row space has a vector on each: every matrix is decomposable",
             holds=all(v == float(n > 2 * k - 2) for (k, n), v in narrow.items()),
         ),
         Claim(

@@ -140,4 +140,5 @@ EXPERIMENT = Experiment(
     "origin, k = 2 to 30, 100 matrices each. The paper's perceptron has no unique answer",
     run=run,
     errata=("L-ac",),
+    chapter=5,
 )

@@ -109,4 +109,5 @@ EXPERIMENT = Experiment(
     chosen="the printed tables with their exponents put back; 2,000 releases under the stated law",
     run=run,
     errata=("P-b", "P-c"),
+    also=("fig3.4",),
 )

@@ -76,4 +76,5 @@ EXPERIMENT = Experiment(
     chosen="n − 1 in the covariance, which is what the printed values have",
     run=run,
     errata=("P-b", "P-d"),
+    also=("table1", "table2", "table3"),
 )

@@ -112,4 +112,5 @@ EXPERIMENT = Experiment(
     "under the stated law",
     run=run,
     errata=("P-b", "P-c"),
+    also=("table4", "table5", "table6", "table7"),
 )

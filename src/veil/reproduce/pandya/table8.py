@@ -105,4 +105,5 @@ EXPERIMENT = Experiment(
     "printed noise is far too large",
     run=run,
     errata=("P-a", "P-c"),
+    also=("fig3.3",),
 )

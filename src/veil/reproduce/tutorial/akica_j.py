@@ -37,7 +37,7 @@ def run(context: Context) -> Result:
             "J is a signed permutation",
             "5×5 example matrix",
             f"the example is one; so are {right} of {len(rows)} that the attack found",
-            why="density matching alone cannot fix the sign of a symmetric signal: uncentred means do (T)",
+            why="T-i: density matching alone cannot fix the sign of a symmetric signal: uncentred means do",
             holds=bool(signed_permutation(PRINTED) and right == len(rows)),
         ),
     )
@@ -55,4 +55,5 @@ EXPERIMENT = Experiment(
     chosen="Five signals of our own, 20,000 records, 2,000 known, no noise; 10 mixtures",
     run=run,
     errata=("T-i",),
+    also=("akica-J",),
 )

@@ -116,4 +116,5 @@ EXPERIMENT = Experiment(
     chosen="τ = .2, .5, .8; σ² just above λ_{k+1}; the table of the strategy experiment, centred",
     run=run,
     errata=("T-f", "T-h"),
+    also=("noise-for-τ",),
 )

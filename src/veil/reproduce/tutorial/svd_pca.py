@@ -53,4 +53,5 @@ EXPERIMENT = Experiment(
     stated="SVD-DR keeps s̃ ≥ √2 s_V, PCA λ̃ ≥ 2λ_V; the two are equivalent",
     chosen="s_V = √(Nσ²), the table of the strategy experiment, both centred",
     run=run,
+    also=("svd=pca",),
 )
