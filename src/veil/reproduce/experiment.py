@@ -41,8 +41,8 @@ class Claim:
     best
         Ours, in the best variant; empty where there is only one.
     agrees
-        Whether the paper's value stands: done its way we find it, too, and it is right. None where the two cannot be compared: a stand-in was
-        used for the paper's data, or the paper gives no value.
+        Whether the paper's value stands: done its way we find it, too, and it is right. None where the two cannot be
+        compared: a stand-in was used for the paper's data, or the paper gives no value.
     why
         Where it differs, or needs a word: why, with the erratum's id.
     holds
