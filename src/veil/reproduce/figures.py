@@ -78,11 +78,7 @@ class Curves(Figure):
             axes.plot(curve.x, curve.y, color=colour, label=curve.label or None, **styles[curve.kind])
             if curve.low is not None and curve.high is not None:
                 axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.15, linewidth=0)
-        for at, label in self.marks:
-            axes.axvline(at, color="#888888", linewidth=0.9, linestyle=":")
-            box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8}
-            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "center"}
-            axes.annotate(label, (at, 0.98), fontsize=8, bbox=box, **place)
+        _marks(axes, self.marks)
         axes.set(xlabel=self.x_label, ylabel=self.y_label)
         if all(float(x).is_integer() for curve in self.curves for x in curve.x):
             axes.xaxis.get_major_locator().set_params(integer=True)
@@ -152,8 +148,7 @@ class Histogram(Figure):
             )
             axes.hist(values, edges, histtype="stepfilled", alpha=0.25, color=colour, **heights)
             axes.hist(values, edges, histtype="step", color=colour, label=label, **heights)
-        for at, label in self.marks:
-            axes.axvline(at, color="#444444", linewidth=1.0, linestyle=":", label=label)
+        _marks(axes, self.marks)
         axes.set(xlabel=self.x_label, ylabel="share" if self.log else "density")
         if self.log:
             axes.set_xscale("log")
@@ -201,6 +196,15 @@ class Images(Figure):
                 inner.imshow(image, cmap="gray")
                 inner.set_axis_off()
             axes.text(-0.01, 1 - (r + 0.55) / n_rows, label, rotation=90, va="center", ha="right", fontsize=9)
+
+
+def _marks(axes: Any, marks: Sequence[tuple[float, str]]) -> None:
+    """Vertical lines with their labels along them."""
+    box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 0.8}
+    place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "top", "ha": "center"}
+    for at, label in marks:
+        axes.axvline(at, color="#666666", linewidth=0.9, linestyle=":")
+        axes.annotate(label, (at, 0.98), fontsize=8, bbox=box, **place)
 
 
 def _legend(axes: Any) -> None:

@@ -17,4 +17,6 @@ ERRATA: dict[str, tuple[Erratum, ...]] = {
     "pandya": PANDYA,
 }
 
-__all__ = ["ERRATA", "Erratum"]
+BY_ID = {erratum.id: erratum for errata in ERRATA.values() for erratum in errata}
+
+__all__ = ["BY_ID", "ERRATA", "Erratum"]

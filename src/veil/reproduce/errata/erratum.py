@@ -36,6 +36,11 @@ class Erratum:
     picture: str = ""
 
     @property
+    def heading(self) -> str:
+        """Its id and place."""
+        return f"{self.id}: {self.where}"
+
+    @property
     def figure(self) -> str:
         """The name of its picture's file, without ending."""
         return self.picture or self.shown[0]

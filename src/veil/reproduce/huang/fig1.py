@@ -6,8 +6,10 @@ from functools import partial
 
 import numpy as np
 
+import veil
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
-from veil.reproduce.huang.spectrum import NOISE, errors, fourier_basis, spectrum
+from veil.reproduce.figures import Curve
+from veil.reproduce.huang.spectrum import NOISE, VARIANCE, errors, fourier_basis, spectrum
 from veil.reproduce.huang.sweep import (
     CLOSED,
     Rows,
@@ -43,14 +45,27 @@ def run(context: Context) -> Result:
     rows = {e: sweep(context, at, partial(at_m, small=e), sizes) for e, at in points.items()}
     values, basis, repeats = spectrum(100, P, 10.0), fourier_basis(100, P), context.pick(5, 1)
     middle = float(np.mean([errors(context, values, basis, 10_000, (r,))["SF"] for r in range(repeats)]))
+    gaps = [by_largest_gap(context, sizes[0], r) for r in range(context.pick(20, 4))]
     title, label = "Five directions among m attributes, e = {e:g} (N = {n:,})", "number of attributes m"
     shown = ((1.0, sizes[0]), (1.0, sizes[1]), (10.0, sizes[0]))
-    figures = tuple(curves(rows[e], n, title.format(e=e, n=n), label, log="y") for e, n in shown)
+    printed = Curve("PCA-DR at m = 5, by the largest gap", [P], [float(np.mean(gaps))], kind="paper", colour=2)
+    figures = tuple(curves(rows[e], n, title.format(e=e, n=n), label, printed, log="y") for e, n in shown)
     tables = tuple(table(part, f"errors-e{e:g}") for e, part in rows.items())
-    return Result((*falling(rows[1.0], points[1.0], sizes), *larger(rows[10.0], sizes, middle)), tables, figures)
+    return Result((*falling(rows[1.0], points[1.0], sizes, gaps), *larger(rows[10.0], sizes, middle)), tables, figures)
 
 
-def falling(rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...]) -> list[Claim]:
+def by_largest_gap(context: Context, n: int, r: int) -> float:
+    """PCA-DR at m = p = 5 with as many directions as the largest gap says, though all are alike."""
+    rng = context.rng(P, r)
+    x = rng.normal(0, VARIANCE**0.5, (n, P))
+    noise = veil.AdditiveNoise(NOISE**0.5, relative=False, random_state=int(rng.integers(2**31)))
+    release, _ = veil.publish(x, noise)
+    found = np.asarray(veil.PCAAttack(P, variant="paper").run(release).details["eigenvalues"])
+    kept = 1 + int(np.argmax(found[:-1] - found[1:]))
+    return float(((veil.PCAAttack(kept, variant="paper").run(release).values - x) ** 2).mean())
+
+
+def falling(rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...], gaps: list[float]) -> list[Claim]:
     """What the paper says about the figure, at e = 1."""
     n = sizes[0]
     found = []
@@ -88,9 +103,11 @@ def falling(rows: Rows, points: tuple[int, ...], sizes: tuple[int, ...]) -> list
         Claim(
             "at m = 5 there is no gap between eigenvalues",
             "starts at m = 5",
-            f"PCA-DR keeps all five directions: {pca[0]:.2f}, the noise's variance",
-            why="H-d: the largest of five equal gaps means nothing (40 to 70 instead of 25), so p = d there",
-            holds=bool(abs(pca[0] / NOISE - 1) < allowed(n)),
+            f"by the largest gap {np.mean(gaps):.0f} ({min(gaps):.0f} to {max(gaps):.0f})",
+            f"all five directions are kept: {pca[0]:.2f}, the noise's variance",
+            agrees=False,
+            why="H-d: the largest of four chance gaps means nothing, so p = d there",
+            holds=bool(abs(pca[0] / NOISE - 1) < allowed(n) and min(gaps) > 1.5 * NOISE),
         ),
         bayes_below_pca(rows, sizes, " (e = 1)"),
     ]

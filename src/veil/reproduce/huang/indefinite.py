@@ -83,8 +83,7 @@ def claims(rows: list[tuple[Any, ...]]) -> tuple[Claim, ...]:
             f"{printed[2]:.3f} ± {printed[3]:.3f} (closed form {printed[6]:.3f})",
             f"{clipped[2]:.3f} ± {clipped[3]:.3f} clipped, {pooled[2]:.3f} ± {pooled[3]:.3f} pooled, too",
             agrees=False,
-            why="H-a: a negative eigenvalue is a direction turned round; Q·diag((1 − σ²/λ)₊)·Q′ leaves it out. The "
-            "errata's .756 → .566 is of a table that is not recorded",
+            why="H-a: a negative eigenvalue is a direction turned round; Q·diag((1 − σ²/λ)₊)·Q′ leaves it out",
             holds=bool(gain > 4.5 * error and pooled[2] < clipped[2]),
         ),
         Claim(

@@ -24,7 +24,7 @@ def errata_page(finished: Sequence[Finished]) -> str:
     run = {each.experiment.id: each for each in finished}
     parts = [HEAD]
     for paper, errata in ERRATA.items():
-        links = " · ".join(f"[{each.id}](#{anchor(each.id)})" for each in errata)
+        links = " · ".join(f"[{each.id}](#{anchor(each.heading)})" for each in errata)
         parts.append(f"- {PAPERS[paper]}: {links}")
     for paper, errata in ERRATA.items():
         parts.append(f"\n## {PAPERS[paper]}\n")
@@ -33,7 +33,7 @@ def errata_page(finished: Sequence[Finished]) -> str:
 
 
 def _section(erratum: Erratum, run: dict[str, Finished]) -> str:
-    lines = [f"### {erratum.id}\n", f"*{erratum.where}.*\n", f"**Said.** {erratum.said}\n"]
+    lines = [f"### {erratum.heading}\n", f"**Said.** {erratum.said}\n"]
     lines += [f"**Right.** {erratum.right}\n", f"**Argument.** {erratum.argument}\n"]
     if any(erratum.figure == name for each in run.values() for name, _ in shown(each)):
         lines.append(f"![{erratum.id}: {erratum.where}](figures/{erratum.figure}.svg)\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from veil.reproduce.errata import BY_ID
 from veil.reproduce.figures import Figure
 from veil.reproduce.running import Finished
 
@@ -33,4 +34,4 @@ def shown(each: Finished) -> list[tuple[str, Figure]]:
 
 def erratum_links(ids: Sequence[str], page: str = "errata.md") -> str:
     """Links to errata."""
-    return ", ".join(f"[{name}]({page}#{anchor(name)})" for name in ids)
+    return ", ".join(f"[{name}]({page}#{anchor(BY_ID[name].heading)})" for name in ids)

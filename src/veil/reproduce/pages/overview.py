@@ -25,8 +25,8 @@ FIRST = {
     "huang-be-vs-pca": "A Bayes estimate is best only when its covariance is: on few records the plug-in loses to PCA, "
     "pooled eigenvalues mend it.",
     "huang-fig4": "Noise that resembles the data hides it best; independent noise is halfway to being filtered out.",
-    "liu-fig4.21": "The breach probability of known records is a spherical cap: the printed formula holds in one "
-    "dimension of many.",
+    "liu-fig4.21": "The breach probability of known records is a spherical cap: the printed formula is that of two "
+    "unknown dimensions.",
     "liu-fig4.7": "A sample of 2 % undoes a rotation of Adult: the paper's attack roughly, the best variant exactly.",
     "liu-tables5.5": "What known records give away under a projection depends on the matrix drawn: one matrix is one "
     "draw.",
