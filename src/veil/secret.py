@@ -58,6 +58,10 @@ class Secret:
 
     __str__ = __repr__
 
+    def __getstate__(self) -> str:
+        # Python hands out slots here to whoever asks; pickle goes through __reduce__ and does not.
+        return MASK
+
     def __format__(self, spec: str) -> str:
         return format(MASK, spec)
 

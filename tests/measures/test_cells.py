@@ -1,5 +1,6 @@
 """Cells of equal records: uniqueness (M17), discernibility and classification cost."""
 
+import datetime
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -80,6 +81,62 @@ def test_pandas_columns_and_frames() -> None:
     assert cell_sizes(frame).tolist() == [2, 2, 2, 2]
     assert cell_sizes([frame["age"], frame["sex"].astype("category")]).tolist() == [2, 2, 2, 2]
     assert uniqueness([frame["age"], pandas.Series([1, 2, None, 4], dtype="Int64")]) == 1.0
+
+
+def test_columns_of_every_library() -> None:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    large = [2**53, 2**53 + 1, None, 2**53]
+    for column in (
+        polars.Series(large),
+        polars.Series(large, dtype=polars.Int128),
+        polars.Series([str(value) for value in large]).cast(polars.Categorical),
+        pyarrow.array(large),
+        pyarrow.array(large).dictionary_encode(),
+        pyarrow.array([1, 2, None, 1], pyarrow.time64("ns")),
+        pyarrow.array(large, pyarrow.timestamp("ns", "UTC")),
+        pandas.array(large, dtype="Int64"),
+        pandas.Index(large, dtype="int64[pyarrow]"),
+        pandas.Categorical(large),
+        pandas.Series([2**53, 2**53 + 1, None, 2**53], dtype=object),
+    ):
+        assert cell_sizes(column).tolist() == cell_sizes([column]).tolist() == [2, 1, 1, 2]
+    for column in (polars.Series([True, None, True, None]), polars.Series([0.0, None, -0.0, math.nan])):
+        assert cell_sizes([column]).tolist() == [2, 2, 2, 2]
+    for nested in (polars.Series([[1], [1]]), polars.Series([{"a": 1}, {"a": 1}])):
+        with pytest.raises(InputError, match="cannot be compared"):
+            cell_sizes([nested])
+
+
+def test_frames_are_taken_by_column() -> None:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    twice = pandas.DataFrame([[2**53, 0.5], [2**53 + 1, 0.5], [2**53, 0.5]], columns=["a", "a"], dtype=object)
+    assert cell_sizes(twice).tolist() == [2, 1, 2]
+    assert cell_sizes(pyarrow.table([[1, 2, 1], [1, 1, 1]], names=["a", "a"])).tolist() == [2, 1, 2]
+    mixed = {"n": [1, 1, 2], "yes": [True, True, False], "day": np.array(["2020-01-01"] * 3, "M8[D]")}
+    for frame in (pandas.DataFrame(mixed), polars.DataFrame(mixed), pyarrow.table(mixed)):
+        assert cell_sizes(frame).tolist() == [2, 2, 1]
+    for empty in (pandas.DataFrame(), pandas.DataFrame({"a": []}), polars.DataFrame({"a": []}), pyarrow.table({})):
+        with pytest.raises(InputError, match="no column or no record"):
+            cell_sizes(empty)
+
+
+def test_masked_values_and_fields() -> None:
+    masked = np.ma.array([[1, 2], [1, 3], [1, 2]], mask=[[0, 1], [0, 1], [0, 0]])
+    assert cell_sizes(masked).tolist() == [2, 2, 1]
+    assert cell_sizes([np.ma.array([1.0, math.nan, 3.0], mask=[0, 0, 1])]).tolist() == [1, 2, 2]
+    fields = np.array([(1, math.nan), (1, math.nan), (2**53 + 1, 1), (2**53, 1)], dtype=[("a", int), ("b", float)])
+    assert cell_sizes(fields).tolist() == [2, 2, 1, 1]
+    with pytest.raises(InputError, match="one field, not 2"):
+        cell_sizes([fields])
+    with pytest.raises(InputError, match="none of them missing"):
+        discernibility([[1, 1]], 2, np.ma.array([True, False], mask=[False, True]))
+
+
+def test_durations() -> None:
+    five, same = np.timedelta64(5, "D"), datetime.timedelta(5)
+    assert cell_sizes([[five, 5, five, None, np.timedelta64("NaT")]]).tolist() == [2, 1, 2, 2, 2]
+    assert cell_sizes([[same, 5]]).tolist() == [1, 1]
+    assert cell_sizes([[five, np.timedelta64(120, "h")]]).tolist() == [2, 2]
 
 
 def test_numbers_and_their_names_are_not_alike() -> None:
@@ -171,7 +228,7 @@ EVERY: Sequence[Callable[[Any], object]] = (
         ({"secret": [1]}, "one or two dimensions, not 0"),
         ([1, 2, 3], "one dimension, not 0"),
         ([[[1, 2], [3, 4]]], "one dimension, not 2"),
-        ([["secret", [1, 2]]], "one-dimensional"),
+        ([["secret", [1, 2]]], "one dimension, not 2"),
         ([[1, 2], [1, 2, 3]], "2 different lengths, 2 to 3"),
         ([np.array([{"secret": 1}, None], dtype=object)], "cannot be compared"),
     ],

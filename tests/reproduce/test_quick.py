@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 import veil.reproduce
 from veil.cli import main
-from veil.errors import InputError
+from veil.errors import InputError, MissingExtraError
 from veil.reproduce import PAPERS, Claim, Context, Experiment, Result, Table, experiments, find_experiments, save_result
 from veil.reproduce.errata import ERRATA, Erratum
 from veil.reproduce.figures import Curve, Curves, Images, figure_names
 from veil.reproduce.pages import write_pages
-from veil.reproduce.pages.markdown import anchor
+from veil.reproduce.pages.markdown import anchor, sentence
 from veil.reproduce.running import Finished
 
 PUBLIC = {"attacks", "measures", "perturbations", "recovery", "reproduce", "response", "scenarios"}
@@ -31,13 +31,13 @@ def all_errata() -> list[Erratum]:
 
 
 @pytest.mark.parametrize("name", list(experiments()))
-def test_the_claims_hold(name):
+def test_the_claims_hold(name, tmp_path):
     experiment = experiments()[name]
-    result = experiment.run(Context(name, quick=True))
+    context = Context(name, quick=True)
+    result = experiment.run(context)
+    save_result(experiment, result, tmp_path, context)
     assert result.claims
     assert [claim.line() for claim in result.claims if claim.holds is False] == []
-    assert all(isinstance(claim.holds, bool | None) for claim in result.claims)
-    assert all(isinstance(claim.agrees, bool | None) for claim in result.claims)
     unsaid = [claim.what for claim in result.claims if not (claim.agrees or claim.why or claim.paper == "–")]
     assert unsaid == [], "a difference needs a reason"
     compared = [claim.what for claim in result.claims if claim.paper == "–" and claim.agrees is not None]
@@ -55,6 +55,8 @@ def test_experiments_use_what_is_public(paper):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if isinstance(node, ast.ImportFrom) and node.module == "veil":
+                names = [f"veil.{each.name}" for each in node.names if each.name not in veil.__all__]
             for root, *inner in (name.split(".") for name in names):
                 if root == "veil" and inner and inner[0] != "reproduce" and (inner[0] not in PUBLIC or len(inner) > 1):
                     hidden.append(f"{path.name}: {'.'.join(inner)}")
@@ -98,7 +100,9 @@ def test_a_name_that_several_papers_have_is_refused():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--page", "results.html"], "must end in .md"),
+        (["--page", "results.html"], "ends in .md"),
+        (["--page", "{folder}"], "ends in .md"),
+        (["--page", "{file}.md"], "is a file"),
         (["--data", "{empty}"], "has none of the papers' tables"),
         (["-o", "{file}/figures"], "cannot be a folder to write to"),
         (["-o", "{file}"], "cannot be a folder to write to"),
@@ -107,29 +111,81 @@ def test_a_name_that_several_papers_have_is_refused():
 def test_what_cannot_be_read_or_written_is_refused_before_the_run(options, said, tmp_path, monkeypatch):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("taken")
+    (tmp_path / "folder.md").mkdir()
     monkeypatch.setattr("veil.reproduce.running.run_experiment", lambda *_, **__: pytest.fail("it ran"))
-    options = [option.format(empty=tmp_path / "empty", file=tmp_path / "file") for option in options]
+    places = {name: tmp_path / name for name in ("empty", "file")} | {"folder": tmp_path / "folder.md"}
+    options = [option.format(**places) for option in options]
     result = CliRunner().invoke(main, ["reproduce", "ketel-fig1", *options])
     assert result.exit_code == 2
     assert said in result.output
+    assert {path.name for path in tmp_path.iterdir()} == {"empty", "file", "folder.md"}, "nothing is left behind"
+
+
+def test_one_experiment_that_cannot_be_run_does_not_end_the_others(monkeypatch, tmp_path):
+    def stop(_):
+        raise MissingExtraError("it needs another library")
+
+    good = experiments()["ketel-claim-pi4"]
+    bad = Experiment("ketel-bad", "A test", "nothing", "nothing", stop)
+    monkeypatch.setattr("veil.reproduce.experiments", lambda: {bad.id: bad, good.id: good})
+    page = tmp_path / "pages" / "some.md"
+    result = CliRunner().invoke(main, ["reproduce", "ketel", "--quick", "--page", str(page), "--workers", "1"])
+    assert result.exit_code == 2
+    assert "ketel-bad could not be run: it needs another library" in result.output
+    text = (tmp_path / "pages" / "some" / "ketel.md").read_text(encoding="utf-8")
+    assert "needs another library" in text
+    assert "Privacy loss at θ" in text or "privacy loss at θ" in text
+    assert "quick run" in page.read_text(encoding="utf-8")
+
+
+def test_an_id_belongs_to_one_experiment(monkeypatch):
+    same = experiments()["huang-fig1"]
+    experiments.cache_clear()
+    monkeypatch.setattr("veil.reproduce._experiment", lambda package, name: [same])
+    with pytest.raises(InputError, match="is there already"):
+        experiments()
+    monkeypatch.setattr("veil.reproduce._experiment", lambda package, name: [same] if "ketel" in package else [])
+    with pytest.raises(InputError, match="does not begin with ketel-"):
+        experiments()
+    experiments.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("five records", "Five records."),
+        ("n = 20 attributes", "n = 20 attributes."),
+        ("θ in radians", "θ in radians."),
+        ("k = 3,000", "k = 3,000."),
+        ("a Fourier basis", "A Fourier basis."),
+        ("λ is the largest", "λ is the largest."),
+    ],
+)
+def test_sentences_keep_their_symbols(text, said):
+    assert sentence(text) == said
 
 
 def test_what_is_found_is_written(tmp_path):
     figure = Curves("A line", "x", "y", (Curve("ours", [1, 2], [1.0, 2.0]), Curve("paper", [1], [1.5], kind="paper")))
-    claim = Claim("it rises", "rises", "1 to 2", agrees=False, why="H")
+    claim = Claim("it rises", "rises", "1 to 2", agrees=np.bool_(False), why="H", holds=np.bool_(True))
     experiment = Experiment("huang-none", "A test", "nothing", "nothing", lambda _: Result(()))
-    result = Result((claim,), (Table.of("numbers", {"x": [1, 2], "y": [1.0, 2.0]}),), (figure,))
+    assert claim.agrees is False
+    assert claim.holds is True
+    numbers = Table.of("numbers", {"x": [1, 2], "y": [1.0, np.float32("nan")]})
+    result = Result((claim,), (numbers,), (figure,))
     save_result(experiment, result, tmp_path, Context("huang-none"))
     names = {"huang-none.svg", "huang-none.png", "huang-none-numbers.csv", "huang-none.json"}
     assert {path.name for path in tmp_path.iterdir()} == names
-    said = json.loads((tmp_path / "huang-none.json").read_text())
+    said = json.loads((tmp_path / "huang-none.json").read_text(), parse_constant=pytest.fail)
+    assert said["tables"][0]["rows"] == [[1, 1.0], [2, None]]
+    assert (tmp_path / "huang-none-numbers.csv").read_text().splitlines() == ["x,y", "1,1.0", "2,"]
     assert said["claims"][0]["why"] == "H"
     assert claim.line() == "it rises: paper rises; ours 1 to 2; differs (H)"
 
 
 def test_what_cannot_be_compared_neither_agrees_nor_differs(monkeypatch, tmp_path):
     claims = (
-        Claim("one", "1", "1"),
+        Claim("one", "1", "1", agrees=True),
         Claim("two", "2", "3", agrees=False, why="H"),
         Claim("three", "4", "5", agrees=None, why="a stand-in was used", holds=None),
     )
@@ -142,14 +198,18 @@ def test_what_cannot_be_compared_neither_agrees_nor_differs(monkeypatch, tmp_pat
     assert "| three | 4 | 5 | not compared: a stand-in was used | – |" in (tmp_path / "page" / "huang.md").read_text()
     monkeypatch.setattr("veil.reproduce.experiments", lambda: {experiment.id: experiment})
     said = CliRunner().invoke(main, ["reproduce", experiment.id], standalone_mode=False).output
-    assert "3 claims: 1 of the papers' agree, 1 differ, 1 are not compared" in said
+    assert "3 claims: 1 of the papers' agree, 1 differ, 1 not compared" in said
     listed = CliRunner().invoke(main, ["reproduce", experiment.id, "--json"], standalone_mode=False).output
     assert [claim["agrees"] for claim in json.loads(listed)[0]["claims"]] == [True, False, None]
 
 
 def test_a_claim_that_fails_is_exit_code_three(monkeypatch, tmp_path):
     failing = Experiment(
-        "huang-fails", "A test", "nothing", "nothing", lambda _: Result((Claim("no", "1", "2", holds=False),))
+        "huang-fails",
+        "A test",
+        "nothing",
+        "nothing",
+        lambda _: Result((Claim("no", "1", "2", agrees=True, holds=False),)),
     )
     monkeypatch.setattr("veil.reproduce.experiments", lambda: {"huang-fails": failing})
     with pytest.raises(SystemExit) as stop:
@@ -183,8 +243,8 @@ def test_pages_link_to_what_is_there(tmp_path):
         experiment = replace(experiments()[name], title="A line (of *ours*), 1/2")
         save_result(experiment, result, tmp_path / "out", Context(name))
         finished.append(Finished(experiment, result, 1.0, {}))
-    written = write_pages(finished, tmp_path / "docs" / "results.md", tmp_path / "out")
-    assert {path.name for path in written} == {"results.md", "huang.md", "liu.md", "errata.md"}
+    written = write_pages(finished, tmp_path / "docs" / "found.md", tmp_path / "out")
+    assert {path.name for path in written} == {"found.md", "huang.md", "liu.md", "errata.md"}
     heads = {path: {anchor(line.lstrip("# ")) for line in _lines(path) if line.startswith("#")} for path in written}
     for path in written:
         for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):

@@ -19,4 +19,4 @@ def primes():
 
 @pytest.fixture(scope="session")
 def key(primes):
-    return PaillierKey(*primes)
+    return PaillierKey(*primes, least_bits=512)

@@ -85,6 +85,30 @@ def test_a_sender_answers_once():
             sender.answer(request)
 
 
+def test_a_receiver_takes_one_offer():
+    sender, receiver = TransferSender(MESSAGES), TransferReceiver(2, of=4)
+    offer = sender.offer()
+    request = receiver.request(offer)
+    assert receiver.request(dataclasses.replace(offer)) == request
+    other = TransferSender(MESSAGES).offer()
+    for changed in (other, dataclasses.replace(other, session=offer.session)):
+        with pytest.raises(InputError, match="new TransferReceiver for each transfer"):
+            receiver.request(changed)
+    assert receiver.receive(sender.answer(request)) == MESSAGES[2]
+
+
+def test_parties_of_another_process_are_refused(monkeypatch):
+    sender, receiver = TransferSender(MESSAGES), TransferReceiver(2, of=4)
+    offer = sender.offer()
+    request = TransferReceiver(2, of=4).request(offer)
+    monkeypatch.setattr("os.getpid", lambda: -1)
+    for step in (sender.offer, lambda: sender.answer(request), lambda: receiver.request(offer)):
+        with pytest.raises(InputError, match="made in another process"):
+            step()
+    monkeypatch.undo()
+    assert sender.answer(request).sealed
+
+
 def test_messages_of_another_session_are_refused():
     sender, other = TransferSender(MESSAGES), TransferSender(MESSAGES)
     receiver, stranger = TransferReceiver(1, of=4), TransferReceiver(1, of=4)
@@ -176,7 +200,7 @@ def test_bad_choices(choice):
         TransferReceiver(choice, of=4)
 
 
-@pytest.mark.parametrize("of", [1, 0, 2.0, True, None])
+@pytest.mark.parametrize("of", [1, 0, 2.0, True, None, 2**20 + 1, 10**5000], ids=lambda of: type(of).__name__)
 def test_bad_numbers_of_messages(of):
     with pytest.raises(InputError, match="of must be"):
         TransferReceiver(0, of=of)

@@ -7,6 +7,7 @@ import pickle
 import secrets
 import sys
 
+import gmpy2
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -112,6 +113,15 @@ def test_what_cannot_be_a_ciphertext(key, primes):
                 call(bad)
 
 
+def test_a_public_bound_on_the_factors(key):
+    c = key.encrypt(3)
+    for bound in (5, 2**62, 2**63 - 1, 2**63, 2**200):
+        assert key.decrypt(key.public.combine([c], [-5], bound=bound)) == -15
+    for bound in (4, 5.0, "5", True):
+        with pytest.raises(InputError, match="bound must be"):
+            key.public.combine([c], [-5], bound=bound)
+
+
 def test_as_many_factors_as_ciphertexts(key):
     for ciphertexts, factors in (([key.encrypt(1)], [1, 2]), ([], [])):
         with pytest.raises(InputError, match="as many factors"):
@@ -128,7 +138,7 @@ def test_new_keys():
     assert large.decrypt(small.encrypt(42)) != 42  # a number in range decrypts to something
 
 
-@pytest.mark.parametrize("bits", [0, 1024, 2047, 2048.0, True, None, "2048", 10**9])
+@pytest.mark.parametrize("bits", [0, 1024, 2047, 2049, 2048.0, True, None, "2048", 10**9])
 def test_short_or_senseless_keys_are_refused(bits):
     with pytest.raises(InputError, match="bits must be"):
         PaillierKey.generate(bits)
@@ -142,10 +152,30 @@ def test_primes_that_are_none(primes):
         assert str(p) not in str(refused.value)
 
 
+def test_short_keys_are_for_tests_only(primes):
+    with pytest.raises(KeyRefusedError, match="2048 to 8192 bits"):
+        PaillierKey(*primes)
+    for least in (511, 512.0, None, True):
+        with pytest.raises(InputError, match="least_bits must be"):
+            PaillierKey(*primes, least_bits=least)
+
+
+def test_primes_that_are_easily_found(primes):
+    p, q = primes
+    close = next(prime for prime in range(p + 2, p + 10_000, 2) if gmpy2.is_prime(prime))
+    short = int(gmpy2.next_prime(2**200))
+    for pair in ((p, close), (p, short * 2**40), (p, int(gmpy2.next_prime(2**300))), (short, q)):
+        with pytest.raises(KeyRefusedError, match="of one length, far apart"):
+            PaillierKey(*pair, least_bits=512)
+
+
 @pytest.mark.parametrize("n", [0, 15, 2**600, -(2**600) + 1, 1e300, None, True, "15"])
 def test_moduli_that_are_none(n):
     with pytest.raises(InputError, match="odd whole number"):
         PaillierPublicKey(n)
+    for roots in (None, [1], (1.0,), ("1",), 5):
+        with pytest.raises(InputError, match="roots must be a tuple"):
+            PaillierPublicKey(2**600 + 1, roots)
 
 
 def test_a_key_does_not_show(key, primes):

@@ -6,6 +6,7 @@ Exit codes: 0 fine, 2 usage or input, 3 a goal failed, 1 anything else.
 from __future__ import annotations
 
 import _thread
+import io
 import os
 import signal
 import sys
@@ -36,6 +37,9 @@ class _OneLineErrors(click.Group):
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         kwargs["standalone_mode"] = False
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # not every terminal knows every sign
         sys.unraisablehook = _keep_interrupts
         with suppress(ValueError):  # outside the main thread there are no signals to hear
             signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -60,6 +64,8 @@ class _OneLineErrors(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
+        except OSError as error:
+            code = _fail(f"the system refused to read or write: {error.strerror or type(error).__name__}", 1)
         except Exception as error:
             # The message of an unforeseen error could quote a cell, so only its type is shown.
             if os.environ.get("VEIL_TRACEBACK"):

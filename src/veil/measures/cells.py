@@ -7,28 +7,21 @@ A table of cells of k or more is k-anonymous. Two costs say what generalising it
 smaller cells are suppressed: how many records each one can no longer be told from (*discernibility*), and how many no
 longer have their cell's class (*classification*).
 
-Columns are a two-dimensional array with records as rows, a data frame, or a list or tuple of one-dimensional columns,
-which may hold numbers, text, dates or a mixture. A missing value (None, NaN, NaT) is a value of its own: two records
-that miss it are alike.
+*Columns* are a two-dimensional array with records as rows, an array of records with fields, a data frame of pandas,
+polars or pyarrow, or a list or tuple of one-dimensional columns, which may hold numbers, text, dates or a mixture.
+Values are compared as they are: whole numbers are never rounded to floats. A missing value (None, NaN, NaT, null,
+masked) is a value of its own: two records that miss it are alike.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.errors import InputError
 from veil.measures.arrays import as_count
+from veil.measures.cell_columns import ROOM, Codes, Columns, column_of, columns_of, factorised
 from veil.measures.measure import Measure
-
-Columns = npt.ArrayLike | Sequence[npt.ArrayLike]
-Codes = npt.NDArray[np.int64]
-
-_ROOM = 4
-"""Numbers up to this many times the records are made small by a table instead of by sorting."""
 
 
 def cell_sizes(columns: Columns) -> Codes:
@@ -46,11 +39,22 @@ def uniqueness(columns: Columns, k: int = 2) -> Measure:
 
     It is about the table at hand. Who is unique in a sample need not be so in the population.
 
+    Parameters
+    ----------
+    columns
+        The columns that are known of a person: a list of columns, a data frame with these columns and no others, or a
+        two-dimensional array whose rows are records. A list of rows would be read as a list of columns; make it an
+        array, or transpose it.
+    k
+        Cells of fewer than this many records count.
+
     >>> ages, sexes = [20, 30, 20, 26, 20], ["M", "F", "M", "M", "M"]
     >>> uniqueness([ages, sexes])
     0.4 [0.4, 0.4] higher is exposed
     >>> float(uniqueness([ages, sexes], k=4))
     1.0
+    >>> float(uniqueness(np.array([[20, 1], [30, 0], [20, 1], [26, 1], [20, 1]])))  # the same, a record in each row
+    0.4
     """
     least = as_count(k, "k", least=1)
     return Measure(float((cell_sizes(columns) < least).mean()), higher_is="exposed")
@@ -107,10 +111,12 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
     """
     least = as_count(k, "k", least=1)
     cells = _cells(columns)
-    given = _column(labels, "labels")
-    if len(given) != len(cells):
-        raise InputError(f"labels: has {len(given)} record(s) for {len(cells)} in columns; pass one class per record")
-    classes, count = _factorised(given, "labels")
+    given = column_of(labels, "labels")
+    if len(given.values) != len(cells):
+        raise InputError(
+            f"labels: has {len(given.values)} record(s) for {len(cells)} in columns; pass one class per record"
+        )
+    classes, count = factorised(given, "labels")
     sizes = np.bincount(cells)
     pairs, n_pairs = _compact(cells * count + classes, len(sizes) * count)
     home = np.empty(n_pairs, dtype=np.int64)
@@ -122,88 +128,25 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
 
 def _cells(columns: Columns) -> Codes:
     """The number of each record's cell, from 0 without gaps."""
-    first, *others = _columns(columns)
-    cells, count = _compact(*_factorised(first, "columns"))
+    first, *others = columns_of(columns)
+    cells, count = _compact(*factorised(first, "columns"))
     for column in others:  # made small at each column, so that numbers stay below (records)² and do not overflow
-        codes, values = _factorised(column, "columns")
-        cells, count = _compact(cells * values + codes, count * values)
+        codes, values = factorised(column, "columns")
+        if count < len(cells):  # otherwise all are alone already
+            cells, count = _compact(cells * values + codes, count * values)
     return cells
 
 
-def _columns(columns: Columns) -> list[npt.NDArray[Any]]:
-    """The columns as arrays of one length."""
-    if isinstance(columns, list | tuple):
-        found = [_column(column, "columns") for column in columns]
-    else:
-        table = np.asarray(columns)
-        if table.ndim not in (1, 2):
-            raise InputError(
-                f"columns: must have one or two dimensions, not {table.ndim}; pass records as rows or a list of columns"
-            )
-        found = list(table.T) if table.ndim == 2 else [table]
-    if not found or not len(found[0]):
-        raise InputError("columns: has no column or no record; pass at least one record and one column")
-    if len(lengths := {len(column) for column in found}) > 1:
-        raise InputError(
-            f"columns: have {len(lengths)} different lengths, {min(lengths)} to {max(lengths)}; pass equal ones"
-        )
-    return found
-
-
-def _column(values: npt.ArrayLike, name: str) -> npt.NDArray[Any]:
-    """One column as a one-dimensional array."""
-    try:
-        column = np.asarray(values)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}: must be one-dimensional; pass columns of plain values") from None
-    if column.ndim != 1:
-        raise InputError(f"{name}: a column must have one dimension, not {column.ndim}; pass a list of columns")
-    if isinstance(values, list | tuple) and column.dtype.kind in "SU":  # numpy would make text of a number or a None
-        column = np.empty(len(values), dtype=object)
-        column[:] = values
-    return column
-
-
 def _mask(suppressed: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
-    mask = _column(suppressed, "suppressed")
-    if mask.dtype != np.bool_ or len(mask) != n:
-        raise InputError(f"suppressed: must be {n} bools; pass one bool per record")
+    mask, missing = column_of(suppressed, "suppressed")
+    if mask.dtype != np.bool_ or len(mask) != n or (missing is not None and missing.any()):
+        raise InputError(f"suppressed: must be {n} bools, none of them missing; pass one bool per record")
     return mask
-
-
-def _factorised(column: npt.NDArray[Any], name: str) -> tuple[Codes, int]:
-    """A number for each value, equal for equal values, and a number that all are below."""
-    kind = column.dtype.kind
-    if kind in "biu":
-        low, high = int(column.min()), int(column.max())
-        if high - low < _ROOM * len(column):
-            shifted = column - column.min() if kind == "u" else column.astype(np.int64) - low
-            return shifted.astype(np.int64), high - low + 1
-    if kind in "biufcmM":
-        values, codes = np.unique(column, return_inverse=True)  # one NaN, one NaT
-        return codes.astype(np.int64), len(values)
-    places: dict[Any, int] = {}
-    try:
-        numbered = (places.setdefault(value, len(places)) for value in column.tolist())
-        codes = np.fromiter(numbered, dtype=np.int64, count=len(column))
-    except TypeError:
-        raise InputError(f"{name}: holds values that cannot be compared; pass numbers, text or dates") from None
-    missing = [place for value, place in places.items() if _is_missing(value)]
-    if len(missing) > 1:
-        codes[np.isin(codes, missing)] = missing[0]
-    return codes, len(places)
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA, of which nothing can be asked
-        return True
 
 
 def _compact(codes: Codes, bound: int) -> tuple[Codes, int]:
     """Numbers below ``bound`` as numbers from 0 without gaps, and how many there are."""
-    if bound <= _ROOM * len(codes):
+    if bound <= ROOM * len(codes):
         seen = np.zeros(bound, dtype=bool)
         seen[codes] = True
         return np.asarray((np.cumsum(seen) - 1)[codes]), int(seen.sum())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import math
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from veil.atomic import write_public
+from veil.errors import UnwritableError
 from veil.progress import Progress, silent
 from veil.reproduce.data import Source
 from veil.reproduce.figures import Figure
@@ -19,10 +23,10 @@ T = TypeVar("T")
 
 PAPERS = {
     "huang": "Huang, Du and Chen 2005",
-    "ketel": "Ketel and Homaifar 2005",
+    "ketel": "Ketel, on quantifying a rotation",
     "tutorial": "PKDD 2006 tutorial on randomization",
     "liu": "Liu 2007, dissertation",
-    "pandya": "Pandya 2012",
+    "pandya": "Pandya, Singh, Dixit and Bunkar",
 }
 
 
@@ -54,9 +58,17 @@ class Claim:
     paper: str
     same: str
     best: str = ""
-    agrees: bool | None = True
+    agrees: bool | None = field(kw_only=True)
     why: str = ""
     holds: bool | None = True
+
+    def __post_init__(self) -> None:
+        for name in (
+            "agrees",
+            "holds",
+        ):  # comparisons of numpy's numbers give numpy's bools, which are not True or False
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else bool(value))
 
     def line(self) -> str:
         """The claim in one line."""
@@ -81,6 +93,18 @@ class Table:
 
 def _plain(values: Sequence[Any]) -> list[Any]:
     return [v.item() if isinstance(v, np.generic) else v for v in values]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: no numpy, and None for what is not a finite number."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 @dataclass(frozen=True)
@@ -147,7 +171,7 @@ class Experiment:
     also
         Other figures and tables that it shows, by their names.
     chapter
-        The paper's chapter, where the id does not say it; the list is in the papers' order.
+        The paper's chapter or section, where the id does not say it; the list is in their order.
     """
 
     id: str
@@ -161,9 +185,9 @@ class Experiment:
     chapter: int = 0
 
     def called(self, name: str) -> bool:
-        """Whether it goes by this name, with or without the paper's."""
-        paper, _, rest = name.partition("-")
-        return name in (self.id, *self.names) or (paper == self.paper and rest in self.names)
+        """Whether it goes by this name (in lower case), with or without the paper's."""
+        own = [each.lower() for each in self.names]
+        return name in own or name in [f"{self.paper}-{each}" for each in own]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -184,37 +208,38 @@ class Experiment:
         return self.id.partition("-")[0]
 
 
-def _number(value: Any) -> Any:
-    """What JSON does not know: numpy's numbers."""
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
 def save_result(experiment: Experiment, result: Result, folder: Path, context: Context) -> list[Path]:
     """Write figures (SVG and PNG), numbers (CSV and JSON) and claims of an experiment; returns what was written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _save(experiment, result, folder, context)
+    except OSError as error:
+        raise UnwritableError(f"{folder} cannot be written to: {error.strerror or error}") from None
+
+
+def _save(experiment: Experiment, result: Result, folder: Path, context: Context) -> list[Path]:
     import csv
     import json
 
     from veil.reproduce.figures import save_figures
 
-    folder.mkdir(parents=True, exist_ok=True)
     written = save_figures(result.figures, folder, experiment.id)
     for table in result.tables:
         path = folder / f"{experiment.id}-{table.name}.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(table.columns)
-            writer.writerows(table.rows)
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows([table.columns, *plain(table.rows)])
+        write_public(path, text.getvalue().encode(), replace=True)
         written.append(path)
     path = folder / f"{experiment.id}.json"
-    said = {
-        "id": experiment.id,
-        "title": experiment.title,
-        "stated": experiment.stated,
-        "chosen": experiment.chosen,
-        "errata": list(experiment.errata),
-        "quick": context.quick,
-        "stand_ins": context.source.stand_ins(experiment.data),
-        **result.to_dict(),
-    }
-    path.write_text(json.dumps(said, indent=1, ensure_ascii=False, default=_number) + "\n", encoding="utf-8")
+    said = describe(experiment, result, quick=context.quick, stand_ins=context.source.stand_ins(experiment.data))
+    text_of_all = json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_public(path, text_of_all.encode(), replace=True)
     return [*written, path]
+
+
+def describe(experiment: Experiment, result: Result, *, quick: bool, stand_ins: dict[str, str]) -> dict[str, Any]:
+    """An experiment and what it found, as JSON values."""
+    names = ("id", "title", "stated", "chosen", "errata")
+    said = {name: getattr(experiment, name) for name in names}
+    found: dict[str, Any] = plain({**said, "quick": quick, "stand_ins": stand_ins, **result.to_dict()})
+    return found

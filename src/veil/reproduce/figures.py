@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veil.atomic import write_public
 from veil.errors import MissingExtraError
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c887e", "#edae49", "#66548e", "#7d7d7d")
@@ -100,7 +103,8 @@ class Points(Figure):
     def draw(self, axes: Any) -> None:
         """Draw into matplotlib axes."""
         for i, (label, cloud) in enumerate(self.clouds):
-            axes.scatter(cloud[:, 0], cloud[:, 1], s=12, alpha=0.7, color=COLOURS[i % len(COLOURS)], label=label)
+            size = 12 if len(cloud) > 60 else 45
+            axes.scatter(cloud[:, 0], cloud[:, 1], s=size, alpha=0.7, color=COLOURS[i % len(COLOURS)], label=label)
         axes.set(xlabel=self.x_label, ylabel=self.y_label)
         if self.equal:
             axes.set_aspect("equal", adjustable="datalim")
@@ -171,7 +175,8 @@ class Panels(Figure):
             inner = axes.figure.add_subplot(grid[i // self.columns, i % self.columns])
             part.draw(inner)
             inner.set_title(part.title, fontsize=8, loc="left")
-            inner.get_legend().remove()
+            if inner.get_legend() is not None:
+                inner.get_legend().remove()
         handles, labels = inner.get_legend_handles_labels()
         axes.figure.legend(handles, labels, frameon=False, fontsize=8, loc="outside lower left", ncols=4)
 
@@ -234,13 +239,17 @@ def save_figures(figures: Sequence[Figure], folder: Path, name: str) -> list[Pat
     pyplot = _pyplot()
     written = []
     for stem, figure in zip(figure_names(name, len(figures)), figures, strict=True):
-        with pyplot.rc_context(STYLE):
+        with pyplot.rc_context():
+            pyplot.rcdefaults()  # not the user's own style
+            pyplot.rcParams.update(STYLE)
             canvas, axes = pyplot.subplots(figsize=(figure.width, figure.height), layout="constrained")
             figure.draw(axes)
             figure.head(axes)
             for ending in ("svg", "png"):
+                drawn = io.BytesIO()
+                canvas.savefig(drawn, format=ending, dpi=130, metadata={"Date": None} if ending == "svg" else None)
                 path = folder / f"{stem}.{ending}"
-                canvas.savefig(path, dpi=130, metadata={"Date": None} if ending == "svg" else None)
+                write_public(path, drawn.getvalue(), replace=True)
                 written.append(path)
             pyplot.close(canvas)
     return written
@@ -265,6 +274,7 @@ def check_figures() -> None:
 
 
 def _pyplot() -> Any:
+    os.environ["MPLBACKEND"] = "Agg"  # read on import, where another could fail
     try:
         import matplotlib
     except ImportError:

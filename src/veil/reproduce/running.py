@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from veil.errors import ClusterError, UnwritableError, VeilError
 from veil.progress import Progress, silent
 from veil.reproduce import Context, Experiment, Result, find_experiments, save_result
 from veil.reproduce.data import Source
@@ -17,12 +18,14 @@ from veil.reproduce.figures import figure_names
 
 @dataclass(frozen=True)
 class Finished:
-    """An experiment that was run."""
+    """An experiment that was run; ``error`` says why where it could not be."""
 
     experiment: Experiment
     result: Result
     seconds: float
     stand_ins: dict[str, str]
+    quick: bool = False
+    error: str = ""
 
     @property
     def pictures(self) -> list[str]:
@@ -40,15 +43,33 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_experiment(name: str, folder: Path | None, data: Path | None, *, quick: bool) -> tuple[str, Result, float]:
+def run_experiment(
+    name: str, folder: Path | None, data: Path | None, *, quick: bool, progress: Progress = silent
+) -> tuple[str, Result, float]:
     """Run one experiment and write what it found, if there is a folder to write to."""
     (experiment,) = find_experiments((name,))
     began = time.monotonic()
-    context = Context(experiment.id, quick, Source(data))
+    context = Context(experiment.id, quick, Source(data), progress)
     result = experiment.run(context)
     if folder is not None:
         save_result(experiment, result, folder, context)
     return name, result, time.monotonic() - began
+
+
+def _attempt(
+    name: str, folder: Path | None, data: Path | None, quick: bool, progress: Progress = silent
+) -> tuple[str, Result, float, str]:
+    """The same, but what goes wrong with one experiment is told instead of ending all."""
+    try:
+        return *run_experiment(name, folder, data, quick=quick, progress=progress), ""
+    except UnwritableError:
+        raise
+    except VeilError as error:
+        return name, Result(()), 0.0, str(error)
+    except Exception as error:
+        if os.environ.get("VEIL_TRACEBACK"):
+            raise
+        return name, Result(()), 0.0, f"internal error ({type(error).__name__}); set VEIL_TRACEBACK=1 to see where"
 
 
 def run_all(
@@ -64,20 +85,26 @@ def run_all(
     source = Source(data)
     by_id = {experiment.id: experiment for experiment in chosen}
 
-    def finished(found: tuple[str, Result, float], done: int) -> Finished:
+    def finished(found: tuple[str, Result, float, str], done: int) -> Finished:
         progress("experiments", done, len(by_id))
-        experiment = by_id[found[0]]
-        return Finished(experiment, found[1], found[2], source.stand_ins(experiment.data))
+        name, result, seconds, error = found
+        return Finished(by_id[name], result, seconds, source.stand_ins(by_id[name].data), quick, error)
 
     progress("experiments", 0, len(by_id))
-    if workers < 2 or len(by_id) < 2:
+    workers = min(workers, len(by_id))
+    if workers < 2:
         for i, name in enumerate(by_id):
-            yield finished(run_experiment(name, folder, data, quick=quick), i + 1)
+            yield finished(_attempt(name, folder, data, quick, progress if len(by_id) == 1 else silent), i + 1)
         return
     from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    jobs = (delayed(run_experiment)(name, folder, data, quick=quick) for name in by_id)
+    jobs = (delayed(_attempt)(name, folder, data, quick) for name in by_id)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="A worker stopped")  # one that has grown is replaced by a new one
-        for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
-            yield finished(found, i + 1)
+        warnings.filterwarnings("ignore", message=".*tasks which were still being processed")  # nobody reads on
+        try:
+            for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
+                yield finished(found, i + 1)
+        except TerminatedWorkerError:
+            raise ClusterError("a worker process was ended from outside, perhaps for lack of memory") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from veil.scenarios.and_shares import AndShareReceiver, AndShareSender, and_shares
 from veil.scenarios.inner_product import (
+    InnerProductAnswer,
     InnerProductAnswerer,
     InnerProductAsker,
     InnerProductMessage,
@@ -26,6 +27,7 @@ from veil.scenarios.paillier import PaillierKey, PaillierPublicKey
 __all__ = [
     "AndShareReceiver",
     "AndShareSender",
+    "InnerProductAnswer",
     "InnerProductAnswerer",
     "InnerProductAsker",
     "InnerProductMessage",

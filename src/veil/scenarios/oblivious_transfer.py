@@ -7,7 +7,8 @@ group has 2048 bits (RFC 3526, group 14).
 
 *Threat*: a request is a uniform group element whatever σ is, so no sender, however strong or malicious, learns σ from
 it. A receiver who does as he likes learns at most one message, if Diffie–Hellman is hard in the group and the hash is
-as good as a random function; a sender answers once, so he cannot ask again.
+as good as a random function; a sender answers once, so he cannot ask again: not from another thread either, nor from a
+fork of the sender's process.
 
 *Not protected*: that the messages are right. A malicious sender can spoil some of them and learn from a receiver's
 complaint whether his was among them, and pads do not show that a message was changed on its way: the channel must be
@@ -27,12 +28,14 @@ from veil.errors import InputError
 from veil.parameters import whole_number
 from veil.scenarios import residue_group as group
 from veil.scenarios.arithmetic import is_whole
-from veil.scenarios.party import Party, expect
+from veil.scenarios.party import OneTimeParty, expect
 from veil.secret import Secret
 
 LONGEST = 255 * 32
 """Bytes that one HKDF-SHA256 gives."""
 SESSION_BYTES = 32
+MOST_MESSAGES = 2**20
+"""Of a transfer; each costs two long powers."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +63,17 @@ class TransferAnswer:
     sealed: tuple[bytes, ...] = field(repr=False)
 
 
-class TransferSender(Party):
-    """The party with the messages: bytes, all of one length (at most 8,160; send keys to seal longer ones)."""
+class TransferSender(OneTimeParty):
+    """The party with the messages: bytes, all of one length (at most 8,160; send keys to seal longer ones).
+
+    It serves one transfer, in the process that made it.
+    """
 
     def __init__(self, messages: Sequence[bytes]) -> None:
+        super().__init__()
         listed = list(messages) if isinstance(messages, list | tuple) else []
-        if len(listed) < 2:
-            raise InputError("messages must be a list of at least two")
+        if not 2 <= len(listed) <= MOST_MESSAGES:
+            raise InputError(f"messages must be a list of at least two, and at most {MOST_MESSAGES:,}")
         wrong = sum(not isinstance(message, bytes) for message in listed)
         if wrong:
             raise InputError(f"messages must be bytes, and {wrong} of {len(listed)} are not; encode them first")
@@ -83,47 +90,63 @@ class TransferSender(Party):
 
     def offer(self) -> TransferOffer:
         """The opening message; the same one each time."""
-        if self._offer is None:
-            r = group.random_exponent()
-            constants = tuple(int(group.random_member()) for _ in self._messages.reveal()[1:])
-            opening = int(group.power(group.GENERATOR, r))
-            self._exponent, self._offer = Secret(r), TransferOffer(_new_session(), constants, opening)
-        return self._offer
+        with self._alone():
+            if self._offer is None:
+                r = group.random_exponent()
+                constants = tuple(int(group.random_member()) for _ in self._messages.reveal()[1:])
+                opening = int(group.power(group.GENERATOR, r))
+                self._exponent, self._offer = Secret(r), TransferOffer(_new_session(), constants, opening)
+            return self._offer
 
     def answer(self, request: TransferRequest) -> TransferAnswer:
-        """All messages sealed, once: a second request would open a second message."""
+        """All messages sealed, once: a second request would open a second message.
+
+        A request that is refused does not count.
+        """
         expect(request, TransferRequest, "the receiver")
-        if self._offer is None or request.session != self._offer.session:
-            raise InputError("the request belongs to another session; answer the one that followed this sender's offer")
-        if self._answered:
-            raise InputError("this sender has answered a request; make a new TransferSender for each transfer")
-        if not group.is_member(request.element):
-            raise InputError("the request's element is not in the group; it was damaged, or is not of this protocol")
-        self._answered = True
-        r = self._exponent.reveal()
-        first = group.power(request.element, r)
-        powers = [first, *(group.quotient(group.power(c, r), first) for c in self._offer.constants)]
-        messages = enumerate(self._messages.reveal())
-        sealed = (_padded(message, powers[i], i, request.session) for i, message in messages)
-        return TransferAnswer(request.session, tuple(sealed))
+        _expect_session(request.session, "request")
+        with self._alone():
+            if self._offer is None or request.session != self._offer.session:
+                raise InputError(
+                    "the request belongs to another session; answer the one that followed this sender's offer"
+                )
+            if self._answered:
+                raise InputError("this sender has answered a request; make a new TransferSender for each transfer")
+            if not group.is_member(request.element):
+                raise InputError(
+                    "the request's element is not in the group; it was damaged, or is not of this protocol"
+                )
+            self._answered = True
+            r = self._exponent.reveal()
+            first = group.power(request.element, r)
+            powers = [first, *(group.quotient(group.power(c, r), first) for c in self._offer.constants)]
+            messages = enumerate(self._messages.reveal())
+            sealed = (_padded(message, powers[i], i, request.session) for i, message in messages)
+            return TransferAnswer(request.session, tuple(sealed))
 
 
-class TransferReceiver(Party):
-    """The party that wants message number ``choice`` (from 0) of ``of`` messages."""
+class TransferReceiver(OneTimeParty):
+    """The party that wants message number ``choice`` (from 0) of ``of`` messages; it serves one transfer."""
 
     def __init__(self, choice: int, *, of: int) -> None:
+        super().__init__()
         self._of = whole_number(of, "of", least=2)
+        if self._of > MOST_MESSAGES:
+            raise InputError(f"of must be at most {MOST_MESSAGES:,}")
         if not is_whole(choice) or not 0 <= choice < self._of:
             raise InputError(f"choice must be a whole number from 0 to {self._of - 1}")
         self._choice = Secret(int(choice))
-        self._session: bytes | None = None
+        self._offer: TransferOffer | None = None
+        self._request: TransferRequest | None = None
         self._element = Secret(None)
 
     def request(self, offer: TransferOffer) -> TransferRequest:
-        """A group element that is uniform whatever the choice is; the work is the same for each choice, too."""
+        """A group element that is uniform whatever the choice is; the work is the same for each choice, too.
+
+        The same offer gets the same request again, another offer none.
+        """
         expect(offer, TransferOffer, "the sender")
-        if not isinstance(offer.session, bytes) or len(offer.session) != SESSION_BYTES:
-            raise InputError(f"the offer's session must have {SESSION_BYTES} bytes")
+        _expect_session(offer.session, "offer")
         if not isinstance(offer.constants, tuple) or len(offer.constants) != self._of - 1:
             raise InputError(f"the offer must have {self._of - 1} constants, one less than there are messages")
         elements = (*offer.constants, offer.power)
@@ -132,16 +155,22 @@ class TransferReceiver(Party):
             raise InputError(
                 f"{outside} of the offer's {len(elements)} elements are not in the group; refuse this sender"
             )
-        k = group.random_exponent()
-        own = group.power(group.GENERATOR, k)
-        hidden = [own, *(group.quotient(c, own) for c in offer.constants)][self._choice.reveal()]
-        self._session, self._element = offer.session, Secret(group.power(offer.power, k))
-        return TransferRequest(offer.session, int(hidden))
+        with self._alone():
+            if self._request is None:
+                k = group.random_exponent()
+                own = group.power(group.GENERATOR, k)
+                hidden = [own, *(group.quotient(int(c), own) for c in offer.constants)][self._choice.reveal()]
+                self._offer, self._element = offer, Secret(group.power(offer.power, k))
+                self._request = TransferRequest(offer.session, int(hidden))
+            elif offer != self._offer:
+                raise InputError("this receiver has taken another offer; make a new TransferReceiver for each transfer")
+            return self._request
 
     def receive(self, answer: TransferAnswer) -> bytes:
         """The chosen message."""
         expect(answer, TransferAnswer, "the sender")
-        if self._session is None or answer.session != self._session:
+        _expect_session(answer.session, "answer")
+        if self._request is None or answer.session != self._request.session:
             raise InputError(
                 "the answer belongs to another session; take the one that followed this receiver's request"
             )
@@ -156,6 +185,11 @@ class TransferReceiver(Party):
             raise InputError(f"sealed messages must have 1 to {LONGEST:,} bytes")
         choice = self._choice.reveal()
         return _padded(sealed[choice], self._element.reveal(), choice, answer.session)
+
+
+def _expect_session(session: Any, message: str) -> None:
+    if not isinstance(session, bytes) or len(session) != SESSION_BYTES:
+        raise InputError(f"the {message}'s session must have {SESSION_BYTES} bytes")
 
 
 def _new_session() -> bytes:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from veil.errors import InputError, KeyRefusedError
@@ -20,6 +24,28 @@ class Party:
     def __reduce__(self) -> Any:
         name = type(self).__name__
         raise KeyRefusedError(f"{name} holds secrets and is never pickled or copied; exchange its messages instead")
+
+
+class OneTimeParty(Party):
+    """A party for one run of a protocol, which takes its steps one at a time and in the process that made it.
+
+    Two threads, or a process and its fork, could otherwise take the same step twice with the same random numbers.
+    """
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._process = os.getpid()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One step. The process is looked at before the lock, which a fork may have copied while it was held."""
+        if os.getpid() != self._process:
+            name = type(self).__name__
+            raise InputError(
+                f"this {name} was made in another process; make a new one for each transfer, after the fork"
+            )
+        with self._turn:
+            yield
 
 
 def expect(message: Any, kind: type, sender: str) -> None:

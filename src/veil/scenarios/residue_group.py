@@ -18,7 +18,8 @@ GENERATOR = 4
 def modulus() -> Any:
     """The safe prime of RFC 3526, group 14: 2^2048 − 2^1984 − 1 + 2^64 · (⌊2^1918 · π⌋ + 124476)."""
     g = gmp()
-    numerator, denominator = g.const_pi(BITS + 64).as_integer_ratio()
+    with g.context(precision=BITS + 64):  # not the caller's, which may round or trap
+        numerator, denominator = g.const_pi().as_integer_ratio()
     digits = numerator * 2**1918 // denominator
     return g.mpz(2**2048 - 2**1984 - 1) + 2**64 * (digits + 124476)
 
@@ -34,12 +35,12 @@ def is_member(element: Any) -> bool:
     For a prime modulus, Jacobi's symbol is 1 exactly where element^q = 1 (Euler).
     """
     p = modulus()
-    return is_whole(element) and 1 < element < p and bool(gmp().jacobi(element, p) == 1)
+    return is_whole(element) and 1 < int(element) < p and bool(gmp().jacobi(int(element), p) == 1)
 
 
 def power(base: Any, exponent: Any) -> Any:
     """A power with a secret exponent above 0, in constant time."""
-    return gmp().powmod_sec(base, exponent, modulus())
+    return gmp().powmod_sec(int(base), exponent, modulus())
 
 
 def quotient(first: Any, second: Any) -> Any:

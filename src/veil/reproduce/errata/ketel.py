@@ -1,4 +1,4 @@
-"""Errata of Ketel and Homaifar 2005."""
+"""Errata of Ketel."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ KETEL = (
         "Tables 1 to 3",
         "Values are normalised and rotated by θ = 13.7.",
         "θ is in radians (1.1336 after two turns), the standard deviation is the population's (ddof = 0).",
-        "With both, Tables 2 and 3 come out to 1e−4; with degrees or ddof = 1 no digit agrees.",
+        "With both, Tables 2 and 3 come out to 1e−4; with ddof = 1 they are off by up to .17, with degrees by 1.94.",
         ("ketel-table1-3",),
     ),
     Erratum(
         "K-b",
         "Privacy at θ = π/4",
-        "√(πe) = 2.921; a differential entropy measures privacy as it stands.",
-        "√(πe) = 2.9223. Differential entropy may be negative; 2^h, the width of a uniform of the same entropy, may "
-        "not, and is what is reported.",
+        "√(πe) = 2.921; the entropy is always positive.",
+        "√(πe) = 2.9223. A differential entropy h may be negative; 2^h, the width of a uniform of the same entropy, "
+        "may not: privacy is below 1 where h is below 0.",
         "A rounding slip. The entropy of N(0, σ²) is ½ log 2πeσ², below 0 for σ < .242: a change of units decides its "
         "sign.",
         ("ketel-fig2", "ketel-claim-pi4"),
@@ -35,12 +35,12 @@ KETEL = (
     Erratum(
         "K-d",
         "Conclusion: the statistical properties are preserved",
-        "Mean, variance and other statistics stay.",
+        "The transformation preserves the underlying statistical properties.",
         "Distances and inner products stay, of all columns together. The variance of each column does not: 1.302 and "
         ".698 in the paper's own table, where it was 1 and 1.",
-        "An orthogonal map keeps |x − y|. The variances are the diagonal of MΣM′, which is Σ's only when Σ and M "
-        "commute.",
-        ("ketel-claim-moments",),
+        "An orthogonal map keeps |x − y|. The variances of two rotated columns of variance 1 are 1 ± r sin 2θ, which "
+        "is 1 only where r sin 2θ = 0.",
+        ("ketel-claim-moments", "ketel-table1-3"),
     ),
     Erratum(
         "K-e",

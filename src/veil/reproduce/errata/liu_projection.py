@@ -12,8 +12,8 @@ PROJECTION = (
         "Between Σ(0 if the range straddles 0, else min(a², b²)) and Σmax(a², b²); and the set is the sphere within "
         "the box.",
         "The least square of a range with 0 inside is 0. The prior is 0 outside the box, so most of the sphere is "
-        "impossible. For n = 6, [0, 1]⁶, ε = .5 and x = (.7, …, .7) guesses on the sphere come within ε in .005 of the "
-        "cases, guesses in the box in .88; over records drawn from the box it is .22.",
+        "impossible. For n = 6, [0, 1]⁶, ε = .5 and x = (.7, …, .7) guesses on the sphere come within ε in .005 of "
+        "the cases, guesses in the box in .88; over records drawn from the box it is .22.",
         ("liu-sphere-box",),
     ),
     Erratum(
@@ -30,7 +30,7 @@ PROJECTION = (
         "Figure 5.10",
         "k between 320 and 750.",
         "328 to 742.",
-        "Read off a plot. The two curves are χ² and beta probabilities and can be inverted.",
+        "Read off a plot. Both curves are χ² probabilities (Equations 5.7 and 5.8) and can be inverted.",
         ("liu-fig5.10",),
     ),
     Erratum(
@@ -48,7 +48,7 @@ PROJECTION = (
         "It has: ĉ = Y_p⁺y, and any w ⟂ Col(X_p) with ‖w‖ = ‖y − Y_pĉ‖. The mean, w = 0, errs less; with the known "
         "records' covariance as a prior less again.",
         "Write x = X_pc + w. Then y given Y_p is N(Y_pc, ‖w‖²/k·I): least squares for c, the residual for ‖w‖. It "
-        "agrees with the search to 1e−10 and takes a thousandth of its time.",
+        "agrees with the search to rounding and takes a thousandth of its time.",
         ("liu-tables5.5",),
     ),
     Erratum(
@@ -57,8 +57,8 @@ PROJECTION = (
         "0, .17, 2.50 and 4.33 % of the records are clustered differently.",
         "That rate is ½Σ|difference of cluster sizes|/N. The share of records in another cluster, clusters matched, "
         "is larger.",
-        "Records that change places leave the sizes as they are. From the printed sizes the formula gives exactly .17, "
-        "2.50 and 4.33 %.",
+        "Records that change places leave the sizes as they are. From the printed sizes the formula gives exactly "
+        ".17, 2.50 and 4.33 %.",
         ("liu-table5.3",),
     ),
     Erratum(
@@ -75,8 +75,18 @@ PROJECTION = (
         "With n ≥ 2k no linear filter splits the sources into two groups.",
         "n ≥ 2k − 1 suffices, and no less: below it every matrix is decomposable. It speaks of linear filters only.",
         "A row-space vector vanishes on any k − 1 columns. If n ≤ 2k − 2, one vector vanishes on one part of the "
-        "columns and a second on the rest, which is Definition 5.4.2. (The criterion of Theorem 5.4.2, independent "
-        "spans, is stronger than that definition; by it n > k would do.)",
+        "columns and a second on the rest, which is Definition 5.4.2.",
+        ("liu-thm5.4.3",),
+    ),
+    Erratum(
+        "L-ag",
+        "Theorem 5.4.2",
+        "A matrix is l-row decomposable if and only if its columns fall into l groups, each linearly independent of "
+        "the others.",
+        "Such groups are sufficient, not necessary.",
+        "Take a normal 3 × 4 matrix. Some combination of its rows vanishes on the first two columns, another on the "
+        "last two: together a generalized partition matrix. Yet two spans of dimension 2 meet in a line of "
+        "three-dimensional space.",
         ("liu-thm5.4.3",),
     ),
     Erratum(
@@ -94,12 +104,12 @@ PROJECTION = (
         "Entries are 0 with probability 1 − 1/2 in the text that survives.",
         "0 with probability 1 − 1/s, ±√s with 1/(2s) each; the scale is 1/(√k σ_r) with σ_r = 1.",
         "Probabilities must add to 1 and the variance to 1 (Achlioptas 2003).",
-        ("liu-alg5.1.3",),
+        ("liu-sec5.1.3",),
     ),
     Erratum(
         "L-z",
         "Tables 5.5 to 5.8",
-        "Medians of .06 to .45 from one matrix per k.",
+        "Medians of .06 to .45; how many matrices were drawn is not said, one per k is the natural reading.",
         "Thirteen of fourteen lie in our 5–95 % band over matrices; k = 6, p = 5 (.062) is a draw of 1 %.",
         "All hundred cases share one R: it decides how well they go, and hundred cases do not average it out.",
         ("liu-tables5.5",),
@@ -126,8 +136,8 @@ PROJECTION = (
         "Section 5.2.3, linear classifiers",
         "The weights trained on the projection are Rw/(√kσ_r).",
         "They are not. Map the trained model back: w = Rᵀŵ/(√kσ_r).",
-        "Training in k dimensions finds a separator of the projected points, not the image of the one in n dimensions. "
-        "ŵ′Rx/(√kσ_r) is linear in x, and its coefficients are what is printed on the left.",
+        "Training in k dimensions finds a separator of the projected points, not the image of the one in n "
+        "dimensions. But ŵ′Rx/(√kσ_r) is linear in x, with coefficients Rᵀŵ/(√kσ_r).",
         ("liu-weights",),
     ),
     Erratum(
@@ -136,16 +146,16 @@ PROJECTION = (
         "l + 1 independent equations of an l-secure R involve at least 2l + 1 unknowns.",
         "j independent equations involve at least l + j unknowns, for every j ≤ k.",
         "In the case that follows (n = 2k, l = k) there are no k + 1 independent equations: the statement is empty. "
-        "Eliminated to (I : Υ̃), each of j rows has l + 1 non-zeros, one of them its own: j unknowns from I and at "
-        "least l more.",
+        "Eliminated to (I : Υ̃), each of j rows has l + 1 non-zeros or more, one of them its own: j unknowns from I "
+        "and at least l more.",
         ("liu-sec5.4.5",),
     ),
     Erratum(
         "L-ae",
         "Section 5.4.5, any R",
-        "No element can be recovered, whatever the law of R's entries.",
-        "Continuous entries are needed. A sparse R determines some attribute exactly in 66 % of the draws (n = 6, "
-        "k = 3, s = 3), 31 % (20, 10, √n). The owner's draw here rejects such matrices.",
+        "No element can be recovered; the sparse matrices of Section 5.1.3 are offered as R.",
+        "Continuous entries are needed. A sparse R determines some attribute exactly in 66 % of the draws (n = 6, k = "
+        "3, s = 3), 31 % (20, 10, √n). The owner's draw here rejects such matrices.",
         "With zeros among the entries a combination of rows may be a unit vector: that attribute is solved for.",
         ("liu-sec5.4.5",),
     ),

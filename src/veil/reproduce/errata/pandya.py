@@ -1,4 +1,4 @@
-"""Errata of Pandya 2012."""
+"""Errata of Pandya, Singh, Dixit and Bunkar."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ PANDYA = (
         "Table 8 and Figure 3.3",
         "Means 53.20 … 38.36 and 56.15 … 40.07 of the perturbed marks.",
         "Every one of them is 1.00 too low: 54.20 … and 57.15 ….",
-        "The means of Tables 5 and 7 as printed, after the lost exponents are put back, differ from Table 8 by 1.00 in "
-        "all fourteen places.",
+        "The means of Tables 5 and 7 as printed, after the lost exponents are put back, differ from Table 8 by 1.00 "
+        "in all fourteen places.",
         ("pandya-table8",),
     ),
     Erratum(
@@ -26,11 +26,13 @@ PANDYA = (
     Erratum(
         "P-c",
         "Tables 4 and 6, Figure 3.4: distances are not preserved",
-        "The noise is e^r, r ~ N(0, cΣ); distances change by 48 % and 216 %.",
+        "The noise is e^r, r ~ N(0, cΣ); distances are not preserved (in the printed tables they change by 48 % and "
+        "216 %).",
         "The printed factors are nearly one per record, covariance about c(Σ + 1.9·11′). Under the stated law "
         "distances change by 7.5 % and 24 %, with correlation .98 and .84.",
-        "Σ's entries are some .05, so the factors of one record should differ by little and by sign; in print they "
-        "move together. A shared factor stretches a whole record and dominates all its distances.",
+        "Σ's entries are .22 at most and most are far smaller, so at c = .01 factors should be within a few percent "
+        "of 1, each its own way; in print those of one record move together. A shared factor stretches a whole record "
+        "and dominates all its distances.",
         ("pandya-distances", "pandya-table4-7"),
     ),
     Erratum(

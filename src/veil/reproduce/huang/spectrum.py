@@ -1,4 +1,4 @@
-"""The set-up that Huang's experiments share: normal records with chosen eigenvalues, normal noise, four attacks."""
+"""The set-up that Huang's experiments share: normal records with chosen eigenvalues, normal noise, the attacks."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ Matrix = npt.NDArray[np.float64]
 NOISE = 25.0
 VARIANCE = 100.0
 ATTACKS = ("UDR", "SF", "PCA-DR", "BE-DR", "BE-DR, best")
+UNCLIPPED = "BE-DR, unclipped"
+"""Equation 11 with Σy − σ²I as it comes; "BE-DR" sets the negative eigenvalues of it to 0 (H-a)."""
 
 
 def spectrum(d: int, p: int, small: float) -> Vector:
@@ -43,6 +45,19 @@ def haar_basis(d: int, rng: np.random.Generator) -> Matrix:
     return np.asarray(q * np.sign(np.diag(r)))
 
 
+def unclipped(release: veil.Release, noise: float = NOISE) -> Matrix:
+    """BE-DR as printed: equation 11, with Σy − σ²I for the private covariance even where it is none."""
+    y = release.to_numpy()
+    mean, covariance = y.mean(axis=0), np.cov(y.T, ddof=0)
+    prior = covariance - noise * np.eye(y.shape[1])
+    return np.asarray(mean + (y - mean) @ np.linalg.solve(covariance, prior))
+
+
+def unclipped_error(eigenvalues: Vector, n: float, noise: float = NOISE) -> float:
+    """What it leaves, by Stein's identity: σ² − σ⁴ tr(Σy⁻¹)/d · (2 − N/(N − d − 2)) for normal records."""
+    return float(noise - noise**2 * (1 / (eigenvalues + noise)).mean() * (2 - n / (n - len(eigenvalues) - 2)))
+
+
 def errors(
     context: Context,
     eigenvalues: Vector,
@@ -63,7 +78,16 @@ def errors(
         "BE-DR": veil.BayesEstimateAttack(variant="paper"),
         "BE-DR, best": veil.BayesEstimateAttack(),
     }
-    return {name: float(((attacks[name].run(release).values - x) ** 2).mean()) for name in asked}
+    guesses = ((name, unclipped(release) if name == UNCLIPPED else attacks[name].run(release).values) for name in asked)
+    return {name: float(((guess - x) ** 2).mean()) for name, guess in guesses}
+
+
+def agreement(ours: float, error: float, repeats: int, listed: float, rounding: float) -> float:
+    """How far a mean is from an independent simulation's, as a share of what chance and rounding allow.
+
+    ``error`` is the standard error of ours over ``repeats`` repetitions; the other mean is over 20 of the same kind.
+    """
+    return float(abs(ours - listed) / (4 * error * (1 + repeats / 20) ** 0.5 + rounding))
 
 
 def closed_forms(eigenvalues: Vector, basis: Matrix, p: int) -> dict[str, float]:
@@ -74,3 +98,9 @@ def closed_forms(eigenvalues: Vector, basis: Matrix, p: int) -> dict[str, float]
         "PCA-DR": float((NOISE * p + eigenvalues[p:].sum()) / len(eigenvalues)),
         "BE-DR": float((eigenvalues * NOISE / (eigenvalues + NOISE)).mean()),
     }
+
+
+def udr_over_bases(context: Context, eigenvalues: Vector, count: int = 100) -> Vector:
+    """What UDR leaves, by its closed form, in each of some random bases."""
+    bases = (haar_basis(len(eigenvalues), context.rng(len(eigenvalues), i)) for i in range(count))
+    return np.array([closed_forms(eigenvalues, basis, len(eigenvalues))["UDR"] for basis in bases])

@@ -53,8 +53,9 @@ def run(context: Context) -> Result:
     claims = (
         Claim(
             "breach at ε = .5, [0, 1]⁶, x = (.7, …, .7)",
-            f"any point of the sphere: {at[1]:.3f} by the printed formula",
-            f"{at[2]:.4f} on the sphere (exact cap; {at[3]:.4f} of {draws:,} guesses)",
+            "any point of the sphere; (2/π) asin(ε/2)",
+            f"{at[1]:.3f} by the printed formula, {at[2]:.4f} on the sphere (exact cap; {at[3]:.4f} of {draws:,} "
+            "guesses)",
             f"{at[4]:.3f} ± {spread:.3f} on the sphere inside the box",
             agrees=False,
             why="L-p: the uniform prior is 0 outside the box, so most of the sphere is no maximum at all",

@@ -47,7 +47,7 @@ def run(context: Context) -> Result:
         ),
         Claim(
             "the printed λ is 1, up to the sample",
-            "a share, at most 1",
+            "“the maximum proportion of variability”",
             f"above 1 in {min(row[7] for row in rows):.0%} to {max(row[7] for row in rows):.0%} of tables",
             agrees=False,
             why="L-o: its eigenvalues are regression coefficients of Y on X, no squared correlations",
@@ -55,7 +55,7 @@ def run(context: Context) -> Result:
         ),
         Claim(
             f"the release in other units (times {UNIT:g})",
-            "a share does not depend on units",
+            "“proportion of variability”, which has no units",
             f"{last[3]:.3f} instead of {last[2]:.3f}",
             f"{last[4]:.3f}, as before",
             agrees=False,
@@ -64,7 +64,7 @@ def run(context: Context) -> Result:
         ),
         Claim(
             "no combination of X is explained better",
-            "at least 1 − λ remains unexplained",
+            "“at least 1 − λ proportion of variability will remain unexplained”",
             f"as printed at noise {last[0]:g}: everything is explained",
             f"best R² of 1,000 combinations {last[6]:.3f}, λ = {last[1]:.3f}",
             agrees=False,

@@ -7,7 +7,8 @@ import numpy as np
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
 from veil.reproduce.liu.signals import image_figures, listed, rotation, separated, thinned_images
 
-EXPECTED = (0.999, 0.979, 0.998, 0.993)
+SIMULATED, ROUNDING = np.array([0.999, 0.979, 0.998, 0.993]), 0.0005
+"""Of an independent simulation with the same images and 20 matrices."""
 LEAST = 0.97
 
 
@@ -19,18 +20,22 @@ def run(context: Context) -> Result:
     median, improved = np.median(paper.matched, axis=0), np.median(best.matched, axis=0)
     real = context.source.real("images")
     least = float(paper.matched.min())
+    spread = paper.matched.std(axis=0, ddof=1) * (2 / len(paper.matched)) ** 0.5
+    # Every fourth pixel, as in a quick run, is another set of images.
+    near = context.quick or bool((np.abs(median - SIMULATED) < 4 * spread + ROUNDING).all())
     alike = float(np.abs(np.corrcoef(x.T) - np.eye(x.shape[1])).max())
     claims = (
         Claim(
             "the images' contents are recovered",
-            "visible; order and scale are lost",
-            f"|correlation| {listed(median)} (least of all runs {least:.3f})",
+            "“can be seen quite well”; order and scale are lost",
+            f"|correlation| {listed(median)} (least of all runs {least:.3f})"
+            + (f"; {listed(SIMULATED)} in an independent simulation" if real and not context.quick else ""),
             listed(improved),
-            agrees=True if real else None,
+            agrees=least >= LEAST if real else None,
             why=f"sources correlate by up to {alike:.2f}, which the paper's variant cannot keep"
             if real
             else "a stand-in was used",
-            holds=bool(median.min() >= LEAST) if real else None,
+            holds=least >= LEAST and near if real else None,
         ),
     )
     title = "Four images, their mixtures, and what independence finds"

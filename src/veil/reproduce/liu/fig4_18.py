@@ -10,7 +10,8 @@ from veil.reproduce.experiment import Claim, Context, Experiment, Result
 from veil.reproduce.figures import Curve, Curves
 from veil.reproduce.liu.signals import listed, rotation, separated
 
-LEAST = 0.97
+LEAST, ROUNDING = 0.97, 0.0005
+"""At least; an independent simulation with the same sounds and 50 matrices has 1.000 of each."""
 SHOWN = slice(2_000, 2_150)
 
 
@@ -21,15 +22,18 @@ def run(context: Context) -> Result:
     found = separated(context, x, rotation, context.pick(50, 6))
     best = separated(context, x, rotation, context.pick(10, 1), "best")
     median = np.median(found.matched, axis=0)
+    # The first 10,000 samples, as in a quick run, are other sounds.
+    near = context.quick or not real or bool((median > 1 - ROUNDING).all())
+    least = float(found.matched.min())
     claims = (
         Claim(
             "the sounds are recovered",
-            "very well; order and amplitude are lost",
-            f"|correlation| {listed(median)} (least of all runs {found.matched.min():.3f})",
+            "“recovered very well”; order and amplitude are lost",
+            f"|correlation| {listed(median)} (least of all runs {least:.3f})",
             listed(np.median(best.matched, axis=0)),
-            agrees=True if real else None,
+            agrees=least >= LEAST if real else None,
             why="" if real else "a stand-in was used",
-            holds=bool(found.matched.min() >= LEAST),
+            holds=least >= LEAST and near,
         ),
     )
     figures = (

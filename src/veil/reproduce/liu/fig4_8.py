@@ -5,10 +5,12 @@ from __future__ import annotations
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
 from veil.reproduce.figures import Curve, Curves, Panels
 from veil.reproduce.liu.known_sample import STATED, split
-from veil.reproduce.liu.sample_errors import PAPER, error_histogram, error_table, repeated
+from veil.reproduce.liu.sample_errors import LIMIT, PAPER, error_histogram, error_table, repeated
 
-EXPECTED = {"median": 0.107, "band": (0.08, 0.15), "best": (0.02, 0.05)}
-LIMIT = 0.06
+SIMULATED, RUNS, ROUNDING = {25: 0.08, 50: 0.107, 75: 0.15}, 100, 0.005
+"""Percentiles of the error in an independent simulation, and its runs."""
+BEST = 0.06
+"""At most, of the best variant: there it was .02 to .05."""
 SHOWN, FEATURES = 100, 6
 
 
@@ -16,19 +18,22 @@ def run(context: Context) -> Result:
     """Mean relative error over splits and matrices, and the first records of the last run."""
     table, real = context.source.letter(FEATURES), context.source.real("letter")
     paper = repeated(context, lambda share, rng: split(table, share, rng), context.pick(100, 15))
-    best = repeated(context, lambda share, rng: split(table, share, rng), context.pick(30, 1), "best")
+    best = repeated(context, lambda share, rng: split(table, share, rng), context.pick(100, 1), "best", 16)
     low, high = paper.band()
+    off = paper.off(SIMULATED, RUNS, ROUNDING)
+    most = context.pick(best.limits()[1], best.median)
+    near = f"; at most {off:.1f} standard errors from an independent simulation of {RUNS} runs (.107, .08–.15)"
     claims = (
         Claim(
             "mean relative error",
             f"{PAPER['letter']}",
-            paper.words(),
-            f"median {best.median:.2g}",
+            f"{paper.words()}; quartiles {{:.3f}}–{{:.3f}}".format(*paper.band(25, 75)) + (near if real else ""),
+            f"median {best.median:.2g} of {len(best.plain)} runs",
             agrees=low <= PAPER["letter"] <= high if real else None,
             why="whole numbers: sample records fall on released ones, and the best variant finds the matrix exactly"
             if real
             else "a stand-in was used",
-            holds=best.median <= LIMIT if real else None,
+            holds=off < LIMIT and most <= min(BEST, PAPER["letter"]) if real else None,
         ),
     )
     at = range(1, SHOWN + 1)
@@ -55,7 +60,8 @@ EXPERIMENT = Experiment(
     id="liu-fig4.8",
     title="Known sample against Letter (figures 4.8–4.9)",
     stated=f"Letter: the first 6 features of 20,000 records, a 2 % sample; {STATED}; the first 100 records are drawn",
-    chosen="392 samples, a new split and Haar matrix per run, 100 runs (30 in the best variant)",
+    chosen="392 samples, a new split and Haar matrix per run, 100 runs of either variant; the best one resamples 16 "
+    "times instead of 32, for time",
     run=run,
     errata=("L-i",),
     data=("letter",),

@@ -80,7 +80,7 @@ def claims(rows: list[tuple[Any, ...]], angles: dict[str, Matrix], draws: int) -
     return (
         Claim(
             "rotations and reflections are equally likely",
-            "uniform",
+            "“uniformly distributed”",
             "det = (−1)^(n−1) always: share of +1 is " + ", ".join(f"{row[1]:g}" for row in rows) + " for n = 2 to 6",
             ", ".join(f"{row[2]:.3f}" for row in rows),
             agrees=False,
@@ -90,7 +90,7 @@ def claims(rows: list[tuple[Any, ...]], angles: dict[str, Matrix], draws: int) -
         ),
         Claim(
             "the first axis goes anywhere in the plane",
-            "uniform",
+            "“uniformly distributed”",
             f"always between 90° and 270° (distance from uniform {plain.statistic:.2f})",
             f"distance {ours.statistic:.3f}, p = {ours.pvalue:.2f} in {draws:,} draws",
             agrees=False,
@@ -99,7 +99,7 @@ def claims(rows: list[tuple[Any, ...]], angles: dict[str, Matrix], draws: int) -
         ),
         Claim(
             "the first entry, n = 2 to 6: m² ~ Beta(½, (n−1)/2), either sign",
-            "uniform",
+            "“uniformly distributed”",
             "never positive",
             f"positive in {min(row[4] for row in rows):.3f} to {max(row[4] for row in rows):.3f} of draws, least "
             f"p-value {min(row[8] for row in rows):.2f}",
@@ -109,7 +109,7 @@ def claims(rows: list[tuple[Any, ...]], angles: dict[str, Matrix], draws: int) -
         ),
         Claim(
             "E (tr M)² = 1",
-            "uniform",
+            "“uniformly distributed”",
             ", ".join(f"{row[5]:.2f}" for row in rows),
             ", ".join(f"{row[6]:.2f}" for row in rows) + f": at most {off:.1f} standard errors off",
             agrees=False,

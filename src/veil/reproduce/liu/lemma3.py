@@ -67,22 +67,22 @@ def lemma_two(a: Matrix, b: Matrix, s: Matrix) -> tuple[float, float, float]:
 def claims(rows: list[tuple[Any, ...]]) -> tuple[Claim, ...]:
     """One claim per formula."""
     lemmas = {
-        ("I", "inner product, bias"): ("3.1.1", ""),
-        ("I", "inner product, variance"): ("3.1.1", "L-j: (2σ² + σ⁴)Σx²x², as both records have factors"),
-        ("I", "squared distance, bias"): ("3.1.2", ""),
-        ("II", "inner product, bias"): ("3.2.1", ""),
-        ("II", "squared distance, bias"): ("3.2.1", ""),
+        ("I", "inner product, bias"): ("3.1.1", "0", ""),
+        ("I", "inner product, variance"): ("3.1.1", "σ²Σa²b²", "L-j: (2σ² + σ⁴)Σa²b², as both records have factors"),
+        ("I", "squared distance, bias"): ("3.1.2", "σ²Σ(a² + b²)", ""),
+        ("II", "inner product, bias"): ("3.2.1", "Σab(e^σ² − 1)", ""),
+        ("II", "squared distance, bias"): ("3.2.1", "Σ(e^2σ²(a² + b²) − 2ab e^σ²) − Σ(a − b)²", ""),
     }
     found = []
     for scheme, quantity, measured, error, right, printed in rows:
-        lemma, why = lemmas[scheme, quantity]
+        lemma, formula, why = lemmas[scheme, quantity]
         agrees = abs(measured - printed) < 3 * error
         found.append(
             Claim(
                 f"Lemma {lemma}: {quantity}",
-                f"{printed:.3f}",
-                f"{measured:.3f} ± {error:.3f}",
-                f"{right:.3f}" if why else "",
+                formula,
+                f"{measured:.3f} ± {error:.3f}, the formula gives {printed:.3f}",
+                f"the right formula {right:.3f}" if why else "",
                 agrees=agrees,
                 why=why,
                 holds=abs(measured - right) < 3 * error and agrees == (not why),

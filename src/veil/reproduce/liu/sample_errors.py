@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,8 @@ from veil.reproduce.figures import Histogram
 from veil.reproduce.liu.known_sample import Draw, recovered, relative_errors
 
 SHARE = 0.02
+LIMIT = 4.0
+"""How many standard errors a percentile may differ from the same one of an independent simulation."""
 PAPER = {"normal": 0.0265, "letter": 0.1008, "adult": 0.1081}
 
 
@@ -37,24 +40,42 @@ class Errors:
         """Over repetitions."""
         return float(np.median(self.plain))
 
+    def around(self, percent: float, width: float, runs: int) -> tuple[float, float]:
+        """Where a percentile of so many runs lies, give or take ``width`` standard errors of the share below it.
+
+        A binomial law gives that share, whatever the law of the errors.
+        """
+        reach = width * 100 * float(np.sqrt(percent / 100 * (1 - percent / 100) / runs))
+        return self.band(max(percent - reach, 0.0), min(percent + reach, 100.0))
+
     def limits(self) -> tuple[float, float]:
-        """A 95 % interval of the median, from the normal law's standard error of a median."""
-        error = float(np.sqrt(np.pi / 2) * self.plain.std(ddof=1) / np.sqrt(len(self.plain)))
-        return self.median - 1.96 * error, self.median + 1.96 * error
+        """A 95 % interval of the median."""
+        return self.around(50, 1.96, len(self.plain))
+
+    def off(self, simulated: Mapping[int, float], runs: int, rounding: float) -> float:
+        """Largest difference from percentiles that others simulated in so many runs, in standard errors of both.
+
+        Theirs are taken to spread over runs as ours do.
+        """
+        far = []
+        for percent, value in simulated.items():
+            error = np.hypot(*(np.diff(self.around(percent, 1, n))[0] / 2 for n in (len(self.plain), runs)))
+            far.append(max(abs(float(np.percentile(self.plain, percent)) - value) - rounding, 0.0) / float(error))
+        return max(far)
 
     def words(self) -> str:
         """Median and band."""
         return "median {:.3g} (5–95 %: {:.3g}–{:.3g})".format(self.median, *self.band())
 
 
-def repeated(context: Context, draw: Draw, repeats: int, variant: str = "paper") -> Errors:
+def repeated(context: Context, draw: Draw, repeats: int, variant: str = "paper", replicates: int = 32) -> Errors:
     """Attack new tables; both variants see the same ones."""
     plain, centred = np.empty(repeats), np.empty(repeats)
     x, guess = np.empty((0, 0)), np.empty((0, 0))
     for r in range(repeats):
         rng = context.rng(r)
         x, sample = draw(SHARE, rng)
-        guess = recovered(x, sample, rng, variant, context.pick(32, 4))
+        guess = recovered(x, sample, rng, variant, context.pick(replicates, 4))
         plain[r] = relative_errors(x, guess).mean()
         centred[r] = measures.relative_error(x, guess, centred=True)
         context.step(f"{variant} variant", r + 1, repeats)

@@ -40,21 +40,24 @@ def run(context: Context) -> Result:
     claims = (
         Claim(
             "c₁ + c₂ = (a₁ + a₂)(b₁ + b₂)",
-            "truth table",
+            "the same in all columns of the truth table",
             f"right in {sum(row[7] == row[8] for row in rows)} of {CASES} cases, {len(seen):,} transfers",
+            agrees=right,
             holds=right and len(rows) == CASES,
         ),
         Claim(
             "party 2 receives number 1 + 2a₂ + b₂ of four",
             "c₁ + a₁b₁, c₁ + a₁(b₁ + 1), c₁ + (a₁ + 1)b₁, c₁ + (a₁ + 1)(b₁ + 1)",
             "the same" if printed else "others",
+            agrees=printed,
             holds=printed,
         ),
         Claim(
             "c₁ is random",
-            "randomly selected",
+            "“randomly selects c₁”",
             f"ones: {', '.join(f'{count / draws:.3f}' for count in ones.values())} of {draws:,} draws for each "
             f"(a₁, b₁); least p-value {least:.2g}",
+            agrees=bool(least > LEVEL / len(ones)),
             why="hence c₂ is uniform, too, and neither share says anything about the other party's bits",
             holds=bool(least > LEVEL / len(ones)),
         ),

@@ -15,7 +15,7 @@ PERTURBED = np.array([[-42.0198, 66.9652], [-50.4237, 80.3582], [-68.5443, 91.38
 EPSILON = 0.01
 PAPER = {"distance": 9.4868, "breach": 0.0384}
 ROTATED = (27.0, 111.0)
-EXPECTED = {"rotated": 0.166, "projected": 0.083}
+ERRORS = {"rotated": 0.166, "projected": 0.083}
 """The other candidate for x₃, its relative error, and that of the projection on x₁."""
 
 
@@ -35,17 +35,21 @@ def run(context: Context) -> Result:
     right, paper = (float(measures.breach_probability(g, 1, variant=v)) for v in ("exact", "paper"))
     error = float(np.linalg.norm(other[0] - PRIVATE[2])) / length
     share, spread = float(exact.mean()), 0.5 / draws**0.5
+    recovered = bool(np.abs(guesses[:, :2] - PRIVATE[:2]).max() < 1e-9 * length)
+    orthogonal_again = printed < 1e-4 and orthogonal < 1e-5
     claims = (
         Claim(
             "x₂ = 1.2 x₁ is recovered whatever ε",
-            "ρ = 1",
+            "ρ(x₂, ε) = 1 for any ε > 0",
             f"largest error of {draws} draws {np.abs(guesses[:, 1] - PRIVATE[1]).max():.1e}",
-            holds=bool(np.abs(guesses[:, :2] - PRIVATE[:2]).max() < 1e-9 * length),
+            agrees=recovered,
+            holds=recovered,
         ),
         Claim(
             "distance of x₃ from the known direction",
             f"{PAPER['distance']}",
             f"{distance:.4f}",
+            agrees=abs(distance - PAPER["distance"]) < 5.1e-5,
             holds=abs(distance - PAPER["distance"]) < 5.1e-5,
         ),
         Claim(
@@ -58,21 +62,23 @@ def run(context: Context) -> Result:
             holds=right == 0.5 and abs(share - 0.5) < 4.5 * spread and abs(paper - PAPER["breach"]) < 5e-5,
         ),
         Claim(
-            "the printed map",
-            "y = M x",
+            "the printed rows are an orthogonal map of the private ones",
+            "y = M_T x",
             f"orthogonal to {orthogonal:.0e}, determinant {np.linalg.det(matrix):+.4f}: a reflection; "
             f"it gives the printed rows to {printed:.0e}",
-            holds=bool(printed < 1e-4 and orthogonal < 1e-5 and np.linalg.det(matrix) < 0),
+            agrees=orthogonal_again,
+            holds=orthogonal_again and bool(np.linalg.det(matrix) < 0),
         ),
         Claim(
             "the other candidate for x₃",
-            "not said",
+            "–",
             f"({other[0][0]:.0f}, {other[0][1]:.0f}), relative error {error:.3f}",
             f"projected on x₁: relative error {distance / length:.3f}",
+            agrees=None,
             holds=bool(
                 np.allclose(other, ROTATED)
-                and round(error, 3) == EXPECTED["rotated"]
-                and round(distance / length, 3) == EXPECTED["projected"]
+                and round(error, 3) == ERRORS["rotated"]
+                and round(distance / length, 3) == ERRORS["projected"]
             ),
         ),
     )

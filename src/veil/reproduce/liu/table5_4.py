@@ -12,16 +12,19 @@ from veil.reproduce.figures import Bars, Histogram
 
 FOLDS = (66.67, 80.0, 100.0, 80.0, 93.33, 86.67, 80.0, 93.33, 93.33, 93.33)
 ORIGINAL, MEAN, SPREAD, RETAINED = 94.67, 86.67, 9.43, 91.55
-K, EPOCHS = 2, 10
+K, EPOCHS, FEW = 2, 10, 2
+SIMULATED = (95.6, 98.0), (85.0, 91.0), (68.0, 95.0), 40
+"""Of an independent simulation: accuracy on the original, median on projections, their 10–90 % range, and the number of
+matrices."""
 
 
-def accuracies(x: np.ndarray, virginica: np.ndarray, seed: int) -> np.ndarray:
+def accuracies(x: np.ndarray, virginica: np.ndarray, seed: int, epochs: int = EPOCHS) -> np.ndarray:
     """Accuracy of each of ten folds, in percent."""
     from sklearn.model_selection import StratifiedKFold
 
     found = []
     for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(x, virginica):
-        model = veil.VotedPerceptron(EPOCHS, random_state=seed).fit(x[train], virginica[train])
+        model = veil.VotedPerceptron(epochs, random_state=seed).fit(x[train], virginica[train])
         found.append(100 * float((model.predict(x[test]) == virginica[test]).mean()))
     return np.array(found)
 
@@ -34,52 +37,61 @@ def run(context: Context) -> Result:
     virginica = classes == 2
     repeats = context.pick(200, 40)
     rows: list[tuple[Any, ...]] = []
-    projected, kept = [], []
+    projected, kept, few = [], [], []
     for r in range(repeats):
         rng = context.rng(r)
         release, _ = veil.publish(x, veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31))))
         seed = int(rng.integers(2**31))
         before, after = accuracies(x, virginica, seed), accuracies(release.to_numpy(), virginica, seed)
         projected.append(after)
+        few.append(float(accuracies(x, virginica, seed, FEW).mean()))
         kept.append(after.mean() / before.mean())
-        rows.append((r, float(before.mean()), float(after.mean()), float(after.std()), float(kept[-1])))
+        rows.append((r, float(before.mean()), float(after.mean()), float(after.std()), float(kept[-1]), few[-1]))
         context.step("matrices", r + 1, repeats)
     original, means = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
     low, high = np.quantile(means, (0.1, 0.9))
+    usual, fewer = (np.quantile(values, (0.05, 0.5, 0.95)) for values in (original, few))
+    spread = np.hypot(*(drawn_again(context, means, n).std(axis=0) for n in (repeats, SIMULATED[3])))
+    on_original, on_projected, ends_of, theirs = SIMULATED
+    near = bool((np.abs(np.array([low, high]) - ends_of) - 0.5 < 4 * spread[[0, 2]]).all())
+    middle = float(np.median(means))
+    near &= on_projected[0] - 4 * spread[1] < middle < on_projected[1] + 4 * spread[1]
     ends = np.quantile(100 * np.array(kept), (0.1, 0.5, 0.9))
+    printed = np.array([np.mean(FOLDS), np.std(FOLDS), 100 * MEAN / ORIGINAL])
+    again = np.allclose(printed, (MEAN, SPREAD, RETAINED), atol=0.01)
     claims = (
         Claim(
             "Mean, spread and retention of the printed folds",
             f"{MEAN}, {SPREAD} and {RETAINED} %",
             f"{np.mean(FOLDS):.2f}, {np.std(FOLDS):.2f} (ddof 0) and {100 * MEAN / ORIGINAL:.2f} %",
-            holds=bool(
-                abs(np.mean(FOLDS) - MEAN) < 0.01
-                and abs(np.std(FOLDS) - SPREAD) < 0.01
-                and abs(100 * MEAN / ORIGINAL - RETAINED) < 0.01
-            ),
+            agrees=again,
+            holds=again,
         ),
         Claim(
             "Accuracy on the original",
             f"{ORIGINAL} %",
-            f"{np.median(original):.1f} % ({original.min():.1f}–{original.max():.1f} over orders of the records)",
-            why="the paper does not say how many epochs and which order; ours has ten and a bias column",
-            agrees=bool(original.min() <= ORIGINAL <= original.max()),
-            holds=bool(90 < np.median(original) <= 100),
+            f"ten epochs: median {usual[1]:.1f} %, 5–95 % over orders {usual[0]:.1f}–{usual[2]:.1f}; two epochs: "
+            f"{fewer[1]:.1f} %, {fewer[0]:.1f}–{fewer[2]:.1f}",
+            agrees=usual[0] <= ORIGINAL <= usual[2] or fewer[0] <= ORIGINAL <= fewer[2],
+            why="epochs, order and bias are not stated; 94.67 fits two epochs better than ten. An independent "
+            f"simulation has {on_original[0]:g}–{on_original[1]:g} %",
+            holds=on_original[0] <= usual[1] <= on_original[1],
         ),
         Claim(
             "Accuracy with two of four dimensions",
             f"{MEAN} %",
             f"median {np.median(means):.1f} %, 10–90 % over matrices {low:.0f}–{high:.0f}",
-            why="it depends on the matrix far more than on the fold",
-            agrees=bool(low <= MEAN <= high),
-            holds=bool(low <= MEAN <= high),
+            agrees=low <= MEAN <= high,
+            why="it depends on the matrix far more than on the fold. An independent simulation has a median of "
+            f"{on_projected[0]:g}–{on_projected[1]:g} and a range of {ends_of[0]:g}–{ends_of[1]:g} ({theirs} matrices)",
+            holds=low <= MEAN <= high and near,
         ),
         Claim(
             "Share of the accuracy retained",
             f"{RETAINED} %",
             f"median {ends[1]:.1f} %, 10–90 % over matrices {ends[0]:.0f}–{ends[2]:.0f}",
-            agrees=bool(ends[0] <= RETAINED <= ends[2]),
-            holds=bool(ends[0] <= RETAINED <= ends[2]),
+            agrees=ends[0] <= RETAINED <= ends[2],
+            holds=ends[0] <= RETAINED <= ends[2],
         ),
     )
     figures = (
@@ -97,15 +109,21 @@ def run(context: Context) -> Result:
             (("paper", FOLDS), ("ours, matrix of median accuracy", projected[int(np.argsort(means)[repeats // 2])])),
         ),
     )
-    columns = ("matrix", "original", "projected", "spread over folds", "retained")
+    columns = ("matrix", "original", "projected", "spread over folds", "retained", "original, two epochs")
     return Result(claims, (Table("accuracies", columns, tuple(rows)),), figures)
+
+
+def drawn_again(context: Context, values: np.ndarray, n: int) -> np.ndarray:
+    """10 %, median and 90 % of so many values drawn from these, many times."""
+    drawn = values[context.rng(9_999).integers(0, len(values), (400, n))]
+    return np.asarray(np.quantile(drawn, (0.1, 0.5, 0.9), axis=1).T)
 
 
 EXPERIMENT = Experiment(
     id="liu-table5.4",
     title="A voted perceptron on projected records",
     stated="Iris, virginica against the rest, 4 attributes projected to 2, voted perceptron, 10-fold cross validation",
-    chosen="10 epochs, a bias column, stratified folds, 200 matrices. The matrix decides: its 10–90 % range is some 25 "
-    "points wide",
+    chosen="10 epochs (and 2 on the original), a bias column, stratified folds, 200 matrices. The matrix decides: its "
+    "10–90 % range is some 25 points wide",
     run=run,
 )

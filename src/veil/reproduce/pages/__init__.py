@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from veil.atomic import write_public
+from veil.atomic import write_public, writing
 from veil.reproduce.experiment import PAPERS
 from veil.reproduce.pages.corrections import errata_page
 from veil.reproduce.pages.markdown import shown
@@ -31,16 +30,17 @@ def write_pages(finished: Sequence[Finished], page: Path, figures: Path) -> list
     """
     folder = page.with_suffix("")
     pictures = folder / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
+    with writing(pictures):
+        pictures.mkdir(parents=True, exist_ok=True)
     texts = {page: overview_page(finished, folder.name)}
     for paper in PAPERS:
         own = [each for each in finished if each.experiment.paper == paper]
         if own:
-            texts[folder / f"{paper}.md"] = paper_page(paper, own)
-    texts[folder / "errata.md"] = errata_page(finished)
+            texts[folder / f"{paper}.md"] = paper_page(paper, own, page.name)
+    texts[folder / "errata.md"] = errata_page(finished, page.name)
     for path, text in texts.items():
-        write_public(path, text.encode(), replace=True)
+        write_public(path, text.encode(errors="replace"), replace=True)
     for name in [name for each in finished for name, _ in shown(each)]:
         if figures.resolve() != pictures.resolve():
-            shutil.copyfile(figures / f"{name}.svg", pictures / f"{name}.svg")
+            write_public(pictures / f"{name}.svg", (figures / f"{name}.svg").read_bytes(), replace=True)
     return list(texts)

@@ -11,18 +11,18 @@ from veil.reproduce.running import Finished
 
 HEAD = """# Where the papers err
 
-Found by derivation and checked by simulation. The product computes the right value; where a paper's number must be
-reproduced, its formula is there under `variant="paper"`. Pictures and figures come from the run that made these pages;
-each names the experiment that shows it.
+Found by derivation and checked by simulation. The product computes the right value; attacks that differ from a paper's
+have it under `variant="paper"`, and what only the paper has is evaluated in the experiment. Pictures come from the run
+that made these pages; each erratum names the experiments that show it.
 
-[All papers](../results.md)
+[All papers](../OVERVIEW)
 """
 
 
-def errata_page(finished: Sequence[Finished]) -> str:
+def errata_page(finished: Sequence[Finished], overview: str) -> str:
     """All errata, paper by paper, with the pictures of the experiments that were run."""
     run = {each.experiment.id: each for each in finished}
-    parts = [HEAD]
+    parts = [HEAD.replace("OVERVIEW", overview)]
     for paper, errata in ERRATA.items():
         links = " · ".join(f"[{each.id}](#{anchor(each.heading)})" for each in errata)
         parts.append(f"- {PAPERS[paper]}: {links}")

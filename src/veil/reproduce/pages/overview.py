@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from veil.reproduce import experiments
 from veil.reproduce.experiment import PAPERS, Claim
 from veil.reproduce.pages.markdown import anchor, cell, shown
 from veil.reproduce.running import Finished
 
 HEAD = """# The papers, run again
 
-Every figure, table and numeric claim of five sources on data perturbation, run with this product: the papers' values,
-ours done their way, and ours in the best variant. *Agrees* and *differs* are about the paper's value. What we assert
-ourselves (a closed form, an ordering, an exact value) is marked ✓ where it holds and ✗ where it does not; – needs data
-that were not there. Intervals are over repetitions, never over records. Where a paper errs,
-[the errata](FOLDER/errata.md) say what is right, why, and show it.
-
-These pages are made by
-
-    veil reproduce all --data DIR -o FOLDER --page docs/results.md
+Figures, tables and numeric claims of five sources on data perturbation, run with this product: the papers' values, ours
+done their way, and ours in the best variant. *Agrees* means that a paper's value stands: done its way we find it, too,
+and it is right. What we assert ourselves (a closed form, an ordering, an exact value) is marked ✓ where it holds and ✗
+where it does not; – needs data that were not there. Intervals are over repetitions, never over records. Where a paper
+errs, [the errata](FOLDER/errata.md) say what is right, why, and show it.
 """
 
 FIRST = {
@@ -37,9 +34,11 @@ FIRST = {
 
 def overview_page(finished: Sequence[Finished], folder: str) -> str:
     """Counts, first pictures, and all that differs."""
-    parts = [HEAD.replace("(FOLDER/", f"({folder}/"), _counts(finished), _table(finished, folder)]
+    parts = [HEAD.replace("(FOLDER/", f"({folder}/"), _made(finished), _counts(finished), _table(finished, folder)]
     run = {each.experiment.id: each for each in finished}
-    first = {name: shown(run[name])[0][0] for name in FIRST if name in run and shown(run[name])}
+    first = {
+        name: shown(run[name])[0][0] for name in FIRST if name in run and shown(run[name]) and not run[name].stand_ins
+    }
     if first:
         parts.append("## First pictures\n")
     for name, picture_name in first.items():
@@ -53,16 +52,34 @@ def overview_page(finished: Sequence[Finished], folder: str) -> str:
     return "\n".join(parts) + "\n"
 
 
+def _made(finished: Sequence[Finished]) -> str:
+    """How these pages were made, and what they are not."""
+    everything = experiments()
+    run = {each.experiment.id for each in finished}
+    quick = any(each.quick for each in finished)
+    lines = [
+        "Made by `veil reproduce " + ("all" if run >= set(everything) else "ID ...") + (" --quick" if quick else "")
+    ]
+    lines[0] += " --page FILE.md` (`--data` with the papers' tables)."
+    if run < set(everything):
+        lines.append(f"Only {len(run)} of {len(everything)} experiments were run.")
+    if quick:
+        lines.append("This was a **quick run**: sizes and repetitions are smaller than the experiments say.")
+    instead = {name: what for each in finished for name, what in each.stand_ins.items()}
+    lines += [f"*{name}* was not there; instead: {what}." for name, what in instead.items()]
+    return "\n".join(lines) + "\n"
+
+
 def _counts(finished: Sequence[Finished]) -> str:
     claims = [claim for each in finished for claim in each.result.claims]
     failed, unseen = (sum(claim.holds is value for claim in claims) for value in (False, None))
-    minutes = sum(each.seconds for each in finished) / 60
+    seconds = sum(each.seconds for each in finished)
     return (
         f"**{len(finished)} experiments, {len(claims)} claims: {_count(claims, True)} of the papers' values agree, "
         f"{_count(claims, False)} differ**, {_count(claims, None)} cannot be compared. Of what we assert "
         f"{failed or 'nothing'} fails"
         + (f", {unseen} wait for data" if unseen else "")
-        + f". All of it took {minutes:.0f} minutes of one core.\n"
+        + (f". It took {seconds / 60:.0f} minutes of one core.\n" if seconds > 90 else f". It took {seconds:.0f} s.\n")
     )
 
 

@@ -9,10 +9,10 @@ from veil.reproduce.pages.markdown import anchor, cell, erratum_links, sentence,
 from veil.reproduce.running import Finished
 
 
-def paper_page(paper: str, finished: Sequence[Finished]) -> str:
+def paper_page(paper: str, finished: Sequence[Finished], overview: str) -> str:
     """All experiments of a paper."""
     listed = " · ".join(f"[{_short(each)}](#{anchor(_heading(each))})" for each in finished)
-    parts = [f"# {PAPERS[paper]}\n", "[All papers](../results.md) · [errata](errata.md)\n", f"{listed}\n"]
+    parts = [f"# {PAPERS[paper]}\n", f"[All papers](../{overview}) · [errata](errata.md)\n", f"{listed}\n"]
     return "\n".join([*parts, *(_section(each) for each in finished)])
 
 
@@ -28,13 +28,17 @@ def _section(each: Finished) -> str:
     experiment = each.experiment
     lines = [f"## {_heading(each)}\n", f"*Stated.* {sentence(experiment.stated)}\n"]
     lines.append(f"*Chosen.* {sentence(experiment.chosen)}\n")
+    if each.quick:
+        lines.append("*Quick run*: sizes and repetitions are smaller than that.\n")
+    if each.error:
+        lines.append(f"**Could not be run**: {sentence(each.error)}\n")
     for name, what in each.stand_ins.items():
         lines.append(f"*Stand-in.* {name}: {sentence(what)}\n")
     for picture, figure in shown(each):
         lines.append(f"![{figure.title}](figures/{picture}.svg)\n")
         if figure.caption:
             lines.append(f"{figure.caption}\n")
-    lines += _claims(each.result.claims)
+    lines += _claims(each.result.claims) if each.result.claims else []
     lines += [f"\n{sentence(note)}" for note in each.result.notes]
     if experiment.errata:
         lines.append(f"\nErrata: {erratum_links(experiment.errata)}.")

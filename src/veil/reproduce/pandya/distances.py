@@ -10,7 +10,7 @@ from scipy.spatial.distance import pdist
 
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Curve, Curves
-from veil.reproduce.pandya.marks import MARKS, PERTURBED, SHARES, corrected, stated_law
+from veil.reproduce.pandya.marks import MARKS, PERTURBED, SHARES, corrected, stated_law, tables_of
 
 Vector = npt.NDArray[np.float64]
 
@@ -28,7 +28,10 @@ PRINTED = (
              53.27 37.51 25.08 31.16"""),
 )
 CHANGES = {"printed": ((0.48, 0.47), (2.16, -0.20)), "stated": ((0.075, 0.98), (0.24, 0.84))}
-"""Mean relative change of a distance and correlation with the original ones: in the printed tables, and by the law."""
+"""Mean relative change of a distance and correlation with the original ones, by an independent calculation: in the
+printed tables, and under the stated law."""
+ROUNDING, THEIRS = ((0.0005, 0.005), (0.005, 0.005)), 100
+"""Of the latter, and how many releases that simulation has at least."""
 
 
 def change(found: Vector, truth: Vector) -> tuple[float, float]:
@@ -45,6 +48,8 @@ def run(context: Context) -> Result:
             "distances of the original marks",
             "21 values",
             f"largest difference {np.abs(truth - PRINTED[0]).max():.3f}",
+            agrees=bool((np.abs(truth - PRINTED[0]) < 0.0101).all()),
+            why="cut after two decimals",
             holds=bool((np.abs(truth - PRINTED[0]) < 0.0101).all()),
         )
     ]
@@ -54,30 +59,38 @@ def run(context: Context) -> Result:
     curves = []
     for k, c in enumerate(SHARES):
         ours = pdist(corrected(PERTURBED[k]))
-        off = float(np.abs(ours - PRINTED[k + 1]).max())
-        drawn = stated_law(c, repeats, int(context.rng(k).integers(2**31)))
+        off = np.abs(ours - PRINTED[k + 1])
+        damaged = (corrected(PERTURBED[k]) != PERTURBED[k]).any(axis=1)
+        first, second = np.triu_indices(len(damaged), 1)
+        doubtful = damaged[first] | damaged[second]
+        drawn = tables_of(stated_law(c, repeats, int(context.rng(k).integers(2**31))))
         distances = np.array([pdist(table) for table in drawn])
         both = np.array([change(each, truth) for each in distances])
         mean, error = both.mean(axis=0), both.std(axis=0) / repeats**0.5
+        spread = both.std(axis=0) * (1 / repeats + 1 / THEIRS) ** 0.5
         shown = change(ours, truth)
         claims += [
             Claim(
                 f"distances of the perturbed marks, c = {c:g}",
                 "21 values",
-                f"largest difference {off:.3f}",
-                why="P-b: two entries of the table are known to .05 only",
-                holds=off < 0.01 + 0.05,
+                f"largest difference {off[~doubtful].max():.3f}, {off[doubtful].max():.3f} for the {doubtful.sum()} "
+                "pairs with an entry that lost its exponent",
+                agrees=(off[~doubtful] < 0.02).all(),
+                why="P-b: those entries are known to .05 only",
+                holds=(off[~doubtful] < 0.02).all() and (off[doubtful] < 0.06).all(),
             ),
             Claim(
                 f"distances are not preserved, c = {c:g}",
-                f"mean relative change {shown[0]:.2f}, correlation {shown[1]:.2f} (from its tables)",
-                f"{mean[0]:.3f} and {mean[1]:.2f} under the stated law",
+                "not necessarily preserved",
+                f"in its tables they change by {shown[0]:.2f} on average, correlation with the original ones "
+                f"{shown[1]:.2f}",
+                f"under the stated law {mean[0]:.3f} and {mean[1]:.2f} (± {both[:, 0].std():.2f} and "
+                f"{both[:, 1].std():.2f} over releases)",
                 agrees=False,
-                why="P-c: most of the damage comes from the shared factor that the law does not have",
-                holds=bool(
-                    np.allclose(shown, CHANGES["printed"][k], atol=0.006)
-                    and (np.abs(mean - CHANGES["stated"][k]) < 4 * error + 0.05 * mean).all()
-                ),
+                why="P-c: most of the damage comes from the shared factor that the law does not have. An independent "
+                f"simulation has {CHANGES['stated'][k][0]:g} and {CHANGES['stated'][k][1]:g}",
+                holds=np.allclose(shown, CHANGES["printed"][k], atol=0.006)
+                and (np.abs(mean - CHANGES["stated"][k]) < 4 * spread + ROUNDING[k]).all(),
             ),
         ]
         rows.append((c, *shown, *(float(v) for v in (*mean, *error))))

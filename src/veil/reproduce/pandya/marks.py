@@ -39,7 +39,7 @@ LOGS = _table("""
 """)
 """Table 2."""
 
-COVARIANCE = _table("""
+_COVARIANCE = """
 0.009 0.008 0.027 0.014 -0.0002 -0.0005 -0.000
 0.008 0.050 0.092 0.027 0.0041 0.0023 0.0068
 0.027 0.092 0.220 0.077 0.0052 0.0034 0.0090
@@ -47,8 +47,13 @@ COVARIANCE = _table("""
 -0.000 0.004 0.005 -0.001 0.0008 0.0003 0.0007
 -0.000 0.002 0.003 2.54 0.0003 0.0002 0.0004
 -0.000 0.006 0.009 0.000 0.0007 0.0004 0.0014
-""")
+"""
+COVARIANCE = _table(_COVARIANCE)
 """Table 3, as printed: 2.54 lost its exponent and is 2.54e−5."""
+COVARIANCE_UNITS = np.array(
+    [[10.0 ** -len(entry.partition(".")[2]) for entry in line.split()] for line in _COVARIANCE.strip().splitlines()]
+)
+"""One unit of the last digit that is printed, per entry."""
 
 FACTORS = (
     _table("""
@@ -106,12 +111,22 @@ def corrected(table: Matrix) -> Matrix:
     return out
 
 
-def stated_law(c: float, repeats: int, seed: int) -> Matrix:
-    """Releases of the marks under the stated law N(0, cΣ), one after the other (repeats × 7 × 7).
+def stated_law(c: float, repeats: int, seed: int) -> veil.Release:
+    """Releases of the marks under the stated law N(0, cΣ), below each other in one table (7·repeats × 7).
 
-    They lie below each other in one table, and the product divides by n where the paper divides by n − 1: its c is 7/6
-    of the paper's.
+    The product divides by n where the paper divides by n − 1, so its c is 7/6 of the paper's; and it rounds the factor
+    of the covariance to two digits, which it publishes.
     """
     many = np.tile(MARKS, (repeats, 1))
-    release, _ = veil.publish(many, veil.LogNormalNoise(c * 7 / 6, random_state=seed))
-    return np.asarray(release.to_numpy()).reshape(repeats, 7, 7)
+    return veil.publish(many, veil.LogNormalNoise(c * 7 / 6, random_state=seed))[0]
+
+
+def tables_of(release: veil.Release) -> Matrix:
+    """Its releases one by one (repeats × 7 × 7)."""
+    return np.asarray(release.to_numpy()).reshape(-1, 7, 7)
+
+
+def noise_covariance(release: veil.Release) -> Matrix:
+    """Of the logarithms' noise, as published."""
+    factor = np.asarray(release.step.parameters["factor"])
+    return np.asarray(factor @ factor.T)

@@ -20,17 +20,19 @@ PRINTED = np.array(
         [80.048, 115.692, 21.318],
     ]
 )
-DAMAGED = {(0, 1): 88.759, (2, 0): 59.199, (4, 0): 89.048}
+DAMAGED = {(2, 0): 59.199, (4, 0): 89.048}
 """Entries whose digits did not survive, and what they must have been."""
 
 
 def run(context: Context) -> Result:
     """The sums of the slide, and the same table released by the product and taken back with the key."""
-    sums = RECORDS + NOISE
+    # The slide's own E has 3.750 for record 1; the linear example prints the same noise as 3.759.
+    own = np.where(np.isclose(NOISE, 3.759), 3.750, NOISE)
+    sums = RECORDS + own
     off = np.abs(sums - PRINTED) > 1e-9
     right = set(zip(*np.nonzero(off), strict=True)) == set(DAMAGED)
     mended = all(abs(sums[place] - value) < 1e-9 for place, value in DAMAGED.items())
-    noise = veil.AdditiveNoise(NOISE.std(), relative=False, random_state=int(context.rng(0).integers(2**31)))
+    noise = veil.AdditiveNoise(own.std(), relative=False, random_state=int(context.rng(0).integers(2**31)))
     release, key = veil.publish(RECORDS, noise)
     back = float(np.abs(veil.restore(release, key) - RECORDS).max())
     claims = (
@@ -39,7 +41,8 @@ def run(context: Context) -> Result:
             "15 printed sums",
             f"{int((~off).sum())} equal; {', '.join(f'{v:g}' for v in DAMAGED.values())} for the other {off.sum()}",
             agrees=False,
-            why="digits of three sums are damaged in the text",
+            why="two sums are not those of the printed terms: 50.100 and 80.048. With E as the linear example prints "
+            "it, 3.759 for 3.750, a third would be 88.759",
             holds=bool(right and mended),
         ),
         Claim(
@@ -51,7 +54,7 @@ def run(context: Context) -> Result:
         ),
     )
     rows: list[tuple[Any, ...]] = [
-        (NAMES[i], ATTRIBUTES[j], RECORDS[i, j], NOISE[i, j], round(float(sums[i, j]), 3), PRINTED[i, j])
+        (NAMES[i], ATTRIBUTES[j], RECORDS[i, j], own[i, j], round(float(sums[i, j]), 3), PRINTED[i, j])
         for i in range(5)
         for j in range(3)
     ]
@@ -70,6 +73,7 @@ EXPERIMENT = Experiment(
     id="tutorial-example-additive",
     title="Five records plus additive noise",
     stated="5 records (balance, income, interest) and a printed noise matrix E; Y = X + E",
-    chosen="Nothing is open. Three printed sums lost digits: 88.759, 59.199 and 89.048 are right",
+    chosen="Nothing is open. E as this slide prints it, with 3.750 for record 1, which goes with its sum of 88.750; "
+    "the linear example prints 3.759",
     run=run,
 )

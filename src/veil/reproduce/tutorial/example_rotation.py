@@ -36,7 +36,13 @@ def run(context: Context) -> Result:
     orthonormal = float(np.abs(ROTATION @ ROTATION.T - np.eye(3)).max())
     kept = float(veil.measures.distance_distortion(RECORDS, shown))
     claims = (
-        Claim("R Rᵀ = I", "orthonormal", f"within {orthonormal:.0e}", holds=orthonormal < 1e-12),
+        Claim(
+            "R Rᵀ = I",
+            "R Rᵀ = Rᵀ R = I",
+            f"within {orthonormal:.0e}, with the printed 0.3333 and 0.6667 as thirds",
+            agrees=orthonormal < 1e-12,
+            holds=orthonormal < 1e-12,
+        ),
         Claim(
             "Y = R X",
             "15 printed values",
@@ -52,8 +58,9 @@ def run(context: Context) -> Result:
         ),
         Claim(
             "Lengths, distances and inner products are kept",
-            "kept",
+            "|Rx| = |x|, |Rxᵢ − Rxⱼ| = |xᵢ − xⱼ|, ⟨Rxᵢ, Rxⱼ⟩ = ⟨xᵢ, xⱼ⟩",
             f"largest mean distortion {kept:.1e}",
+            agrees=kept < 1e-12,
             holds=bool(kept < 1e-12 and np.allclose(shown @ shown.T, RECORDS @ RECORDS.T, rtol=1e-12)),
         ),
     )

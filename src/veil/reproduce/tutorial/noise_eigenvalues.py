@@ -29,19 +29,29 @@ def run(context: Context) -> Result:
             v = release.to_numpy()
             found.append(np.linalg.eigvalsh(v.T @ v / m) / SIGMA**2)
         values = np.array(found)
-        fluctuation = 3 * (1 + ratio) / np.sqrt(m) * (1 / np.sqrt(m) + 1 / np.sqrt(n)) ** (1 / 3)
-        margin = 0.02 + (fluctuation if m < 1_000 else 0.0)
-        inside = bool((values >= low - margin).all() and (values <= high + margin).all())
+        # Tracy and Widom's scale of the outermost eigenvalue at either edge; beyond 4 of them lies 1 in 5,000.
+        below, above = (
+            abs(np.sqrt(m) + sign * np.sqrt(n)) / m * abs(1 / np.sqrt(m) + sign / np.sqrt(n)) ** (1 / 3)
+            for sign in (-1, 1)
+        )
+        inside = bool((values >= low).all() and (values <= high).all())
+        nearly = bool((values >= low * 0.98).all() and (values <= high * 1.02).all())
+        allowed = bool((values >= low - 4 * below - 1e-12).all() and (values <= high + 4 * above).all())
         rows += [(m, n, j + 1, low, high, *np.quantile(values[:, j], (0.05, 0.5, 0.95))) for j in range(n)]
         claims.append(
             Claim(
                 f"Eigenvalues of {m:,} × {n} noise, in units of σ²",
                 f"inside [{low:.3f}, {high:.3f}]",
                 f"{values.min():.3f} to {values.max():.3f} over {repeats} draws",
-                why="T-c: the law is Marchenko and Pastur's, not Wigner's"
-                + ("; on few records the outermost pass the edge by their own fluctuation" if m < 1_000 else ""),
                 agrees=inside,
-                holds=inside,
+                why="T-c: the law is Marchenko and Pastur's, not Wigner's"
+                + (
+                    ""
+                    if inside
+                    else f"; the edges are a limit: the outermost eigenvalues scatter by {above:.3f} about them"
+                )
+                + ("" if inside or not nearly else ". All are inside ± 2 %"),
+                holds=allowed and (nearly or m < 1_000),
             )
         )
         x = np.arange(1, n + 1) / n
@@ -60,8 +70,9 @@ EXPERIMENT = Experiment(
     id="tutorial-noise-eigenvalues",
     title="Eigenvalues of pure noise",
     stated="V is m × n i.i.d.; the eigenvalues of its covariance lie between σ²(1 ∓ 1/√Q)², Q = m/n",
-    chosen="30,000 × 35 as in the strategy experiment, 300 × 35 and 100 × 100; 20 draws. Edges ± 2 %, and for the two "
-    "small tables three times the scale of the largest eigenvalue's own fluctuation (Tracy and Widom's law)",
+    chosen="30,000 × 35 as in the strategy experiment, 300 × 35 and 100 × 100; 20 draws. Asserted: the "
+    "edges and 4 times the scale on which the outermost eigenvalues scatter (Tracy and Widom's law); for 30,000 "
+    "records also the edges ± 2 %, which the two small tables leave",
     run=run,
     errata=("T-c",),
 )

@@ -55,8 +55,9 @@ def run(context: Context) -> Result:
         claims.append(
             Claim(
                 f"{label} does not notice a rotation",
-                "the same accuracy",
+                "“delivers the same accuracy”",
                 f"{apart} of {total:,} predictions differ; accuracy {np.mean([row[3] for row in mine]):.1%}",
+                agrees=apart == 0,
                 holds=apart == 0,
             )
         )

@@ -41,6 +41,7 @@ def run(context: Context) -> Result:
             "λ = P π",
             "(.16, .25, .32, .27)",
             f"{heard_shares.round(12).tolist()}; reported {(heard.mean(axis=0) / N).round(4).tolist()}",
+            agrees=bool(np.abs(heard_shares - PRINTED).max() < 1e-12),
             holds=bool(
                 np.abs(heard_shares - PRINTED).max() < 1e-12
                 and (np.abs(heard.mean(axis=0) / N - PRINTED) < 4 * standard).all()
@@ -50,12 +51,14 @@ def run(context: Context) -> Result:
             "Dispersion = sampling + randomization",
             "n⁻¹P⁻¹(diag λ − λλ′)P⁻ᵀ = Σ₁ + Σ₂",
             f"the parts add up within {split:.0e}; variances over surveys within {off:.1%} of theirs",
+            agrees=bool(off < 4.5 * np.sqrt(2 / (surveys - 1))),
             holds=bool(split < 1e-12 and off < 4.5 * np.sqrt(2 / (surveys - 1))),
         ),
         Claim(
             "Σ₂ is nonnegative definite",
-            "nonnegative definite",
+            "“nonnegative definite”",
             f"smallest eigenvalue {np.linalg.eigvalsh(theory.randomization).min():.1e}",
+            agrees=bool(np.linalg.eigvalsh(theory.randomization).min() > -1e-15),
             holds=bool(np.linalg.eigvalsh(theory.randomization).min() > -1e-15),
         ),
     )

@@ -38,15 +38,17 @@ def run(context: Context) -> Result:
     claims = (
         Claim(
             "Independence of π is independence of λ",
-            "equivalent",
+            "“equivalent”",
             f"a 5 % test on the reports rejects in {level:.1%} of {surveys:,} independent surveys",
+            agrees=bool(abs(level - LEVEL) < 4 * se),
             holds=bool(abs(level - LEVEL) < 4 * se),
         ),
         Claim(
             "Association is preserved",
-            "preserved",
+            "“Association is preserved”",
             f"the test on reports finds it in {power:.0%} of surveys, on true answers in {power_true:.0%}",
             why="preserved in kind; the test on the reports has less power",
+            agrees=bool(power > LEVEL + 4 * se),
             holds=bool(LEVEL + 4 * se < power < power_true),
         ),
     )

@@ -38,29 +38,33 @@ def run(context: Context) -> Result:
     claims = (
         Claim(
             "g(yes|A) and g(no|A) = 1/g",
-            "P(R|A)/P(R|Ā)",
+            "g(R|A) = P(R|A)/P(R|Ā)",
             f"{factors[0]:.3f} and {factors[1]:.4f}",
+            agrees=bool(np.allclose(factors, FACTORS, rtol=1e-12)),
             holds=bool(np.allclose(factors, FACTORS, rtol=1e-12)),
         ),
         Claim(
             "Posterior of A after yes and after no",
-            "Bayes' rule",
+            "πP(R|A)/(πP(R|A) + (1 − π)P(R|Ā))",
             f"{high[0]:.3f} and {low[0]:.3f}; in a release {seen[0]:.3f} and {seen[1]:.3f}",
             why="yes jeopardizes A, no jeopardizes its complement",
+            agrees=bool(near),
             holds=bool(np.allclose((high[0], low[0]), POSTERIORS, rtol=1e-12) and near and high[0] > SHARE > low[0]),
         ),
         Claim(
             "g is bounded by ξ₁ ≤ P(A|R) ≤ ξ₂",
             "g(yes|A) ≤ (1−π)/π · ξ₂/(1−ξ₂) and g(no|Ā) ≤ π/(1−π) · (1−ξ₁)/ξ₁",
             f"met with equality: {limits[0]:.4f} and {limits[1]:.4f}",
+            agrees=bool(np.allclose(limits, (factors[0], 1 / factors[1]), rtol=1e-12)),
             holds=bool(np.allclose(limits, (factors[0], 1 / factors[1]), rtol=1e-12)),
         ),
         Claim(
             "No disclosure only if g = 1, and then no estimate",
-            "impossible to get an unbiased estimate",
+            "“impossible to get an Unbiased Estimate”",
             f"information lost {float(veil.measures.fisher_information_loss(warner(0.5), shares)):.0%} at P = ½, "
             f"{float(veil.measures.fisher_information_loss(matrix, shares)):.1%} at P = {KEEP}",
             f"the best guess of a record is right in {right:.1%}, as without any report",
+            agrees=abs(float(veil.measures.fisher_information_loss(warner(0.5), shares)) - 1) < 1e-12,
             holds=bool(
                 abs(float(veil.measures.fisher_information_loss(warner(0.5), shares)) - 1) < 1e-12
                 and abs(right - (1 - SHARE)) < 0.01

@@ -9,9 +9,6 @@ import veil
 from veil.reproduce.experiment import Context
 
 Matrix = npt.NDArray[np.float64]
-RECORDS = 50_000
-FAILED = 0.9
-"""A relative error of about one: no better than guessing the means."""
 
 
 def draw(rng: np.random.Generator, n: int) -> Matrix:
@@ -31,3 +28,15 @@ def population(context: Context, n: int, known: int, *address: int) -> tuple[Mat
 def error(truth: Matrix, guess: Matrix) -> float:
     """F-RE about the means."""
     return float(veil.measures.frobenius_error(truth, guess, centred=True))
+
+
+def per_value(truth: Matrix, guess: Matrix) -> tuple[float, ...]:
+    """RE, the mean of |x̂ − x|/|x| over all values, and RE-R_i, the same for each attribute."""
+    shares = veil.measures.relative_error(truth, guess, per_column=True)
+    return float(shares.mean()), *(float(share) for share in shares)
+
+
+def median_error(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The median over mixtures and its standard error, from order statistics about the middle."""
+    low, high = np.quantile(values, (0.5 - 0.5 / len(values) ** 0.5, 0.5 + 0.5 / len(values) ** 0.5))
+    return float(np.median(values)), float(high - low) / 2

@@ -11,41 +11,52 @@ from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Curve, Curves
 from veil.reproduce.tutorial.correlated import NOISES, bayes_error, best_rank, error, noisy, rank_error, table
 
-EXPECTED = {2.0: (0.256, 0.189, 0.189, 0.168), 10.0: (0.532, 0.329, 0.329, 0.296), 40.0: (1.01, 0.545, 0.545, 0.469)}
-"""Strategy 1, strategy 2, best k and Bayes filter."""
+LISTED = {2.0: (0.256, 0.189, 0.189, 0.168), 10.0: (0.532, 0.329, 0.329, 0.296), 40.0: (1.01, 0.545, 0.545, 0.469)}
+"""Strategy 1, strategy 2, best k and Bayes filter, by an independent simulation."""
+LEAST = np.array([0.008, 0.0025, 0.0025, 0.0025])
+"""Relative standard deviations of one table's errors; strategy 1's number of components changes from table to table."""
 METHODS = ("strategy 1", "strategy 2", "best k", "Bayes filter")
 
 
 def run(context: Context) -> Result:
     """Relative errors of both strategies, of the best k and of the Bayes filter over noise variances."""
-    n, repeats = 30_000, context.pick(5, 1)
+    n, repeats = 30_000, context.pick(20, 1)
     noises = context.pick(NOISES, (2.0, 10.0, 40.0))
     rows: list[tuple[Any, ...]] = []
     for i, variance in enumerate(noises):
         found = np.array([errors(context, n, variance, i, r) for r in range(repeats)])
         mean = found.mean(axis=0)
         theory = (rank_error(variance, best_rank(variance)), bayes_error(variance))
-        rows.append((variance, *mean[:4], *found[:, :4].std(axis=0), *theory, *mean[4:]))
+        rows.append((variance, *mean[:4], *found[:, :4].std(axis=0, ddof=min(1, repeats - 1)), *theory, *mean[4:]))
         context.step("noise variances", i + 1, len(noises))
     over = max(row[2] / row[3] for row in rows)
     below = all(row[4] < min(row[1], row[2], row[3]) for row in rows)
-    shown = [row for row in rows if row[0] in EXPECTED]
-    off = max(float(np.abs(np.array(row[1:5]) / EXPECTED[row[0]] - 1).max()) for row in shown)
+    shown = [row for row in rows if row[0] in LISTED]
+    off = max(float(np.abs(np.array(row[1:5]) / LISTED[row[0]] - 1).max()) for row in shown)
+    # An independent table's values: they scatter as ours do, at least by what one table of 30,000 does.
+    scatter = [4 * np.maximum(row[5:9], LEAST * np.array(row[1:5])) * (1 + 1 / repeats) ** 0.5 for row in shown]
+    near = all(
+        bool((np.abs(np.array(row[1:5]) - LISTED[row[0]]) < each + np.where(np.array(row[1:5]) > 1, 0.005, 5e-4)).all())
+        for row, each in zip(shown, scatter, strict=True)
+    )
     middle = shown[1] if len(shown) > 1 else shown[0]
     claims = (
         Claim(
             "Strategy 2 (λ̃ ≥ 2λ_V) is nearly optimal",
-            "approximately optimal",
+            "“approximate optimal”",
             f"at most {over - 1:.2%} over the best k at any noise level",
             why="T-d: a direction pays for its noise when λ ≥ σ², that is λ̃ ≥ 2σ²",
+            agrees=bool(over < 1.01),
             holds=bool(over < 1.01),
         ),
         Claim(
             "Strategy 1 (λ̃ ≥ λ_V) is worse",
-            "worse",
-            f"{middle[1]:.3f} against {middle[2]:.3f} at σ² = {middle[0]:g}; all within {off:.1%} of what was expected",
+            "“Why strategy 2 is better?”",
+            f"{middle[1]:.3f} against {middle[2]:.3f} at σ² = {middle[0]:g}; all within {off:.1%} of an independent "
+            "simulation",
             f"{middle[4]:.3f} by the Bayes filter",
-            holds=bool(all(row[1] > row[2] for row in rows) and off < 0.03),
+            agrees=all(row[1] > row[2] for row in rows),
+            holds=bool(all(row[1] > row[2] for row in rows) and near),
         ),
         Claim(
             "A Bayes filter is below both",
@@ -65,7 +76,11 @@ def run(context: Context) -> Result:
         "k 2",
     )
     x = [row[0] for row in rows]
-    curves = [Curve(m, x, [row[1 + j] for row in rows], colour=j) for j, m in enumerate(METHODS)]
+    kinds = ("line", "line", "points", "line")
+    curves = [
+        Curve(m, x, [row[1 + j] for row in rows], kind=kind, colour=j)
+        for j, (m, kind) in enumerate(zip(METHODS, kinds, strict=True))
+    ]
     curves.append(Curve("best k, known directions", x, [row[9] for row in rows], kind="dashed", colour=2))
     curves.append(Curve("Bayes, known covariance", x, [row[10] for row in rows], kind="dashed", colour=3))
     figure = Curves(
@@ -96,8 +111,8 @@ EXPERIMENT = Experiment(
     title="How many components to keep",
     stated="35 correlated variables, 30,000 tuples; strategy 1 keeps λ̃ ≥ λ_V, strategy 2 λ̃ ≥ 2λ_V",
     chosen="Normal data with eigenvalues 400, 250, 150, 90, 60, 40, 25, 15, 10, 6 and 3·.85^i in a random basis, "
-    "σ² = .5 … 80, λ_V = σ², 5 repetitions; the best k is searched within 2 of the number of λ ≥ σ². Another spectrum "
-    "moves the errors, not their order",
+    "σ² = .5 … 80, λ_V = σ², 20 repetitions, which differ by .3 % (strategy 1 by 1 %); the best k is searched within 2 "
+    "of the number of λ ≥ σ². Another spectrum moves the errors, not their order",
     run=run,
     errata=("T-d",),
 )

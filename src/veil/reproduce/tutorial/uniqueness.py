@@ -1,8 +1,12 @@
-"""Slide "Scope": who is alone with his values on a few columns."""
+"""Slide "Scope": records that are alone with their values on a few columns."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from veil import measures
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
@@ -28,9 +32,7 @@ def run(context: Context) -> Result:
     unique = [float(measures.uniqueness(columns[:i])) for i in sets]
     small = [float(measures.uniqueness(columns[:i], K)) for i in sets]
     shown = float(measures.uniqueness(SLIDE))
-    grows = (
-        unique == sorted(unique) and small == sorted(small) and all(a <= b for a, b in zip(unique, small, strict=True))
-    )
+    exact = all((a, b) == counted(columns[:i]) for i, a, b in zip(sets, unique, small, strict=True))
     names = [", ".join(COLUMNS[:i]) for i in sets]
     about = "Adult" if real else "a stand-in for Adult"
     claims = (
@@ -41,22 +43,21 @@ def run(context: Context) -> Result:
             agrees=None,
             why="not comparable: the slide's are of all people of the United States, by zip and day of birth; Adult "
             "has neither, and is a sample, in which more are unique than in its population",
-            holds=grows,
+            holds=exact,
         ),
         Claim(
             f"People in cells of fewer than {K}",
-            "k-anonymity is named, without a number",
+            "–",
             f"{about}: {small[2]:.1%} on {names[2]}; {small[-1]:.1%} on all five columns",
             agrees=None,
-            why="no number to compare with",
-            holds=grows,
+            holds=exact,
         ),
         Claim(
             "The five records of the slide, on zip, race, age and sex",
-            "five rows, without a share",
+            "–",
             f"{shown:.0%} unique",
             agrees=None,
-            why="no number to compare with: the first and the last are alike",
+            why="the first and the last are alike",
             holds=shown == 3 / 5,
         ),
     )
@@ -79,12 +80,20 @@ def run(context: Context) -> Result:
     return Result(claims, (table,), (figure,))
 
 
+def counted(columns: Sequence[Any]) -> tuple[float, float]:
+    """Shares of records that are alone, and that share their values with fewer than k, counted one by one."""
+    people = list(zip(*(np.asarray(column).tolist() for column in columns), strict=True))
+    cells = Counter(people)
+    sizes = [cells[person] for person in people]
+    return sum(size == 1 for size in sizes) / len(sizes), sum(size < K for size in sizes) / len(sizes)
+
+
 EXPERIMENT = Experiment(
     id="tutorial-uniqueness",
     title="Records that are unique on a few columns",
     stated="69 % of people are unique on zip and birth date, 87 % with gender; five records are shown",
-    chosen="Adult, one column after the other: age, sex, race, education and hours per week. The share depends on the "
-    "columns and on the number of records more than on anything else",
+    chosen="Adult, one column after the other: age, sex, race, education and hours per week. The shares are "
+    "counted a second time, record by record. They depend on the columns and on the number of records",
     run=run,
     data=("adult",),
 )

@@ -27,23 +27,32 @@ def run(context: Context) -> Result:
     yes, expected = heard[:, 0].mean() / N, SHARE * KEEP + (1 - SHARE) * (1 - KEEP)
     relative = 4 * np.sqrt(2 / (surveys - 1))
     total, plain = float(estimates.var(ddof=1)), float(direct.var(ddof=1))
+    printed = (KEEP - 1) / (2 * KEEP - 1) + heard[:, 0] / ((2 * KEEP - 1) * N)
+    apart = float(np.abs(printed - estimates).max())
+    right = (
+        abs(yes - expected) < 4 * np.sqrt(expected * (1 - expected) / (N * surveys)),
+        abs(estimates.mean() - SHARE) < 4 * np.sqrt(VARIANCE / surveys) and apart < 1e-12,
+    )
     claims = (
         Claim(
+            "Share of the yes answers",
             "λ = πP + (1 − π)(1 − P)",
-            f"{expected:g}",
-            f"{yes:.4f}",
-            holds=bool(abs(yes - expected) < 4 * np.sqrt(expected * (1 - expected) / (N * surveys))),
+            f"{yes:.4f} reported, {expected:g} by the formula",
+            agrees=bool(right[0]),
+            holds=bool(right[0]),
         ),
         Claim(
             "The estimate has no bias",
-            f"{SHARE:g}",
-            f"{estimates.mean():.4f} over {surveys:,} surveys",
-            holds=bool(abs(estimates.mean() - SHARE) < 4 * np.sqrt(VARIANCE / surveys)),
+            "(P − 1)/(2P − 1) + n₁/((2P − 1)n)",
+            f"{estimates.mean():.4f} over {surveys:,} surveys of a share of {SHARE:g}; the formula within {apart:.0e}",
+            agrees=bool(right[1]),
+            holds=bool(right[1]),
         ),
         Claim(
             "Variance of the estimate",
-            f"{formula:.4e} by its formula",
-            f"{total:.3e} over surveys, {theory.total[0, 0]:.4e} by theory",
+            "π(1 − π)/n + (1/(16(P − ½)²) − ¼)/n",
+            f"{total:.3e} over surveys, {formula:.4e} by the formula",
+            agrees=bool(abs(total / formula - 1) < relative),
             holds=bool(
                 np.isclose(formula, VARIANCE, rtol=1e-12)
                 and np.isclose(theory.total[0, 0], VARIANCE, rtol=1e-12)
@@ -52,8 +61,9 @@ def run(context: Context) -> Result:
         ),
         Claim(
             "Variance of the direct answer",
-            f"{SHARE * (1 - SHARE) / N:.1e}",
-            f"{plain:.2e} over surveys",
+            "π(1 − π)/n",
+            f"{plain:.2e} over surveys, {SHARE * (1 - SHARE) / N:.1e} by the formula",
+            agrees=bool(abs(plain / DIRECT - 1) < relative),
             holds=bool(np.isclose(theory.sampling[0, 0], DIRECT) and abs(plain / DIRECT - 1) < relative),
         ),
     )
