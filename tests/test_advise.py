@@ -69,6 +69,7 @@ def test_utility_goals_are_kept_by_what_is_recommended():
     assert found.utilities == ("covariance",)
 
 
+@pytest.mark.slow
 def test_categories_get_responses_of_their_own_strength():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=800), "job": rng.choice(list("abcd"), 800, p=[0.4, 0.3, 0.2, 0.1])})

@@ -82,6 +82,7 @@ def test_signals_of_open_scale_are_scored_up_to_it_and_not_counted():
     assert not found.passed
 
 
+@pytest.mark.slow
 def test_a_seed_makes_it_reproducible(found):
     again = veil.audit(
         correlated(),

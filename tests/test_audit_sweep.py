@@ -198,6 +198,7 @@ def test_the_memory_is_private_and_says_nothing_by_its_names(tmp_path):
     assert not names[0] & names[1]  # each cache has a key of its own
 
 
+@pytest.mark.slow
 def test_a_memory_that_is_damaged_is_no_answer(tmp_path):
     x, home = correlated(), tmp_path / "cache"
     settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "cache": home}
