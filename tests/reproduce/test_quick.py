@@ -157,6 +157,7 @@ def test_an_id_belongs_to_one_experiment(monkeypatch):
         ("n = 20 attributes", "n = 20 attributes."),
         ("θ in radians", "θ in radians."),
         ("k = 3,000", "k = 3,000."),
+        ("n − 1 in the covariance", "n − 1 in the covariance."),
         ("a Fourier basis", "A Fourier basis."),
         ("λ is the largest", "λ is the largest."),
     ],

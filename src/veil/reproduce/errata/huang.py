@@ -53,7 +53,7 @@ HUANG = (
         "It takes equal variances: mean v_jσ²/(v_j+σ²) is concave in the v_j, so their spread lowers it (Jensen). A "
         "real Fourier basis for Q makes the diagonal constant and UDR flat.",
         "With a random Q and few large eigenvalues the diagonal of QΛQ′ scatters around the average, most of all at p "
-        "= 2, where UDR drifts by 17 %.",
+        "= 2, where UDR drifts by 16 %.",
         ("huang-fig2",),
     ),
     Erratum(

@@ -18,7 +18,7 @@ def cell(text: str) -> str:
 def sentence(text: str) -> str:
     """A text that ends with a full stop, and begins with a capital if it begins with a word (not with n = 20 or θ)."""
     text = text.strip()
-    if re.match(r"[a-z]+[a-z'’-]*[ ,:;]", text) and not re.match(r"[a-z] ?[=≥≤<>]", text):
+    if re.match(r"[a-z]+[a-z'’-]*[ ,:;]", text) and not re.match(r"[a-z] ?[=≥≤<>−+·×/]", text):
         text = text[0].upper() + text[1:]
     return text + ("" if text.endswith((".", "!", "?")) else ".")
 
