@@ -25,7 +25,7 @@ from veil.recovery.distribution import CountsOf
 from veil.recovery.joint import JointCountsOf
 from veil.recovery.moments import ProductsOf
 from veil.recovery.noise import noisy_columns
-from veil.recovery.proportions import CategoryCounts, CellCounts, CompoundCounts, Reports
+from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
 from veil.release import Release
 from veil.tables import MemoryTable, Table
 

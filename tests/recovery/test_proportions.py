@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import veil
 from veil.errors import InputError, NotApplicableError
 from veil.models import ResponseModel, UnknownModel
-from veil.recovery.proportions import (
-    ProportionRecovery,
+from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.response_estimates import (
     constrained_proportions,
     dispersion,
     estimate_proportions,

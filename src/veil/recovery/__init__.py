@@ -14,11 +14,11 @@ from veil.recovery.geometry import PairEstimate, distance_interval, hamming_esti
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.noise import NoiseLaw
-from veil.recovery.proportions import (
+from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.response_estimates import (
     Dispersion,
     IndependenceTest,
     ProportionEstimate,
-    ProportionRecovery,
     dispersion,
     estimate_proportions,
     independence_test,
