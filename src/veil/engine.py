@@ -79,7 +79,8 @@ class Engine(Protocol):
         ...
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not every system can say
@@ -90,7 +91,7 @@ class Threads:
     """All cores of this machine."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = threads or min(_processors(), MOST_THREADS)
+        self.threads = threads or min(processors(), MOST_THREADS)
 
     def run(self, work: SpanWork[T], table: Table, *, what: str = "", progress: Progress = silent) -> Iterator[T]:
         """The work's results, in the order of the spans."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import pickle  # between this process and its own children; never written to a file
 import signal
 import time
@@ -13,6 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
+from veil.engine import processors
 from veil.secret import allow_key_pickling
 
 PR_SET_PDEATHSIG = 1
@@ -41,8 +41,7 @@ class Pool(Generic[T, R]):
 
     def __init__(self, worker: Callable[[T], R], *, workers: int | None = None, deadline: float | None = None) -> None:
         self._worker, self._deadline = worker, deadline
-        processors = len(os.sched_getaffinity(0))
-        self._n = min(workers if workers is not None else processors, MOST_WORKERS)
+        self._n = min(workers if workers is not None else processors(), MOST_WORKERS)
         self._spent = 0.0
         self._executor: Any = None
 

@@ -37,7 +37,7 @@ def reproduce(
 ) -> None:
     """Run the papers' figures, tables and claims again, with the truth beside them.
 
-    Without a name, lists them. A full run of all takes about a quarter of an hour on two cores. Exit code 3 when
+    Without a name, lists them. A full run of all takes under twenty minutes on two cores. Exit code 3 when
     something that we assert does not hold.
 
     \b
@@ -81,10 +81,11 @@ def _run(
     finished: list[Any],
     as_json: bool,
 ) -> None:
-    from veil.reproduce.running import available, run_all
+    from veil.engine import processors
+    from veil.reproduce.running import run_all
 
     with progress_bar() as progress:
-        for each in run_all(chosen, folder, data, quick=quick, workers=workers or available(), progress=progress):
+        for each in run_all(chosen, folder, data, quick=quick, workers=workers or processors(), progress=progress):
             finished.append(each)
             if not as_json:
                 _show(each)
@@ -115,7 +116,7 @@ def _writable(folder: Path) -> None:
     from veil.atomic import refuse_unwritable
     from veil.errors import UnwritableError
 
-    if not folder.name or "\0" in str(folder) or any(len(os.fsencode(part)) > 255 for part in folder.parts):
+    if not folder.name or any(len(os.fsencode(part)) > 255 for part in folder.parts):
         raise UnwritableError("-o and --page need names for their folders, of 255 bytes at most")
     there = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
     if not there.is_dir():

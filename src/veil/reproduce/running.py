@@ -38,11 +38,6 @@ class Finished:
         return [claim.what for claim in self.result.claims if claim.holds is False]
 
 
-def available() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def run_experiment(
     name: str, folder: Path | None, data: Path | None, *, quick: bool, progress: Progress = silent
 ) -> tuple[str, Result, float]:
