@@ -88,11 +88,7 @@ class Table:
     @classmethod
     def of(cls, name: str, columns: Mapping[str, Sequence[Any]]) -> Table:
         """A table from its columns."""
-        return cls(name, tuple(columns), tuple(zip(*(_plain(c) for c in columns.values()), strict=True)))
-
-
-def _plain(values: Sequence[Any]) -> list[Any]:
-    return [v.item() if isinstance(v, np.generic) else v for v in values]
+        return cls(name, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def plain(value: Any) -> Any:

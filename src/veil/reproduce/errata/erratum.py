@@ -23,8 +23,6 @@ class Erratum:
         Why, in a few lines.
     shown
         Experiments that show it; the first figure of the first one is its picture.
-    picture
-        Another figure than that (the name of its file, without ending).
     """
 
     id: str
@@ -33,7 +31,6 @@ class Erratum:
     right: str
     argument: str
     shown: tuple[str, ...]
-    picture: str = ""
 
     @property
     def heading(self) -> str:
@@ -43,4 +40,4 @@ class Erratum:
     @property
     def figure(self) -> str:
         """The name of its picture's file, without ending."""
-        return self.picture or self.shown[0]
+        return self.shown[0]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil.reproduce.bases import haar_basis
 from veil.reproduce.experiment import Claim, Context, Experiment, Result
 from veil.reproduce.figures import Curve
-from veil.reproduce.huang.spectrum import closed_forms, errors, haar_basis, spectrum, udr_over_bases
+from veil.reproduce.huang.spectrum import closed_forms, errors, spectrum, udr_over_bases
 from veil.reproduce.huang.sweep import (
     CLOSED,
     Rows,

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import veil
+from veil.reproduce.bases import haar_basis
 from veil.reproduce.experiment import Context
 
 Vector = npt.NDArray[np.float64]
@@ -37,12 +38,6 @@ def fourier_basis(d: int, p: int) -> Matrix:
     order = [single[0], *paired, *single[1:]] if p % 2 else [*paired, *single]
     angle = 2 * np.pi * t * k[order] / d
     return np.asarray((np.cos(angle) + np.sin(angle)) / np.sqrt(d))
-
-
-def haar_basis(d: int, rng: np.random.Generator) -> Matrix:
-    """Gram–Schmidt of a random matrix, as the paper says."""
-    q, r = np.linalg.qr(rng.normal(size=(d, d)))
-    return np.asarray(q * np.sign(np.diag(r)))
 
 
 def unclipped(release: veil.Release, noise: float = NOISE) -> Matrix:

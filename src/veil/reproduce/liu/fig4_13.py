@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
-import numpy as np
+from veil.reproduce.experiment import Context, Experiment, Result
+from veil.reproduce.liu.breach_curves import TOLERANCES, over_tolerances
+from veil.reproduce.liu.known_sample import STATED
 
-from veil.reproduce.experiment import Claim, Context, Experiment, Result
-from veil.reproduce.liu.known_sample import SAID, STATED, breach_figure, rising, split, sweep
-
-SHARES = (0.02, 0.10)
-EPSILONS = (0.02, 0.05, 0.10, 0.15, 0.20, 0.30)
 SHOWN = {
     0.02: (0.0, 0.10, 0.51, 0.76, 0.85, 0.93),
     0.10: (0.09, 0.59, 0.90, 0.98, 1.0, 1.0),
 }
-SIMULATED = {(s, e): v for s, values in SHOWN.items() for e, v in zip(EPSILONS, values, strict=True)}
-RUNS = 100
-"""At least, of the independent simulation."""
+SIMULATED = {(s, e): v for s, values in SHOWN.items() for e, v in zip(TOLERANCES, values, strict=True)}
 
 
 def run(context: Context) -> Result:
     """Breach over ε for two sizes of the sample."""
     table, real = context.source.letter(), context.source.real("letter")
-    repeats = context.pick(200, 14)
-    found = sweep(context, lambda share, rng: split(table, share, rng), SHARES, EPSILONS, repeats)
-    small, large = found.mean
-    spread = np.sqrt((found.error**2).sum(axis=0))
-    above = bool((large - small > -3 * spread).all() and large.sum() > small.sum())
-    claims = (
-        rising("breach over ε, for each size", SAID["epsilon"], found, SIMULATED, 1, runs=RUNS, real=real),
-        Claim(
-            "a 10 % sample breaches more than a 2 % sample",
-            SAID["size"],
-            "10 %/2 %: " + ", ".join(f"{a:.2f}/{b:.2f}" for a, b in zip(large, small, strict=True)),
-            agrees=above if real else None,
-            why="" if real else "a stand-in was used",
-            holds=above if real else None,
-        ),
-    )
-    title = f"Letter: breach over ε ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "relative error ε", found.over_epsilons("sample {:.0%}"))
-    return Result(claims, (found.table("sample", SIMULATED),), (figure,))
+    return over_tolerances(context, "Letter", table, SIMULATED, context.pick(200, 14), real=real)
 
 
 EXPERIMENT = Experiment(

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 import veil
+from veil.reproduce.bases import haar_basis
 from veil.reproduce.data import Matrix
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Curve, Curves
@@ -87,8 +88,7 @@ def run(context: Context) -> Result:
 
 def printed(truth: Matrix, span: Matrix, outside: Matrix, rng: np.random.Generator) -> Matrix:
     """Step 7 as the paper has it, which only the owner of M_T can follow."""
-    q, r = np.linalg.qr(rng.normal(size=(N - KNOWN, N - KNOWN)))
-    return np.asarray(truth @ (span @ span.T + outside @ (q * np.sign(np.diag(r))) @ outside.T))
+    return np.asarray(truth @ (span @ span.T + outside @ haar_basis(N - KNOWN, rng) @ outside.T))
 
 
 def root(errors: Matrix) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 import veil
+from veil.reproduce.bases import haar_basis
 from veil.reproduce.experiment import Context
 
 Vector = npt.NDArray[np.float64]
@@ -18,8 +19,8 @@ NOISES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 def table(context: Context, n: int, *address: int) -> Matrix:
     """n normal records with that spectrum in a random basis."""
     rng = context.rng(*address)
-    q, r = np.linalg.qr(rng.normal(size=(len(SPECTRUM), len(SPECTRUM))))
-    return np.asarray((rng.normal(size=(n, len(SPECTRUM))) * np.sqrt(SPECTRUM)) @ (q * np.sign(np.diag(r))).T)
+    basis = haar_basis(len(SPECTRUM), rng)
+    return np.asarray((rng.normal(size=(n, len(SPECTRUM))) * np.sqrt(SPECTRUM)) @ basis.T)
 
 
 def noisy(context: Context, u: Matrix, variance: float, *address: int) -> veil.Release:
