@@ -11,7 +11,7 @@ import tempfile
 from claims import Claims, options, seconds
 
 import veil
-from veil.demonstration import demo_table
+from veil.auditing.demo import demo_table
 
 RUNS = 5
 SETTINGS = {"roles": {"diagnosis": "public"}, "seed": 0, "repetitions": 5}

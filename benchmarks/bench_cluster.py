@@ -19,8 +19,8 @@ from claims import RUNS, Claims, alternating, options
 from samples import GROUP_ROWS, numbers_file
 
 import veil
-from veil.engine import Engine, Threads
-from veil.redteam import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.data.passes import Engine, Threads
 
 LEAST = 1.6
 COLUMNS = 5

@@ -19,8 +19,8 @@ from claims import Claims, alternating, options
 from samples import numbers_file, size_of, texts_file
 
 import veil
-from veil.files.writing import parquet_settings
-from veil.redteam import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.data.files.writing import parquet_settings
 from veil.scale import publish_file
 
 BATCH_ROWS = 65_536

@@ -26,8 +26,8 @@ WORKS = ("P6", "P1", "A6", "recover", "measure")
 def work_in(home: Path) -> dict[str, Callable[[], object]]:
     """What is measured, on the files of a folder."""
     import veil
-    from veil.analyst import recover_folder
-    from veil.redteam import KnowledgeFiles, attack_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_folder
+    from veil.recovery.folders import recover_folder
 
     table, release, key, guess = (home / n for n in ("table.parquet", "release", "key", "guess.parquet"))
     return {

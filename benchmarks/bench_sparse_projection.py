@@ -9,9 +9,9 @@ import numpy as np
 from claims import Claims, alternating, options
 
 import veil
-from veil.blocks import BLOCK_ROWS
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import BLOCK_ROWS
 from veil.perturbations import Place
-from veil.threads import one_blas_thread
 
 
 def main() -> None:

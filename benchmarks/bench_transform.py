@@ -19,7 +19,7 @@ from claims import Claims, alternating, options, seconds
 from sklearn.random_projection import GaussianRandomProjection
 
 import veil
-from veil.threads import one_blas_thread
+from veil.data.blas import one_blas_thread
 
 BLOCKS, THREADS = (2_048, 8_192, 32_768), (1, 2)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from veil.threads import one_blas_thread
+from veil.data.blas import one_blas_thread
 
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile("fixed")

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import veil
-from veil.advising.families import NUMERIC, Survey, two_digits
-from veil.advising.trial import limit_of
 from veil.auditing import Score
+from veil.auditing.advice.families import NUMERIC, Survey, two_digits
+from veil.auditing.advice.trial import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
 

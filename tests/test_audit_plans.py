@@ -9,13 +9,13 @@ import pytest
 
 import veil
 from veil.attacks.base import Guess
+from veil.attacks.knowledge import KnownPairs, KnownRanges, KnownRecords, KnownSample, TimeOrder
 from veil.auditing import Judge
 from veil.auditing.truth import Truth, narrowed
 from veil.auditing.utility import plan_utilities, proportions_kept
+from veil.data.sources import as_table
 from veil.errors import InputError
-from veil.knowledge import KnownPairs, KnownRanges, KnownRecords, KnownSample, TimeOrder
-from veil.response import keep_matrix
-from veil.sources import as_table
+from veil.numerics.response import keep_matrix
 
 MARK = "SECRETCELL"
 SMOKES = (f"no {MARK}", f"yes {MARK}")

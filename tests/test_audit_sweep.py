@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 
 import veil
+from veil.arguments import duration
 from veil.attacks import every_attack
 from veil.auditing.cache import Cache
 from veil.auditing.deals import telling_columns
 from veil.auditing.judge import pooled
 from veil.auditing.pool import Pool
 from veil.auditing.truth import Truth
+from veil.data.sources import as_table
 from veil.errors import FileFormatError, InputError
 from veil.measures import Measure, wilson
-from veil.parameters import duration
-from veil.sources import as_table
 
 
 def correlated(n=300, d=5, seed=0):

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from veil.inspection import inspect_table
+from veil.publishing.inspection import inspect_table
 
 N = 12
 DAY = dt.date(2020, 1, 1)

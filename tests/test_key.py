@@ -9,7 +9,7 @@ import pytest
 
 import veil
 from veil.errors import FileFormatError, KeyRefusedError
-from veil.key import key_from
+from veil.keys.key import key_from
 from veil.perturbations.orthogonal import haar_orthogonal
 
 

@@ -25,8 +25,8 @@ from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
 
 import veil
 from veil.errors import InputError, KeyRefusedError, NotApplicableError
-from veil.key import Key
-from veil.mapping import LinearModel, linear_model_to_original
+from veil.keys.key import Key
+from veil.publishing.linear_models import LinearModel, linear_model_to_original
 
 METHODS = {
     "P5 zscore": veil.PairwiseRotation(random_state=0),

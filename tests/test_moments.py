@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from veil.blocks import BLOCK_ROWS, TILE_ROWS, array_blocks, recut
-from veil.moments import MomentTree, moments_of, tile_moments
+from veil.data.blocks import BLOCK_ROWS, TILE_ROWS, array_blocks, recut
+from veil.numerics.moments import MomentTree, moments_of, tile_moments
 
 
 def of(array, **options):

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS
+from veil.data.blocks import BLOCK_ROWS
 from veil.errors import InputError, KeyRefusedError, NotApplicableError, NotInvertibleError, RoleError
 from veil.scale import publish_file, restore_file
 

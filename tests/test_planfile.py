@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 import veil
+from veil.auditing.plan_file import draft_plan, load_plan, needed_plan
 from veil.errors import FileFormatError, InputError
-from veil.inspection import inspect_table
-from veil.planfile import draft_plan, load_plan, needed_plan
+from veil.publishing.inspection import inspect_table
 
 
 def table():
@@ -96,7 +96,7 @@ def test_what_is_no_plan(tmp_path):
 
 def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
     """The one part that an attack has a theory for is chosen; of several, the red team says which."""
-    from veil.redteam import KnowledgeFiles, attack_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_folder
 
     frame = table().assign(c=[1.5 * i for i in range(60)])
     plan = veil.Plan(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from veil.quantiles import LAWS, add_noise, grid_for, standard_draws, subtract_noise
-from veil.randomness import row_words
+from veil.keys.noise import LAWS, add_noise, grid_for, standard_draws, subtract_noise
+from veil.keys.randomness import row_words
 
 WORDS = row_words(b"q" * 32, 0, 400_000)
 REFERENCE = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from veil.blocks import BLOCK_ROWS
-from veil.quantiles import standard_normal
-from veil.randomness import Generator, cell_words, column_digests, derive, fingerprint, id_digests, row_words
+from veil.data.blocks import BLOCK_ROWS
+from veil.keys.noise import standard_normal
+from veil.keys.randomness import Generator, cell_words, column_digests, derive, fingerprint, id_digests, row_words
 
 KEY = b"r" * 32
 

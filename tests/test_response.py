@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from veil.errors import InputError
-from veil.response import (
+from veil.numerics.response import (
     UNITS,
     check_proportions,
     check_response_matrix,

@@ -10,12 +10,12 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
-from veil.blocks import BLOCK_ROWS, canonical, from_float, recut, to_float
+from veil.data.blocks import BLOCK_ROWS, canonical, from_float, recut, to_float
+from veil.data.files import open_table, write_table
+from veil.data.schema import Kind, kind_of
+from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.data.tables import as_frame
 from veil.errors import FileFormatError, InputError
-from veil.files import open_table, write_table
-from veil.schema import Kind, kind_of
-from veil.sources import as_table, nearly_numeric_columns, unique_integer_columns
-from veil.tables import as_frame
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 2.5], "c": ["x", "y", None]})
 

@@ -17,18 +17,18 @@ from veil._version import __version__
 _HOME = {
     "AKICAAttack": "veil.attacks",
     "AdditiveNoise": "veil.perturbations",
-    "Advice": "veil.advising",
+    "Advice": "veil.auditing.advice",
     "Attack": "veil.attacks",
     "Audit": "veil.auditing",
     "BayesEstimateAttack": "veil.attacks",
     "BinaryProjection": "veil.perturbations",
-    "Cluster": "veil.cluster",
+    "Cluster": "veil.data.cluster",
     "ClusterError": "veil.errors",
     "CombinedNoise": "veil.perturbations",
     "DisclosedMatrixAttack": "veil.attacks",
     "Discretize": "veil.perturbations",
     "DistributionRecovery": "veil.recovery",
-    "ExternalTable": "veil.knowledge",
+    "ExternalTable": "veil.attacks.knowledge",
     "FileFormatError": "veil.errors",
     "GaussianMechanism": "veil.perturbations",
     "Goals": "veil.auditing",
@@ -36,30 +36,30 @@ _HOME = {
     "Guess": "veil.attacks",
     "HypersphereAttack": "veil.attacks",
     "ICAAttack": "veil.attacks",
-    "IndependentSignals": "veil.knowledge",
+    "IndependentSignals": "veil.attacks.knowledge",
     "InputError": "veil.errors",
     "IntervalAttack": "veil.attacks",
     "JointRecovery": "veil.recovery",
-    "Key": "veil.key",
+    "Key": "veil.keys.key",
     "KeyRefusedError": "veil.errors",
-    "Knowledge": "veil.knowledge",
-    "KnownAttributes": "veil.knowledge",
-    "KnownMatrix": "veil.knowledge",
-    "KnownNoise": "veil.knowledge",
-    "KnownPairs": "veil.knowledge",
+    "Knowledge": "veil.attacks.knowledge",
+    "KnownAttributes": "veil.attacks.knowledge",
+    "KnownMatrix": "veil.attacks.knowledge",
+    "KnownNoise": "veil.attacks.knowledge",
+    "KnownPairs": "veil.attacks.knowledge",
     "KnownPairsAttack": "veil.attacks",
-    "KnownRanges": "veil.knowledge",
-    "KnownRecords": "veil.knowledge",
+    "KnownRanges": "veil.attacks.knowledge",
+    "KnownRecords": "veil.attacks.knowledge",
     "KnownRecordsAttack": "veil.attacks",
-    "KnownSample": "veil.knowledge",
+    "KnownSample": "veil.attacks.knowledge",
     "KnownSampleAttack": "veil.attacks",
     "LaplaceMechanism": "veil.perturbations",
-    "LinearModel": "veil.mapping",
+    "LinearModel": "veil.publishing.linear_models",
     "LinearTransform": "veil.perturbations",
     "LinkageAttack": "veil.attacks",
     "LogAttack": "veil.attacks",
     "LogNormalNoise": "veil.perturbations",
-    "Manifest": "veil.release",
+    "Manifest": "veil.release.release",
     "MarketBasket": "veil.perturbations",
     "MissingExtraError": "veil.errors",
     "MissingKnowledgeError": "veil.errors",
@@ -74,8 +74,8 @@ _HOME = {
     "PairwiseRotation": "veil.perturbations",
     "PartialDisclosureAttack": "veil.attacks",
     "Perturbation": "veil.perturbations",
-    "Plan": "veil.plan",
-    "PreviousReleases": "veil.previous",
+    "Plan": "veil.publishing.plan",
+    "PreviousReleases": "veil.attacks.previous",
     "ProjectedSampleAttack": "veil.attacks",
     "ProjectionMAPAttack": "veil.attacks",
     "ProportionRecovery": "veil.recovery",
@@ -83,7 +83,7 @@ _HOME = {
     "RandomProjection": "veil.perturbations",
     "RandomizedResponse": "veil.perturbations",
     "RegressionAttack": "veil.attacks",
-    "Release": "veil.release",
+    "Release": "veil.release.release",
     "RepeatedReleaseAttack": "veil.attacks",
     "ResponsePosteriorAttack": "veil.attacks",
     "RoleError": "veil.errors",
@@ -91,12 +91,12 @@ _HOME = {
     "SerialAttack": "veil.attacks",
     "SpectralFilterAttack": "veil.attacks",
     "TamperedError": "veil.errors",
-    "TimeOrder": "veil.knowledge",
+    "TimeOrder": "veil.attacks.knowledge",
     "TransformDomain": "veil.perturbations",
     "UnivariateBayesAttack": "veil.attacks",
     "VeilError": "veil.errors",
     "VotedPerceptron": "veil.recovery",
-    "advise": "veil.advising",
+    "advise": "veil.auditing.advice",
     "allow_key_pickling": "veil.secret",
     "audit": "veil.auditing",
     "checks": "",
@@ -106,13 +106,13 @@ _HOME = {
     "hamming_estimate": "veil.recovery",
     "inner_product_interval": "veil.recovery",
     "itemset_support": "veil.recovery",
-    "linear_model_to_original": "veil.mapping",
+    "linear_model_to_original": "veil.publishing.linear_models",
     "measure_files": "veil.scale",
     "measures": "",
     "nested_loop_outliers": "veil.recovery",
-    "publish": "veil.publication",
+    "publish": "veil.publishing.publish",
     "publish_file": "veil.scale",
-    "restore": "veil.restoration",
+    "restore": "veil.publishing.restore",
     "restore_file": "veil.scale",
 }
 
@@ -235,10 +235,6 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from veil import checks, errors, measures
-    from veil.advising import (
-        Advice,
-        advise,
-    )
     from veil.attacks import (
         AKICAAttack,
         Attack,
@@ -266,13 +262,33 @@ if TYPE_CHECKING:
         SVDAttack,
         UnivariateBayesAttack,
     )
+    from veil.attacks.knowledge import (
+        ExternalTable,
+        IndependentSignals,
+        Knowledge,
+        KnownAttributes,
+        KnownMatrix,
+        KnownNoise,
+        KnownPairs,
+        KnownRanges,
+        KnownRecords,
+        KnownSample,
+        TimeOrder,
+    )
+    from veil.attacks.previous import (
+        PreviousReleases,
+    )
     from veil.auditing import (
         Audit,
         Goals,
         Grants,
         audit,
     )
-    from veil.cluster import (
+    from veil.auditing.advice import (
+        Advice,
+        advise,
+    )
+    from veil.data.cluster import (
         Cluster,
     )
     from veil.errors import (
@@ -288,25 +304,8 @@ if TYPE_CHECKING:
         TamperedError,
         VeilError,
     )
-    from veil.key import (
+    from veil.keys.key import (
         Key,
-    )
-    from veil.knowledge import (
-        ExternalTable,
-        IndependentSignals,
-        Knowledge,
-        KnownAttributes,
-        KnownMatrix,
-        KnownNoise,
-        KnownPairs,
-        KnownRanges,
-        KnownRecords,
-        KnownSample,
-        TimeOrder,
-    )
-    from veil.mapping import (
-        LinearModel,
-        linear_model_to_original,
     )
     from veil.perturbations import (
         AdditiveNoise,
@@ -327,14 +326,18 @@ if TYPE_CHECKING:
         RandomProjection,
         TransformDomain,
     )
-    from veil.plan import (
+    from veil.publishing.linear_models import (
+        LinearModel,
+        linear_model_to_original,
+    )
+    from veil.publishing.plan import (
         Plan,
     )
-    from veil.previous import (
-        PreviousReleases,
-    )
-    from veil.publication import (
+    from veil.publishing.publish import (
         publish,
+    )
+    from veil.publishing.restore import (
+        restore,
     )
     from veil.recovery import (
         DistributionRecovery,
@@ -350,12 +353,9 @@ if TYPE_CHECKING:
         itemset_support,
         nested_loop_outliers,
     )
-    from veil.release import (
+    from veil.release.release import (
         Manifest,
         Release,
-    )
-    from veil.restoration import (
-        restore,
     )
     from veil.scale import (
         measure_files,

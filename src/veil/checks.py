@@ -21,10 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks.base import Attack
-from veil.blocks import BLOCK_ROWS, Matrix
-from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
-from veil.key import Key, LedgerStep
-from veil.knowledge import (
+from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
     Knowledge,
@@ -37,11 +34,14 @@ from veil.knowledge import (
     KnownSample,
     TimeOrder,
 )
+from veil.attacks.previous import PreviousReleases
+from veil.data.blocks import BLOCK_ROWS, Matrix
+from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
+from veil.keys.key import Key, LedgerStep
 from veil.perturbations import PERTURBATIONS, AdditiveNoise, Perturbation
-from veil.previous import PreviousReleases
-from veil.publication import publish
-from veil.release import Release
-from veil.restoration import restore
+from veil.publishing.publish import publish
+from veil.publishing.restore import restore
+from veil.release.release import Release
 
 _SEED = 918273645
 

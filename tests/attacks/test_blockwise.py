@@ -11,15 +11,15 @@ import pytest
 import veil
 from veil.attacks.blockwise import BlockwiseAttack, guess_all
 from veil.attacks.changed import ChangedTable, Logarithm
+from veil.attacks.knowledge import KnownAttributes, KnownMatrix, KnownNoise, KnownRanges, KnownSample
 from veil.attacks.partial import PartialDisclosureAttack
 from veil.auditing.stage import secret_matrix
-from veil.blocks import BLOCK_ROWS
-from veil.deconvolution import GridPrior, deconvolve
-from veil.engine import Lane
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.passes import Lane
+from veil.data.tables import MemoryTable, Table
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.knowledge import KnownAttributes, KnownMatrix, KnownNoise, KnownRanges, KnownSample
-from veil.release import Release, memory_release
-from veil.tables import MemoryTable, Table
+from veil.numerics.deconvolution import GridPrior, deconvolve
+from veil.release.release import Release, memory_release
 
 N, D = 200_000, 3
 SEED = {"random_state": 1}

@@ -23,9 +23,7 @@ import pytest
 
 import veil
 from veil.attacks import LinkageAttack, every_attack
-from veil.auditing.judge import Judge
-from veil.auditing.stage import secret_matrix
-from veil.knowledge import (
+from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
     KnownAttributes,
@@ -37,8 +35,10 @@ from veil.knowledge import (
     KnownSample,
     TimeOrder,
 )
-from veil.previous import PreviousReleases
-from veil.release import memory_release
+from veil.attacks.previous import PreviousReleases
+from veil.auditing.judge import Judge
+from veil.auditing.stage import secret_matrix
+from veil.release.release import memory_release
 
 FACTORS = {
     "powers of two": 2.0 ** np.array([3, -5, 0, 20, -11]),

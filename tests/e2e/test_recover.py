@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import veil
-from veil.analyst import recover
 from veil.cli import main
+from veil.recovery.folders import recover
 from veil.report.recovered import recovered_page
 
 

@@ -294,13 +294,13 @@ def test_advice_against_levels_that_are_not_granted(table, refuses):
     ("name", "value"), [("seed", -1), ("seed", "a"), ("seed", 1.5), ("workers", 0), ("workers", "x"), ("workers", 2.5)]
 )
 def test_seed_and_workers_of_advice(name, value, table, refuses, monkeypatch):
-    monkeypatch.setattr("veil.advising.search.Search.advice", lambda _: pytest.fail("the search began"))
+    monkeypatch.setattr("veil.auditing.advice.search.Search.advice", lambda _: pytest.fail("the search began"))
     refuses(lambda: advise(table, **{name: value}), name)
 
 
 @pytest.mark.parametrize("goals", [{}, 0])
 def test_goals_of_advice_that_are_no_goals(goals, table, refuses, monkeypatch):
-    monkeypatch.setattr("veil.advising.search.Search.advice", lambda _: pytest.fail("the search began"))
+    monkeypatch.setattr("veil.auditing.advice.search.Search.advice", lambda _: pytest.fail("the search began"))
     refuses(lambda: advise(table, goals=goals), "goals")
 
 

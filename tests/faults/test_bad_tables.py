@@ -152,7 +152,7 @@ def test_odd_table_works_and_is_restored(case, method, numbers, command):
     path = write(FINE[case](numbers), command.folder / "table")
     # Noise is undone to half a grid step, a millionth of the spread; a rotation to rounding.
     share = 1e-6 if method == "additive-noise" else 1e-9
-    assert_same(veil.files.open_table(path).read(), restored(path, method, command), share)
+    assert_same(veil.data.files.open_table(path).read(), restored(path, method, command), share)
 
 
 @pytest.mark.parametrize("method", METHODS)

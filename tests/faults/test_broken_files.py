@@ -171,7 +171,7 @@ def test_a_late_cell_of_another_type_is_found(late, tmp_path, says):
     path = tmp_path / "t.csv"
     path.write_text("a,b\n" + "1,2.5\n2,3.5\n" * 800_000 + f"{late},1.5\n")
     if late == "1.5":
-        assert veil.files.open_table(path).schema.field("a").type == pa.float64()
+        assert veil.data.files.open_table(path).schema.field("a").type == pa.float64()
         return
     with pytest.raises(VeilError) as caught:
         veil.publish(path, veil.AdditiveNoise())
@@ -182,7 +182,7 @@ def test_a_late_text_among_times_with_a_zone_is_read(tmp_path):
     """Every type that Arrow infers can be widened to text, times with a zone too."""
     path = tmp_path / "t.csv"
     path.write_text("t,b\n" + "2020-01-01T00:00:00Z,2.5\n2020-01-02T00:00:00Z,3.5\n" * 200_000 + "unknown,1.5\n")
-    assert veil.files.open_table(path).schema.field("t").type == pa.string()
+    assert veil.data.files.open_table(path).schema.field("t").type == pa.string()
 
 
 def test_public_text_of_csv_is_released_unchanged(command):

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.files import open_table
 from veil.errors import FileFormatError
-from veil.files import open_table
 from veil.scale import publish_file, restore_file
 
 N = 4 * BLOCK_ROWS + 99

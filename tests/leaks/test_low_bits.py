@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import veil
-from veil.quantiles import add_noise, grid_for
+from veil.keys.noise import add_noise, grid_for
 
 LAWS = {
     "normal": lambda u: stats.norm.ppf(u),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from veil.data.blas import one_blas_thread
 from veil.errors import InputError
 from veil.measures import lower_bound, noise_for_threshold, upper_bound
-from veil.threads import one_blas_thread
 
 #: The spectrum of experiment "strategy": 35 correlated columns.
 SPECTRUM = np.array([400, 250, 150, 90, 60, 40, 25, 15, 10, 6] + [3 * 0.85**i for i in range(25)])

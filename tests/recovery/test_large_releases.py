@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from veil.analyst import recover
-from veil.blocks import BLOCK_ROWS, Block
-from veil.engine import Threads
+from veil.attacks.previous import count_rows
+from veil.data.blocks import BLOCK_ROWS, Block
+from veil.data.passes import Threads
+from veil.data.tables import MemoryTable, Table
 from veil.errors import InputError, NotApplicableError
-from veil.previous import count_rows
 from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.bands import counted_interval, quantile_interval
 from veil.recovery.counting import FineCounts, GridCounts, fine_counts
 from veil.recovery.distribution import CountsOf
+from veil.recovery.folders import recover
 from veil.recovery.joint import JointCountsOf
 from veil.recovery.moments import ProductsOf
 from veil.recovery.noise import noisy_columns
 from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
-from veil.release import Release
-from veil.tables import MemoryTable, Table
+from veil.release.release import Release
 
 N = 2 * BLOCK_ROWS + 12_345
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

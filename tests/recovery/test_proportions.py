@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from veil.data.tables import MemoryTable
 from veil.errors import InputError, NotApplicableError
-from veil.models import ResponseModel, UnknownModel
+from veil.numerics.response import cumulative, draw_reports, keep_matrix, kron_apply, warner
+from veil.numerics.response_likelihood import gradient, mean_log_likelihood
 from veil.recovery.proportions import ProportionRecovery
 from veil.recovery.response_estimates import (
     constrained_proportions,
@@ -20,10 +22,8 @@ from veil.recovery.response_estimates import (
     independence_test,
     joint_proportions,
 )
-from veil.release import Release
-from veil.response import cumulative, draw_reports, keep_matrix, kron_apply, warner
-from veil.response_likelihood import gradient, mean_log_likelihood
-from veil.tables import MemoryTable
+from veil.release.models import ResponseModel, UnknownModel
+from veil.release.release import Release
 
 SURVEY = np.array(
     [[0.60, 0.20, 0.00, 0.10], [0.20, 0.50, 0.20, 0.10], [0.15, 0.15, 0.70, 0.30], [0.05, 0.15, 0.10, 0.50]]

@@ -16,17 +16,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import veil.blocks
-import veil.files.parquet
-import veil.partfiles
-from veil.blocks import BLOCK_ROWS
+import veil.data.blocks
+import veil.data.files.parquet
+import veil.storage.shards
+from veil.data.blocks import BLOCK_ROWS
 
 TOOL = Path(sys.executable).with_name("veil")
 RESIZE = """
-import veil.blocks, veil.files.parquet, veil.partfiles, veil.partitions
-veil.partfiles.SPAN_BLOCKS = veil.partitions.SPAN_BLOCKS = {0}
-veil.blocks.spans.__defaults__ = ({0},)
-veil.files.parquet.MOST_GROUP_ROWS = 2 * {0} * veil.blocks.BLOCK_ROWS
+import veil.data.blocks, veil.data.files.parquet, veil.storage.shards, veil.data.dask_frames
+veil.storage.shards.SPAN_BLOCKS = veil.data.dask_frames.SPAN_BLOCKS = {0}
+veil.data.blocks.spans.__defaults__ = ({0},)
+veil.data.files.parquet.MOST_GROUP_ROWS = 2 * {0} * veil.data.blocks.BLOCK_ROWS
 """
 
 
@@ -34,17 +34,17 @@ veil.files.parquet.MOST_GROUP_ROWS = 2 * {0} * veil.blocks.BLOCK_ROWS
 def resized(n_blocks):
     """Parts of so many blocks, in this process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("veil.partfiles.SPAN_BLOCKS", n_blocks)
-        patch.setattr("veil.partitions.SPAN_BLOCKS", n_blocks)
-        patch.setattr(veil.blocks.spans, "__defaults__", (n_blocks,))
-        patch.setattr("veil.files.parquet.MOST_GROUP_ROWS", 2 * n_blocks * BLOCK_ROWS)
+        patch.setattr("veil.storage.shards.SPAN_BLOCKS", n_blocks)
+        patch.setattr("veil.data.dask_frames.SPAN_BLOCKS", n_blocks)
+        patch.setattr(veil.data.blocks.spans, "__defaults__", (n_blocks,))
+        patch.setattr("veil.data.files.parquet.MOST_GROUP_ROWS", 2 * n_blocks * BLOCK_ROWS)
         yield
 
 
 @pytest.fixture
 def real_parts():
     """The product's own parts, in a module whose other tests have small ones."""
-    with resized(veil.blocks.SPAN_BLOCKS):
+    with resized(veil.data.blocks.SPAN_BLOCKS):
         yield
 
 
@@ -79,7 +79,7 @@ def client(local_cluster):
 @pytest.fixture
 def real_engine(client, real_parts):
     """The cluster as an engine, with the product's own parts."""
-    client.run(exec, RESIZE.format(veil.blocks.SPAN_BLOCKS), {})
+    client.run(exec, RESIZE.format(veil.data.blocks.SPAN_BLOCKS), {})
     yield veil.Cluster(client=client)
     client.run(exec, RESIZE.format(1), {})
 

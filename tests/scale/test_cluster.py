@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS
-from veil.cluster import Admission, Cluster
-from veil.draft import Draft
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.cluster import Admission, Cluster
+from veil.data.files import open_table
 from veil.errors import ClusterError, FileFormatError, InputError, VeilError
-from veil.files import open_table
-from veil.release import Release
-from veil.releasing import Releasing
+from veil.publishing.second_pass import Releasing
+from veil.release.release import Release
 from veil.scale import publish_file
+from veil.storage.drafts import Draft
 
 pytest.importorskip("distributed")
 N = 5 * BLOCK_ROWS + 77
@@ -55,7 +55,7 @@ def sessions_on(client):
     """The sessions that workers hold."""
     return [
         name
-        for names in client.run(eval, "list(__import__('veil.sealed').sealed._DESK.sessions)").values()
+        for names in client.run(eval, "list(__import__('veil.data.sealed').sealed._DESK.sessions)").values()
         for name in names
     ]
 
@@ -126,7 +126,7 @@ def test_no_worker_keeps_secrets_of_a_run_that_was_refused(home, small_engine, t
             publish(home, tmp_path, small_engine)
     left = sessions_on(small_engine.client)
     for name in left:  # leave nothing to the tests that follow
-        small_engine.client.run(veil.sealed.dismiss, name)
+        small_engine.client.run(veil.data.sealed.dismiss, name)
     assert left == []
 
 
@@ -423,7 +423,7 @@ def test_progress_of_a_cluster_ends_with_all_rows(home, small_engine, tmp_path):
 
 
 def test_internal_errors_of_workers_show_their_type_alone(home, small_engine):
-    from veil.engine import summed
+    from veil.data.passes import summed
 
     with pytest.raises(ClusterError) as error:
         summed(int, open_table(home / "t.parquet"), ["a"], engine=small_engine)

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.dask_frames import PartitionedTable, is_partitioned
 from veil.errors import InputError
-from veil.partitions import PartitionedTable, is_partitioned
 
 dask = pytest.importorskip("dask")
 dd = pytest.importorskip("dask.dataframe")

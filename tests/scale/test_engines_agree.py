@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.analyst import recover
-from veil.blocks import BLOCK_ROWS
-from veil.engine import Threads
-from veil.redteam import KnowledgeFiles, attack_folder
-from veil.release import Release
+from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.passes import Threads
+from veil.recovery.folders import recover
+from veil.release.release import Release
 from veil.scale import publish_file, restore_file
 
 N = 2 * BLOCK_ROWS + 1_234

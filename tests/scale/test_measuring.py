@@ -14,17 +14,17 @@ import pytest
 from click.testing import CliRunner
 
 from veil import measures
-from veil.blocks import BLOCK_ROWS
+from veil.auditing.comparison import FileMeasures, measure_files
+from veil.auditing.comparison.beside import Beside, Common
+from veil.auditing.comparison.cells import CellsOf
+from veil.auditing.comparison.comparing import FirstOf
+from veil.auditing.comparison.scoring import Later
 from veil.cli.measuring import measure
-from veil.engine import Threads
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.files import write_table
+from veil.data.passes import Threads
+from veil.data.tables import MemoryTable
 from veil.errors import InputError
-from veil.files import write_table
-from veil.scale.measuring import FileMeasures, measure_files
-from veil.scale.measuring.beside import Beside, Common
-from veil.scale.measuring.cells import CellsOf
-from veil.scale.measuring.comparing import FirstOf
-from veil.scale.measuring.scoring import Later
-from veil.tables import MemoryTable
 
 N = BLOCK_ROWS + 7_001
 NAMES = ["normal", "shifted", "cauchy", "integers", "constant"]
@@ -363,7 +363,7 @@ def test_a_million_rows_take_little_memory(tmp_path):
     for path, values in zip(paths, (x, x + rng.standard_t(2, size=x.shape)), strict=True):
         write_table(frame(values, list("abcdef")), path)
     program = (
-        "import sys; from veil.scale.measuring import measure_files; "
+        "import sys; from veil.auditing.comparison import measure_files; "
         "found = measure_files(*sys.argv[1:]); assert found.n_rows == 1_000_000; "
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )

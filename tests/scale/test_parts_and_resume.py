@@ -14,15 +14,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS, Block, Span
-from veil.draft import Draft, Interrupted
-from veil.engine import Lane, Stopped, Threads, summed
+from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.data.blocks import BLOCK_ROWS, Block, Span
+from veil.data.passes import Lane, Stopped, Threads, summed
+from veil.data.tables import MemoryTable, Table
 from veil.errors import FileFormatError, InputError, KeyRefusedError, VeilError
-from veil.partfiles import PartFolder
-from veil.redteam import KnowledgeFiles, attack_folder
-from veil.release import Release
+from veil.release.release import Release
 from veil.scale import publish_file, restore_file
-from veil.tables import MemoryTable, Table
+from veil.storage.drafts import Draft, Interrupted
+from veil.storage.shards import PartFolder
 
 N = 5 * BLOCK_ROWS + 77
 KINDS = ["parquet", "csv", "csv.gz", "feather"]
@@ -357,7 +357,7 @@ def test_interrupted_between_key_and_release(home, tmp_path, monkeypatch, hashes
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("veil.scale.publishing.land_folder", stop)
+        patch.setattr("veil.publishing.publish_file.land_folder", stop)
         with pytest.raises(Interrupted):
             publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k")
     publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k", resume=True)

@@ -11,9 +11,9 @@ import pytest
 
 import veil
 from veil.errors import InputError, NotInvertibleError
-from veil.models import BinaryProjectionModel
 from veil.perturbations.binary import packed_bits
 from veil.recovery.geometry import hamming_estimate
+from veil.release.models import BinaryProjectionModel
 from veil.scale import publish_file
 
 N, L, EPSILON, K = 200, 20, 0.25, 2_000

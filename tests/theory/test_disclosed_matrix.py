@@ -9,12 +9,12 @@ import pytest
 from scipy.fft import dct
 
 from veil.attacks.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
+from veil.attacks.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.attacks.linear_bayes import conditional_mean
+from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError
-from veil.knowledge import KnownMatrix, KnownRanges, KnownSample
-from veil.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
-from veil.release import Release
-from veil.tables import MemoryTable
+from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
+from veil.release.release import Release
 
 LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
 

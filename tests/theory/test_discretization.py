@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.blocks import BLOCK_ROWS
+from veil.data.blocks import BLOCK_ROWS
 from veil.errors import InputError
 from veil.perturbations.base import rounded
 from veil.scale import publish_file

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.key import Key
+from veil.keys.key import Key
 from veil.perturbations.orthogonal import haar_orthogonal
 
 N = 4_000

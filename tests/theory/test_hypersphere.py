@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from veil.attacks.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
-from veil.knowledge import KnownRanges
+from veil.attacks.knowledge import KnownRanges
 from veil.measures import sphere_breach_probability
-from veil.models import OrthogonalModel, ProjectionModel
+from veil.release.models import OrthogonalModel, ProjectionModel
 
 
 def released(y, model):

@@ -12,9 +12,9 @@ import veil
 from veil import models
 from veil.attacks.akica import AKICAAttack, recover_linear
 from veil.attacks.ica import ICAAttack
-from veil.knowledge import IndependentSignals, KnownSample
+from veil.attacks.knowledge import IndependentSignals, KnownSample
 from veil.measures.matching import match_signals, matched_signals
-from veil.release import Manifest, Step, memory_release
+from veil.release.release import Manifest, Step, memory_release
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_ica.py"

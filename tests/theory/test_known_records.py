@@ -7,7 +7,7 @@ import pytest
 import veil
 from veil.attacks.known_records import KnownRecordsAttack
 from veil.attacks.matching import match_records
-from veil.release import Manifest, Step, memory_release
+from veil.release.release import Manifest, Step, memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.
 SLIDES = np.array([[10, 85, 2], [15, 70, 18], [20, 120, 35], [45, 23, 134], [80, 40, 15]], dtype=float)
@@ -38,7 +38,7 @@ def test_the_tutorials_example():
     """Three known records, found by length; regression gives the other two exactly."""
     y = SLIDES @ SLIDE_R.T
     np.testing.assert_allclose(y[0], [61.333, 49.333, -33.667], atol=1e-3)
-    guess = KnownRecordsAttack().run(by_hand(y), veil.knowledge.KnownRecords(SLIDES[[1, 3, 4]]))
+    guess = KnownRecordsAttack().run(by_hand(y), veil.attacks.knowledge.KnownRecords(SLIDES[[1, 3, 4]]))
     np.testing.assert_allclose(guess.values, SLIDES, atol=1e-10)
     assert guess.details["matched"].tolist() == [1, 3, 4]
     assert (guess.details["unique"], guess.details["unmatched"], guess.details["rank"]) == (3, 0, 3)
@@ -47,7 +47,7 @@ def test_the_tutorials_example():
 
 def test_the_printed_example_with_two_decimals():
     y = np.round(SLIDES @ SLIDE_R.T, 2)
-    guess = KnownRecordsAttack().run(by_hand(y), veil.knowledge.KnownRecords(SLIDES[[4, 0, 2]]))
+    guess = KnownRecordsAttack().run(by_hand(y), veil.attacks.knowledge.KnownRecords(SLIDES[[4, 0, 2]]))
     assert guess.details["matched"].tolist() == [4, 0, 2]
     np.testing.assert_allclose(guess.values, SLIDES, atol=0.05)
 
@@ -59,7 +59,7 @@ def test_d_records_recover_everything(scaling, translation):
     x = rng.lognormal(size=(500, 5)) * [1, 10, 100, 0.1, 3]
     rows = rng.choice(500, size=6 if translation else 5, replace=False)
     release = released(x, scaling=scaling, translation=translation)
-    guess = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(x[rows]))
+    guess = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(x[rows]))
     np.testing.assert_array_equal(guess.details["matched"], rows)
     assert np.abs(guess.values - x).max() < 1e-8 * np.abs(x).max()
     assert guess.details["misfit"] < 1e-12
@@ -71,7 +71,7 @@ def test_the_same_as_known_pairs_when_the_rows_are_found():
     x = rng.gamma(2.0, size=(300, 6))
     for known in (1, 3, 6):
         release = released(x, seed=known)
-        ours = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(x[:known]))
+        ours = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(x[:known]))
         pairs = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:known], np.arange(known)))
         np.testing.assert_allclose(ours.values, pairs.values, atol=1e-9)
         assert ours.details["rank"] == pairs.details["rank"] == known
@@ -79,9 +79,9 @@ def test_the_same_as_known_pairs_when_the_rows_are_found():
 
 def test_a_rotation_needs_one_record_less():
     x = np.random.default_rng(2).gamma(2.0, size=(200, 4))
-    proper = KnownRecordsAttack().run(released(x, proper=True), veil.knowledge.KnownRecords(x[:3]))
+    proper = KnownRecordsAttack().run(released(x, proper=True), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert np.abs(proper.values - x).max() < 1e-9
-    other = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3]))
+    other = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert np.abs(other.values - x).max() > 0.1
 
 
@@ -89,7 +89,7 @@ def test_strangers_among_the_known_records_do_no_harm():
     rng = np.random.default_rng(3)
     x = rng.gamma(2.0, size=(1_000, 4))
     known = np.vstack([rng.gamma(2.0, size=(3, 4)), x[:5]])
-    guess = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(known))
+    guess = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(known))
     assert guess.details["matched"].tolist() == [-1, -1, -1, 0, 1, 2, 3, 4]
     assert (guess.details["unmatched"], guess.details["unique"], guess.details["ambiguous"]) == (3, 5, 0)
     assert np.abs(guess.values - x).max() < 1e-9
@@ -100,11 +100,11 @@ def test_rounded_releases_and_rounded_knowledge():
     x = rng.gamma(2.0, size=(2_000, 4)) * 10
     q, r = np.linalg.qr(rng.normal(size=(4, 4)))
     y = x @ (q * np.sign(np.diag(r))).T
-    guess = KnownRecordsAttack().run(by_hand(np.round(y, 2)), veil.knowledge.KnownRecords(x[:10]))
+    guess = KnownRecordsAttack().run(by_hand(np.round(y, 2)), veil.attacks.knowledge.KnownRecords(x[:10]))
     assert guess.details["matched"].tolist() == list(range(10))
     assert np.abs(guess.values - x).max() < 0.1
     # Known to one decimal: the attacker says so.
-    coarse = veil.knowledge.KnownRecords(np.round(x[:10], 1))
+    coarse = veil.attacks.knowledge.KnownRecords(np.round(x[:10], 1))
     assert KnownRecordsAttack().run(by_hand(y), coarse).details["unmatched"] == 10
     told = KnownRecordsAttack(tolerance=0.1).run(by_hand(y), coarse)
     assert told.details["matched"].tolist() == list(range(10))
@@ -114,7 +114,7 @@ def test_rounded_releases_and_rounded_knowledge():
 def test_duplicates_leave_the_row_open_but_not_the_matrix():
     x = np.random.default_rng(5).gamma(2.0, size=(200, 3))
     x[100] = x[0]
-    guess = KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3]))
+    guess = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert (guess.details["unique"], guess.details["ambiguous"]) == (2, 1)
     assert guess.ambiguity == "none"
     assert np.abs(guess.values - x).max() < 1e-9
@@ -124,7 +124,7 @@ def test_mirror_images_are_called_ambiguous():
     """Every record has a mirror image: the attack recovers the table or its mirror image, and says so."""
     half = np.random.default_rng(6).normal(size=(100, 3))
     x = np.vstack([half, half * [-1, 1, 1]])
-    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.knowledge.KnownRecords(x[:5]))
+    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.attacks.knowledge.KnownRecords(x[:5]))
     assert guess.ambiguity == "match"
     assert guess.details["unique"] == 0
     error = min(np.abs(guess.values - image).max() for image in (x, x * [-1, 1, 1]))
@@ -143,7 +143,7 @@ def test_of_exact_matchings_the_one_inside_the_known_range_is_taken(seed):
     x = rng.gamma(2.0, size=(100, 3))
     x = np.vstack([x[:6] * [-1, 1, 1], x])[rng.permutation(106)]
     known = x[x[:, 0] < 0] * [-1, 1, 1]
-    guess = KnownRecordsAttack().run(by_hand(x @ haar(3, seed).T), veil.knowledge.KnownRecords(known))
+    guess = KnownRecordsAttack().run(by_hand(x @ haar(3, seed).T), veil.attacks.knowledge.KnownRecords(known))
     assert guess.ambiguity == "match"
     assert np.abs(guess.values - x).max() < 1e-9
 
@@ -156,7 +156,7 @@ def test_of_exact_matchings_the_whole_one_is_taken(seed):
     even = 2 * rng.integers(-2, 3, size=(6, 4)) + [[1, 1, 0, 0]]
     x = np.vstack([even, even @ turn.T, rng.integers(-4, 5, size=(120, 4))])[rng.permutation(132)]
     y = x @ haar(4, seed).T
-    known = veil.knowledge.KnownRecords(even)
+    known = veil.attacks.knowledge.KnownRecords(even)
     guess = KnownRecordsAttack().run(by_hand(y, dtype="int64"), known)
     np.testing.assert_allclose(guess.values, x, atol=1e-9)
 
@@ -170,7 +170,7 @@ def test_of_a_grids_symmetries_the_most_ordinary_is_taken():
         x = np.clip(np.round(answers), 0, 4).astype(int)
         known = x[rng.choice(300, size=7, replace=False)]
         release = released(x, seed, translation=2.0)
-        guess = KnownRecordsAttack().run(release, veil.knowledge.KnownRecords(known))
+        guess = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(known))
         right += bool((np.abs(guess.values - x) < 0.5).all())
         scaled = release.step.model.scaled(known)
         chances.append(1 / match_records(scaled, release.to_numpy(), translated=True).alternatives)
@@ -184,7 +184,7 @@ def test_too_few_records_are_no_better_than_guessing():
     left = []
     for seed in range(runs):
         x = np.random.default_rng(seed).normal(size=(60, d))
-        guess = KnownRecordsAttack().run(released(x, seed, scaling=None), veil.knowledge.KnownRecords(x[:1]))
+        guess = KnownRecordsAttack().run(released(x, seed, scaling=None), veil.attacks.knowledge.KnownRecords(x[:1]))
         left.append(np.sum((guess.values[1:] - x[1:]) ** 2) / np.sum(x[1:] ** 2))
     assert abs(np.mean(left) - (1 - 1 / d)) < 4.5 * np.std(left) / np.sqrt(runs)
 
@@ -192,7 +192,7 @@ def test_too_few_records_are_no_better_than_guessing():
 def test_without_any_match_the_guess_is_the_known_records_mean():
     rng = np.random.default_rng(7)
     x, others = rng.normal(size=(100, 3)), rng.normal(size=(4, 3))
-    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.knowledge.KnownRecords(others))
+    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.attacks.knowledge.KnownRecords(others))
     np.testing.assert_allclose(guess.values, np.tile(others.mean(axis=0), (100, 1)))
     assert (guess.details["rank"], guess.details["unmatched"]) == (0, 4)
 
@@ -202,9 +202,9 @@ def test_what_is_refused():
     with pytest.raises(veil.MissingKnowledgeError, match="KnownRecords"):
         KnownRecordsAttack().run(released(x))
     with pytest.raises(veil.InputError, match="2 columns"):
-        KnownRecordsAttack().run(released(x), veil.knowledge.KnownRecords(x[:3, :2]))
+        KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3, :2]))
     with pytest.raises(veil.InputError, match="tolerance"):
-        KnownRecordsAttack(tolerance=-1.0).run(released(x), veil.knowledge.KnownRecords(x[:3]))
+        KnownRecordsAttack(tolerance=-1.0).run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     noisy = veil.publish(x, veil.AdditiveNoise(1.0))[0]
     with pytest.raises(veil.NotApplicableError):
-        KnownRecordsAttack().run(noisy, veil.knowledge.KnownRecords(x[:3]))
+        KnownRecordsAttack().run(noisy, veil.attacks.knowledge.KnownRecords(x[:3]))

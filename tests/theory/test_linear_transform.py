@@ -9,8 +9,8 @@ import pytest
 
 import veil
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
-from veil.models import ProjectionModel
-from veil.quantiles import grid_for
+from veil.keys.noise import grid_for
+from veil.release.models import ProjectionModel
 
 GIVEN = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.25], [-0.375, 1.0, 1.125]])
 

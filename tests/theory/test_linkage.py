@@ -9,14 +9,14 @@ import pytest
 from scipy.integrate import quad
 
 import veil
+from veil.attacks.knowledge import ExternalTable
 from veil.attacks.link_likelihood import Background, EqualityClue, FactorClue
 from veil.attacks.link_search import link_records
 from veil.attacks.linkage import LinkageAttack
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.factors import FactorLaw
-from veil.knowledge import ExternalTable
 from veil.measures.linkage import linkage_baseline, linkage_rate
-from veil.release import memory_release
+from veil.numerics.factor_law import FactorLaw
+from veil.release.release import memory_release
 
 
 def people(n, d, seed=0):
@@ -258,7 +258,7 @@ def test_people_who_are_not_there():
 
 
 def test_a_method_that_says_nothing_is_compared_as_it_is(monkeypatch):
-    monkeypatch.setattr("veil.models._MODELS", {})
+    monkeypatch.setattr("veil.release.models._MODELS", {})
     x = people(200, 2)
     release = released(x, veil.AdditiveNoise(1e-3, random_state=0))
     best, nearest = (link_records(release, ExternalTable(x), variant=v) for v in ("best", "nearest"))

@@ -6,7 +6,7 @@ import pytest
 import veil
 from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
 from veil.attacks.logarithmic import LogAttack
-from veil.factors import factor_law
+from veil.numerics.factor_law import factor_law
 
 
 def lognormal(n, seed, correlation=0.95, sd=0.8):

@@ -17,8 +17,8 @@ from scipy.stats import kstest, laplace, norm
 
 import veil
 from veil.errors import InputError
+from veil.keys.noise import standard_draws
 from veil.perturbations.mechanisms import gaussian_scale, sampler_delta
-from veil.quantiles import standard_draws
 
 TOP = np.uint64(2**63)
 UNIT = 2.0**-64

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import veil
-from veil.factors import factor_law
+from veil.numerics.factor_law import factor_law
 
 N = 200_000
 

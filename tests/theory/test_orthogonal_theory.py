@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.key import Key
+from veil.keys.key import Key
 from veil.measures import breach_probability
 from veil.perturbations.orthogonal import haar_orthogonal
 

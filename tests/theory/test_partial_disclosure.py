@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import veil
+from veil.attacks.knowledge import KnownAttributes
 from veil.attacks.partial import PartialDisclosureAttack, conditional_estimate
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import KnownAttributes
 
 
 def correlated(n, d, seed):

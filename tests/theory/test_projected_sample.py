@@ -8,7 +8,7 @@ from veil.attacks.projected_sample import CERTAIN, ProjectedSampleAttack
 from veil.attacks.projection_alignment import align_projection
 from veil.attacks.projection_features import feature_means, release_features
 from veil.attacks.projection_posterior import Target, _log_density
-from veil.models import OrthogonalModel, ProjectionModel
+from veil.release.models import OrthogonalModel, ProjectionModel
 
 N, SAMPLE = 2_500, 300
 

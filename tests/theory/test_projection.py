@@ -12,16 +12,16 @@ from scipy import stats
 
 import veil
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
-from veil.key import Key
+from veil.keys.key import Key
 from veil.measures.projection import (
     KINDS,
     distance_variance,
     inner_product_variance,
     projection_accuracy,
 )
-from veil.models import ProjectionModel, RecordProjectionModel
 from veil.perturbations.projection import projection_entries
 from veil.perturbations.signs import SignMatrix
+from veil.release.models import ProjectionModel, RecordProjectionModel
 from veil.scale import publish_file
 
 D, K, KEYS = 49, 12, 600

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from veil.attacks.knowledge import KnownPairs, KnownRanges, KnownSample
 from veil.attacks.linear_bayes import mixture_mean
 from veil.attacks.projection_map import (
     ProjectionMAPAttack,
@@ -16,8 +17,7 @@ from veil.attacks.projection_map import (
     matrix_belief,
 )
 from veil.errors import InputError
-from veil.knowledge import KnownPairs, KnownRanges, KnownSample
-from veil.models import ProjectionModel
+from veil.release.models import ProjectionModel
 
 LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
 

@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 import veil
+from veil.attacks.knowledge import KnownPairs, KnownSample
 from veil.attacks.learned_map import learn_map
 from veil.attacks.regression import RegressionAttack
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.knowledge import KnownPairs, KnownSample
-from veil.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel
-from veil.release import Manifest, Step, memory_release
+from veil.release.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel
+from veil.release.release import Manifest, Step, memory_release
 
 
 def foreign(columns, private):

@@ -11,14 +11,14 @@ import veil
 from veil.attacks.additive import BayesEstimateAttack
 from veil.attacks.combination import NoisyView, averaged, joint_noise, noise_correlation
 from veil.attacks.logarithmic import LogAttack
+from veil.attacks.previous import PreviousReleases
 from veil.attacks.repeated import RepeatedReleaseAttack
 from veil.attacks.repeated_reports import Report, combined_posteriors, independent_reports
 from veil.attacks.response import ResponsePosteriorAttack
+from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.previous import PreviousReleases
-from veil.release import Release
-from veil.response import keep_matrix
-from veil.tables import MemoryTable
+from veil.numerics.response import keep_matrix
+from veil.release.release import Release
 
 ATTACK = RepeatedReleaseAttack()
 

@@ -8,10 +8,10 @@ import pytest
 from veil.attacks.response import ResponsePosteriorAttack, sequential_posteriors
 from veil.attacks.response_prior import independent_prior, joint_prior, table_of
 from veil.errors import InputError, NotApplicableError
-from veil.models import ResponseModel, UnknownModel
-from veil.release import Release
-from veil.response import cumulative, draw_reports, keep_matrix, posterior, warner
-from veil.response_likelihood import most_likely
+from veil.numerics.response import cumulative, draw_reports, keep_matrix, posterior, warner
+from veil.numerics.response_likelihood import most_likely
+from veil.release.models import ResponseModel, UnknownModel
+from veil.release.release import Release
 
 
 class Reports(Release):

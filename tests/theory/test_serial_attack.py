@@ -5,11 +5,11 @@ import pytest
 from scipy.signal import lfilter
 
 import veil
+from veil.attacks.knowledge import TimeOrder
 from veil.attacks.serial import SerialAttack
 from veil.attacks.shrinkage import pooled_prior
 from veil.attacks.smoothing import SeriesModel, choose_series, portmanteau
 from veil.errors import InputError, MissingKnowledgeError
-from veil.knowledge import TimeOrder
 
 
 def autoregression(phi, n, variance, rng):

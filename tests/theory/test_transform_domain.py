@@ -10,8 +10,8 @@ from scipy import fft
 
 import veil
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
-from veil.models import PermutedTransformModel
-from veil.transforms import TRANSFORMS, orthonormal_transform
+from veil.numerics.transforms import TRANSFORMS, orthonormal_transform
+from veil.release.models import PermutedTransformModel
 
 
 def series(n=200, d=8, seed=0):

@@ -9,7 +9,7 @@ import veil
 from veil import deconvolution
 from veil.attacks.univariate import UnivariateBayesAttack
 from veil.checks import check_attack
-from veil.deconvolution import GridPrior, deconvolve, fit_weights, noise_mass
+from veil.numerics.deconvolution import GridPrior, deconvolve, fit_weights, noise_mass
 
 N = 20_000
 LAWS = ["normal", "uniform", "laplace"]

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 
 from veil.attacks.base import Guess, full_guess, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.knowledge import Knowledge, KnownNoise
 from veil.attacks.mixture import mixture_estimate
 from veil.attacks.shrinkage import pooled_filter, whitening
-from veil.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownNoise
-from veil.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
-from veil.moments import Vector
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.release.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
+from veil.release.release import Release
 
 GRAIN = 1e-5
 """Noise, in noise or column deviations, that stands in for none: where there is none, the release is the truth."""

@@ -13,18 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from veil.arguments import whole_number
 from veil.attacks.base import Guess, check_width, full_guess, needed
 from veil.attacks.ica import SeparationAttack, loses_origin
 from veil.attacks.independence import normal_signals, separate, whiten
+from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.normalized import normalization_of_sample
 from veil.attacks.pairing import Pairing, density_distances, mean_distances, pair, standardized
-from veil.blocks import Matrix
-from veil.canonical import by_name
+from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
-from veil.knowledge import Knowledge, KnownSample
-from veil.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
-from veil.parameters import whole_number
-from veil.release import Release
+from veil.numerics.ordering import by_name
+from veil.release.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
+from veil.release.release import Release
 
 
 @dataclass(frozen=True, slots=True, eq=False)

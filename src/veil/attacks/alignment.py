@@ -45,9 +45,9 @@ from veil.attacks.signs import (
     thin_pairs,
     thin_rows,
 )
-from veil.canonical import size_order
+from veil.data.blas import one_blas_thread
 from veil.errors import InputError
-from veil.threads import one_blas_thread
+from veil.numerics.ordering import size_order
 
 _FOLDS: Final = 5
 _TREE_VALUES: Final = 400_000  # a tree's queries slow down with columns as well as with records

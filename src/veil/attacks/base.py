@@ -16,12 +16,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.attacks.knowledge import Knowledge
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.knowledge import Knowledge
-from veil.models import Model
-from veil.release import Release
-from veil.threads import one_blas_thread
+from veil.release.models import Model
+from veil.release.release import Release
 
 K = TypeVar("K", bound=Knowledge)
 

@@ -1,8 +1,8 @@
 """Attacks that learn from passes over a release and then guess any block of it by itself.
 
 What such an attack needs to know of the whole table is small: moments, counts, a matrix. It takes that from passes
-(:meth:`veil.release.Release.summed`) and keeps it in a :class:`Reconstruction`, a function from a block of the release
-to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is the same,
+(:meth:`veil.release.release.Release.summed`) and keeps it in a :class:`Reconstruction`, a function from a block of the
+release to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is the same,
 bit for bit, however the release is stored and whoever runs the passes.
 """
 
@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, full_guess
-from veil.blocks import Block, Matrix, Span, tiles
-from veil.engine import Lane, Threads
-from veil.knowledge import Knowledge
-from veil.moments import Vector
-from veil.release import Release
-from veil.tables import Table
-from veil.threads import one_blas_thread
+from veil.attacks.knowledge import Knowledge
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Block, Matrix, Span, tiles
+from veil.data.passes import Lane, Threads
+from veil.data.tables import Table
+from veil.numerics.moments import Vector
+from veil.release.release import Release
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks.blockwise import BlockGuess, Reconstruction
-from veil.blocks import Block, Span, to_float
-from veil.moments import Vector
-from veil.tables import Table
+from veil.data.blocks import Block, Span, to_float
+from veil.data.tables import Table
+from veil.numerics.moments import Vector
 
 Change = Callable[[Vector], Vector]
 

@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from veil.attacks.additive import available_covariance, with_grain
 from veil.attacks.shrinkage import pooled_prior, whitening
-from veil.blocks import Matrix
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
 
 Places = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]

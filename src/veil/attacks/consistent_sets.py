@@ -21,9 +21,9 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
-from veil.canonical import size_order
+from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
+from veil.numerics.ordering import size_order
 
 Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]

@@ -14,9 +14,9 @@ from veil.attacks.blockwise import BlockGuess, Reconstruction
 from veil.attacks.linear_bayes import Prior, conditional_mean, mixture_mean
 from veil.attacks.parity import parities_of
 from veil.attacks.whole_search import MOST_NODES, WholeSearch, search_details
-from veil.blocks import Block, Matrix
-from veil.models import OrthogonalModel, PermutedTransformModel, ProjectionModel
-from veil.moments import Vector
+from veil.data.blocks import Block, Matrix
+from veil.numerics.moments import Vector
+from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel
 
 LinearModel = ProjectionModel | OrthogonalModel | PermutedTransformModel
 

@@ -22,18 +22,20 @@ from typing import Any, Final
 
 import numpy as np
 
+from veil.arguments import number
 from veil.attacks.base import Guess, check_width, full_guess, granted, needed
 from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.disclosed_blocks import Disclosed, LengthsOf, LinearModel, Parities, TurnsOf
+from veil.attacks.knowledge import Knowledge, KnownMatrix, KnownRanges, KnownSample
 from veil.attacks.linear_bayes import Prior, conditional_mean, plain_prior, prior_moments, thinned
 from veil.attacks.normalized import normalization_of_sample
 from veil.attacks.parity import parities_of
 from veil.attacks.whole_search import WholeNumbers, WholeSearch, search_details
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.knowledge import Knowledge, KnownMatrix, KnownRanges, KnownSample
 from veil.measures.row_space import determined_attributes
-from veil.models import (
+from veil.numerics.moments import Vector
+from veil.release.models import (
     BinaryProjectionModel,
     Model,
     NormalizedRotationModel,
@@ -41,9 +43,7 @@ from veil.models import (
     ProjectionModel,
     RecordProjectionModel,
 )
-from veil.moments import Vector
-from veil.parameters import number
-from veil.release import Release
+from veil.release.release import Release
 
 MOST_UNKNOWNS: Final = 64
 """Whole-number columns up to which the lattice is searched: there its reduction takes seconds."""

@@ -24,15 +24,15 @@ from typing import Final
 
 import numpy as np
 
+from veil.arguments import number, whole_number
 from veil.attacks.base import Attack, Guess, full_guess, needed
-from veil.blocks import Matrix
+from veil.attacks.knowledge import Knowledge, KnownRanges
+from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
-from veil.knowledge import Knowledge, KnownRanges
 from veil.measures.sphere import breach_bound, norm_range
-from veil.models import Model, OrthogonalModel, ProjectionModel
-from veil.moments import Vector
-from veil.parameters import number, whole_number
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.release.models import Model, OrthogonalModel, ProjectionModel
+from veil.release.release import Release
 
 FEW: Final = 4
 TILTS: Final = 257

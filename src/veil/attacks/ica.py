@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import whole_number
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted
 from veil.attacks.independence import Separation, normal_signals, separate, separate_orthogonal
+from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.overcomplete import SparseSeparation, separate_sparse
 from veil.attacks.pairing import Pairing, density_distances, mean_distances, pair, standardized
-from veil.blocks import Matrix
-from veil.canonical import by_name
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.knowledge import IndependentSignals, Knowledge, KnownSample
-from veil.models import Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
-from veil.parameters import whole_number
-from veil.release import Release
+from veil.numerics.ordering import by_name
+from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
+from veil.release.release import Release
 
 
 class SeparationAttack(Attack):

@@ -31,10 +31,10 @@ import numpy as np
 from scipy.linalg import expm
 
 from veil.attacks.signs import thin_rows
-from veil.blocks import Matrix
-from veil.canonical import row_order
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.moments import Vector
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import row_order
 
 MOST_RECORDS: Final = 50_000
 """Records used to estimate a matrix; some of a longer release."""

@@ -12,18 +12,18 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number
 from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance, published_noise
 from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.knowledge import Knowledge
 from veil.attacks.shrinkage import pooled_filter
 from veil.attacks.univariate import column_prior, noise_law
-from veil.blocks import Matrix
-from veil.deconvolution import Prior
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.knowledge import Knowledge
-from veil.models import AdditiveModel, Model
-from veil.moments import Vector
-from veil.parameters import number
-from veil.release import Release
+from veil.numerics.deconvolution import Prior
+from veil.numerics.moments import Vector
+from veil.release.models import AdditiveModel, Model
+from veil.release.release import Release
 
 Ends = tuple[Matrix, Matrix]
 

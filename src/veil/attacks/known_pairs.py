@@ -20,23 +20,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veil.arguments import number, whole_number
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.knowledge import Knowledge, KnownPairs
 from veil.attacks.normalized import paired_columns, widths_from_pairs
 from veil.attacks.parity import solve_parities
 from veil.attacks.permuted import from_coefficients, order_from_pairs
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownPairs
 from veil.measures import breach_probability
-from veil.models import (
+from veil.release.models import (
     BinaryProjectionModel,
     Model,
     NormalizedRotationModel,
     OrthogonalModel,
     PermutedTransformModel,
 )
-from veil.parameters import number, whole_number
-from veil.release import Release
+from veil.release.release import Release
 
 
 class KnownPairsAttack(Attack):

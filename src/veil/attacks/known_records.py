@@ -22,15 +22,15 @@ from scipy.spatial.distance import cdist
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
 from veil.attacks.consistent_sets import Rows
+from veil.attacks.knowledge import Knowledge, KnownRecords
 from veil.attacks.known_pairs import completed_rotation, known_bases
 from veil.attacks.matching import match_records, release_tolerance
-from veil.blocks import Matrix
-from veil.canonical import size_order
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownRecords
-from veil.models import Model, OrthogonalModel
-from veil.moments import Vector
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import size_order
+from veil.release.models import Model, OrthogonalModel
+from veil.release.release import Release
 
 JUDGED_ROWS = 1_000
 

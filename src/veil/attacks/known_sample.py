@@ -19,17 +19,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veil.arguments import whole_number
 from veil.attacks.alignment import align_sample, spectral_start
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.normalized import normalization_of_sample
 from veil.attacks.permuted import from_coefficients, order_from_sample
 from veil.attacks.signs import SignChoice
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownSample
-from veil.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
-from veil.parameters import whole_number
-from veil.release import Release
+from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
+from veil.release.release import Release
 
 IDENTIFIED = 2.0
 CERTAIN = 0.99

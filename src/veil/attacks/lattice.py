@@ -28,9 +28,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.moments import Vector
+from veil.numerics.moments import Vector
 
 Integers = npt.NDArray[np.int64]
 

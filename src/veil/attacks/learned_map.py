@@ -36,10 +36,10 @@ from veil.attacks.map_evidence import (
     posterior_weights,
     taken_for_exact,
 )
-from veil.blocks import Matrix
-from veil.canonical import size_order
+from veil.data.blocks import Matrix
 from veil.measures import standard_units
-from veil.moments import Vector
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import size_order
 
 MOST_ROWS: Final = 4_000
 NULL: Final = 1e-11

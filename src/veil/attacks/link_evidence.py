@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.attacks.knowledge import LARGEST, ExternalTable
 from veil.attacks.link_likelihood import (
     Background,
     Clue,
@@ -36,10 +37,12 @@ from veil.attacks.link_likelihood import (
 )
 from veil.attacks.matching import release_tolerance
 from veil.attacks.response import basket_response
-from veil.blocks import Matrix, to_float
+from veil.data.blocks import Matrix, to_float
+from veil.data.schema import Kind, kind_of, listed
 from veil.errors import InputError
-from veil.knowledge import LARGEST, ExternalTable
-from veil.models import (
+from veil.numerics.moments import Vector
+from veil.numerics.response_likelihood import most_likely
+from veil.release.models import (
     AdditiveModel,
     BasketModel,
     ClassModel,
@@ -49,10 +52,7 @@ from veil.models import (
     ResponseModel,
     UnknownModel,
 )
-from veil.moments import Vector
-from veil.release import Release, Step
-from veil.response_likelihood import most_likely
-from veil.schema import Kind, kind_of, listed
+from veil.release.release import Release, Step
 
 WIDTH = 0.01
 """Where a method says nothing: the standard deviation of y − x, in units of the released column's spread."""

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from veil.blocks import Matrix
-from veil.factors import FactorLaw
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.factor_law import FactorLaw
+from veil.numerics.moments import Vector
 
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

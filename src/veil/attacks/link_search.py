@@ -26,15 +26,15 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number
+from veil.attacks.knowledge import ExternalTable
 from veil.attacks.link_evidence import Evidence
 from veil.attacks.link_likelihood import Clue
-from veil.blocks import Matrix
+from veil.attacks.previous import count_rows
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import ExternalTable
-from veil.moments import Vector
-from veil.parameters import number
-from veil.previous import count_rows
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.release.release import Release
 
 BLOCK = 4_000_000
 """Entries of a block of pairs."""
@@ -75,7 +75,7 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     """Link the records of an external table to rows of a release; see :class:`LinkageAttack`.
 
     >>> import numpy as np, veil
-    >>> from veil.knowledge import ExternalTable
+    >>> from veil.attacks.knowledge import ExternalTable
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> release, _ = veil.publish(x, veil.AdditiveNoise(0.01, random_state=0))
     >>> found = link_records(release, ExternalTable(x[[5, 17]]))

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, needed
-from veil.knowledge import ExternalTable, Knowledge
-from veil.models import Model, RecordProjectionModel
-from veil.previous import count_rows
-from veil.release import Release
+from veil.attacks.knowledge import ExternalTable, Knowledge
+from veil.attacks.previous import count_rows
+from veil.release.models import Model, RecordProjectionModel
+from veil.release.release import Release
 
 
 class LinkageAttack(Attack):

@@ -24,12 +24,12 @@ from veil.attacks.additive import BayesEstimateAttack
 from veil.attacks.base import Attack, Guess, full_guess
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.changed import Change, ChangedFirst, ChangedTable, Divided, Logarithm
-from veil.blocks import Block, Matrix
+from veil.attacks.knowledge import Knowledge
+from veil.data.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge
-from veil.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
-from veil.moments import Moments, Vector, block_moments
-from veil.release import Release
+from veil.numerics.moments import Moments, Vector, block_moments
+from veil.release.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
+from veil.release.release import Release
 
 
 class LogAttack(BlockwiseAttack):

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number, whole_number
 from veil.attacks.consistent_sets import ConsistentSets, Pairs, Rows
-from veil.blocks import Matrix
-from veil.parameters import number, whole_number
+from veil.data.blocks import Matrix
 
 Vector = npt.NDArray[np.float64]
 

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import whole_number
 from veil.attacks.mixture_fit import NoisyMixture, choose_mixture
 from veil.attacks.shrinkage import pooled_eigenvalues, pooled_prior, whitening
-from veil.blocks import Matrix
-from veil.canonical import size_order
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.moments import Vector
-from veil.parameters import whole_number
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import size_order
 
 MOST_DIMENSIONS = 50
 LEAST_GAIN = 0.01

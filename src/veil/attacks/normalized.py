@@ -17,10 +17,10 @@ from itertools import combinations
 
 import numpy as np
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
-from veil.models import NormalizedRotationModel
-from veil.moments import Vector
+from veil.numerics.moments import Vector
+from veil.release.models import NormalizedRotationModel
 
 EXACT = 1e-8
 """Of a column's spread: what an exact fit may miss by rounding."""

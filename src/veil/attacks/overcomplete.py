@@ -21,9 +21,9 @@ import numpy as np
 
 from veil.attacks.independence import MOST_RECORDS, whiten
 from veil.attacks.signs import thin_rows
-from veil.blocks import Matrix
-from veil.canonical import row_order
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import row_order
 
 WIDTH: Final = 0.05
 """Angle, in radians, within which records belong to one line; lines nearer than twice that are one."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 
 Bits = npt.NDArray[np.bool_]
 MOST_COLUMNS_IN_PAIRS = 1_500

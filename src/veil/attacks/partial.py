@@ -19,13 +19,13 @@ import numpy.typing as npt
 from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance, pair_covariance, with_grain
 from veil.attacks.base import Guess, full_guess, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
+from veil.attacks.knowledge import Knowledge, KnownAttributes
 from veil.attacks.shrinkage import pooled_filter
-from veil.blocks import Block, Matrix, array_blocks
+from veil.data.blocks import Block, Matrix, array_blocks
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownAttributes
-from veil.models import AdditiveModel, Model
-from veil.moments import Moments, Vector, block_moments, moments_of
-from veil.release import Release
+from veil.numerics.moments import Moments, Vector, block_moments, moments_of
+from veil.release.models import AdditiveModel, Model
+from veil.release.release import Release
 
 
 class PartialDisclosureAttack(BlockwiseAttack):

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from veil.blocks import Matrix
-from veil.models import PermutedTransformModel
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
+from veil.release.models import PermutedTransformModel
 
 Order = npt.NDArray[np.intp]
 QUANTILES = np.linspace(0.005, 0.995, 100)

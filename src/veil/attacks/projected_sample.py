@@ -12,14 +12,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from veil.arguments import whole_number
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
-from veil.blocks import Matrix
-from veil.canonical import by_name, row_order
+from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownPairs, KnownSample
-from veil.models import Model, ProjectionModel
-from veil.parameters import whole_number
-from veil.release import Release
+from veil.numerics.ordering import by_name, row_order
+from veil.release.models import Model, ProjectionModel
+from veil.release.release import Release
 
 CERTAIN = 0.9
 

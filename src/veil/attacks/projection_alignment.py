@@ -23,10 +23,10 @@ import numpy as np
 
 from veil.attacks.projection_features import random_frame, release_features
 from veil.attacks.projection_posterior import Target, island
-from veil.blocks import Matrix
-from veil.canonical import rounded
-from veil.moments import Vector
-from veil.threads import one_blas_thread
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import rounded
 
 _ROWS: Final = 20_000
 _SAMPLE: Final = 1_000

@@ -22,8 +22,8 @@ from typing import Final
 import numba
 import numpy as np
 
-from veil.blocks import Matrix
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
 
 WIDTHS: Final = (0.6, 1.6)
 """Factors a of the standardized projections: tails and centre."""

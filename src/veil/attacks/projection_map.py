@@ -27,18 +27,18 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import whole_number
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
 from veil.attacks.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
+from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.lattice import LatticeSearch
 from veil.attacks.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
-from veil.blocks import Matrix
-from veil.canonical import Order, by_name
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
-from veil.models import Model, ProjectionModel
-from veil.moments import Vector
-from veil.parameters import whole_number
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.numerics.ordering import Order, by_name
+from veil.release.models import Model, ProjectionModel
+from veil.release.release import Release
 
 RANK: Final = 1e-9
 SAMPLE_SIZE: Final = 4

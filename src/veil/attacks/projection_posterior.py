@@ -22,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.projection_features import FAST, Features, feature_means, feature_slopes
-from veil.blocks import Matrix
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
 
 _SMALL: Final = 40  # unknowns up to which short and frequent moves are the better ones
 _ACCEPTED: Final = 0.75

@@ -18,11 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
+from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.learned_map import learn_map
 from veil.errors import InputError
-from veil.knowledge import Knowledge, KnownPairs, KnownSample
-from veil.models import ClassModel, Model, RecordProjectionModel, ResponseModel, UnknownModel
-from veil.release import Release
+from veil.release.models import ClassModel, Model, RecordProjectionModel, ResponseModel, UnknownModel
+from veil.release.release import Release
 
 
 class RegressionAttack(Attack):

@@ -23,14 +23,15 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, full_guess, needed
 from veil.attacks.combination import Mix, NoisyView, Places, averaged, estimate, joint_noise, present_mean
+from veil.attacks.knowledge import Knowledge
 from veil.attacks.logarithmic import linear_release, log_release
 from veil.attacks.mixture import mixture_estimate
+from veil.attacks.previous import PreviousReleases
 from veil.attacks.repeated_reports import combined_posteriors, independent_reports, reports_of
-from veil.blocks import Matrix
-from veil.canonical import by_name
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge
-from veil.models import (
+from veil.numerics.ordering import by_name
+from veil.release.models import (
     AdditiveModel,
     LogNormalModel,
     Model,
@@ -41,8 +42,7 @@ from veil.models import (
     ProjectionModel,
     ResponseModel,
 )
-from veil.previous import PreviousReleases
-from veil.release import Release
+from veil.release.release import Release
 
 Noisy = AdditiveModel | MultiplicativeModel | LogNormalModel
 Mixed = OrthogonalModel | NormalizedRotationModel | ProjectionModel | PermutedTransformModel

@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.response_prior import FOLDS, STEPS
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
-from veil.models import ResponseModel
-from veil.moments import Vector
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.release.models import ResponseModel
+from veil.release.release import Release
 
 Places = npt.NDArray[np.intp]
 Codes = npt.NDArray[np.int64]

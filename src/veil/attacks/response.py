@@ -18,17 +18,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import whole_number
 from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.knowledge import Knowledge
 from veil.attacks.response_prior import joint_prior, table_of
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge
 from veil.measures import PosteriorGain, posterior_gain
-from veil.models import BasketModel, Model, ResponseModel
-from veil.parameters import whole_number
-from veil.release import Release
-from veil.response import gamma_matrix, kron_apply, posterior
-from veil.response_likelihood import most_likely
+from veil.numerics.response import gamma_matrix, kron_apply, posterior
+from veil.numerics.response_likelihood import most_likely
+from veil.release.models import BasketModel, Model, ResponseModel
+from veil.release.release import Release
 
 MOST_CELLS = 50_000
 Codes = npt.NDArray[np.int64]

@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
-from veil.canonical import row_order
-from veil.response import kron_apply
-from veil.response_likelihood import em_step, most_likely
+from veil.data.blocks import Matrix
+from veil.numerics.ordering import row_order
+from veil.numerics.response import kron_apply
+from veil.numerics.response_likelihood import em_step, most_likely
 
 FOLDS = 4
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

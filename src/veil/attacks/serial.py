@@ -16,13 +16,13 @@ import numpy as np
 
 from veil.attacks.additive import available_covariance, filter_incomplete, noise_covariance
 from veil.attacks.base import Attack, Guess, full_guess, needed
+from veil.attacks.knowledge import Knowledge, TimeOrder
 from veil.attacks.shrinkage import pooled_prior, whitening
 from veil.attacks.smoothing import MOST_ROWS, SeriesModel, choose_series
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, TimeOrder
-from veil.models import AdditiveModel, Model
-from veil.release import Release
+from veil.release.models import AdditiveModel, Model
+from veil.release.release import Release
 
 
 class SerialAttack(Attack):

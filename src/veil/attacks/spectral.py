@@ -23,16 +23,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from veil.arguments import number, whole_number
 from veil.attacks.additive import noise_covariance
 from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.knowledge import Knowledge
 from veil.attacks.shrinkage import whitening
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge
-from veil.models import AdditiveModel, Model
-from veil.moments import Vector
-from veil.parameters import number, whole_number
-from veil.release import Release
+from veil.numerics.moments import Vector
+from veil.release.models import AdditiveModel, Model
+from veil.release.release import Release
 
 GAP_SPREADS: Final = 6.0
 """A gap stands out when it exceeds this many λ̃/√N; equal eigenvalues show one in about 1 % of tables."""

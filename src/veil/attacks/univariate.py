@@ -15,13 +15,13 @@ import numpy.typing as npt
 from veil.attacks.additive import published_noise
 from veil.attacks.base import check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
-from veil.blocks import Block
-from veil.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
+from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
+from veil.data.blocks import Block
 from veil.errors import InputError, NotApplicableError
-from veil.knowledge import Knowledge, KnownNoise, KnownSample
-from veil.models import AdditiveModel, Model
-from veil.moments import Vector
-from veil.release import Release
+from veil.numerics.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
+from veil.numerics.moments import Vector
+from veil.release.models import AdditiveModel, Model
+from veil.release.release import Release
 
 LAWS = ("normal", "uniform", "laplace")
 MOST_NOISE = 1.5
@@ -94,8 +94,8 @@ class UnivariateBayesAttack(BlockwiseAttack):
 
     ``variant="best"``: the prior is the nonparametric maximum-likelihood one on a grid of σ/8, or a normal one where
     that foretells held-out noisy values better or the column has fewer than 50;
-    :func:`veil.deconvolution.column_priors` has the rules. With normal noise a normal prior gives the linear filter. On
-    two modes at ±2 of standard deviation .3, under normal noise of σ = 1, the error falls from 1 (raw) and .80 (linear)
+    :func:`veil.numerics.deconvolution.column_priors` has the rules. With normal noise a normal prior gives the linear
+    filter. On two modes at ±2 of standard deviation .3, under normal noise of σ = 1, the error falls from 1 (raw) and .80 (linear)
     to .37.
 
     ``variant="paper"``: prior and noise normal, whatever they are: ``μ + v/(v + σ²)·(y − μ)`` with v = (Var y − σ²)₊

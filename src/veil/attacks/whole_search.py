@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from veil.attacks.lattice import LatticeSearch, Matches
 from veil.attacks.linear_bayes import Prior, conditional_mean
-from veil.blocks import Matrix
-from veil.moments import Vector
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
 
 MOST_NODES: Final = 200_000_000
 """Nodes of the search over a whole release: about ten seconds on one core."""

@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.atomic import write_private
 from veil.auditing.judge import Trial
 from veil.auditing.play import Outcome
 from veil.errors import FileFormatError
 from veil.measures import Measure
-from veil.plan import Plan
+from veil.publishing.plan import Plan
 from veil.report.model import Picture
 from veil.secret import revealed
+from veil.storage.atomic import write_private
 
 KEY_NAME = "cache.key"
 LARGEST_SHELF = 50_000_000

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from veil.auditing.grants import ASSUMPTIONS, Level, Rows
-from veil.auditing.truth import Truth
-from veil.knowledge import (
+from veil.attacks.knowledge import (
     ExternalTable,
     Knowledge,
     KnownAttributes,
@@ -19,6 +17,8 @@ from veil.knowledge import (
     KnownRecords,
     KnownSample,
 )
+from veil.auditing.grants import ASSUMPTIONS, Level, Rows
+from veil.auditing.truth import Truth
 
 
 def _none() -> Rows:

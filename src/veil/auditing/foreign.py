@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 
 from veil import measures
 from veil.attacks import Attack, Guess
+from veil.attacks.previous import count_rows
 from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.released import (
@@ -31,18 +32,17 @@ from veil.auditing.released import (
 )
 from veil.auditing.stage import Exposure, Stage, matched_previous
 from veil.auditing.utility import rowless_utilities
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
+from veil.data.schema import PERTURBED, Kind, Schema, kind_of, listed
+from veil.data.sources import as_table
+from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.measures import Measure
-from veil.models import FOREIGN, ForeignModel
 from veil.perturbations import AdditiveNoise
-from veil.plan import Plan, as_plan, resolve
-from veil.previous import count_rows
-from veil.publication import publish
-from veil.release import Manifest, Release, Step, memory_release
-from veil.schema import PERTURBED, Kind, Schema, kind_of, listed
-from veil.sources import as_table
-from veil.tables import MemoryTable
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.publish import publish
+from veil.release.models import FOREIGN, ForeignModel
+from veil.release.release import Manifest, Release, Step, memory_release
 
 if TYPE_CHECKING:
     from veil.auditing.cache import Cache

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from veil.arguments import number
 from veil.auditing.grants import Level
 from veil.errors import InputError
 from veil.measures import Measure
-from veil.parameters import number
 from veil.report.words import knowing, listed, percent
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from veil.errors import InputError
-from veil.knowledge import (
+from veil.arguments import numbers
+from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
     Knowledge,
@@ -22,7 +22,7 @@ from veil.knowledge import (
     KnownSample,
     TimeOrder,
 )
-from veil.parameters import numbers
+from veil.errors import InputError
 
 Rows = npt.NDArray[np.intp]
 Kind = Literal["nothing", "pairs", "records", "sample", "attributes", "ranges", "external", "matrix"]

@@ -19,10 +19,10 @@ import numpy.typing as npt
 from veil import measures
 from veil.attacks.base import Guess
 from veil.auditing.grants import Rows
-from veil.blocks import Matrix
-from veil.canonical import by_name
+from veil.data.blocks import Matrix
 from veil.measures import Measure
 from veil.measures.far_out import far_out
+from veil.numerics.ordering import by_name
 from veil.report.model import Picture
 
 

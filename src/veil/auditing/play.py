@@ -19,10 +19,10 @@ from veil.auditing.judge import Judge, Trial
 from veil.auditing.stage import Exposure, Stage
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
-from veil.models import AdditiveModel, ForeignModel, ResponseModel
 from veil.perturbations import find_perturbation
-from veil.plan import Plan
-from veil.release import Manifest, Release, Step
+from veil.publishing.plan import Plan
+from veil.release.models import AdditiveModel, ForeignModel, ResponseModel
+from veil.release.release import Manifest, Release, Step
 from veil.report.model import Picture
 
 

@@ -12,7 +12,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from typing import Any, Generic, TypeVar
 
-from veil.engine import processors
+from veil.data.passes import processors
 from veil.secret import allow_key_pickling
 
 PR_SET_PDEATHSIG = 1

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.blocks import Span
-from veil.engine import Engine, Lane, Threads
-from veil.lazily import active_cluster
-from veil.partitions import PartitionedTable
-from veil.previous import count_table_rows
-from veil.tables import Table
+from veil.attacks.previous import count_table_rows
+from veil.data.blocks import Span
+from veil.data.dask_frames import PartitionedTable
+from veil.data.passes import Engine, Lane, Threads
+from veil.data.tables import Table
+from veil.publishing.dask_release import active_cluster
 
 MOST_RECORDS = 100_000
 

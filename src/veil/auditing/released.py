@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.blocks import to_float
+from veil.attacks.knowledge import LARGEST
+from veil.data.blocks import to_float
+from veil.data.schema import Column, Kind, Role, Schema, check_known_columns, kind_of
+from veil.data.sources import as_table
 from veil.errors import InputError
-from veil.knowledge import LARGEST
-from veil.models import ClassModel, ResponseModel
-from veil.release import MANIFEST, Release
-from veil.schema import Column, Kind, Role, Schema, check_known_columns, kind_of
-from veil.sources import as_table
+from veil.release.models import ClassModel, ResponseModel
+from veil.release.release import MANIFEST, Release
 
 ORDER = "order"
 FEWEST_ROWS = 4

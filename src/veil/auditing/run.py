@@ -14,7 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
+from veil.arguments import duration, whole_number
 from veil.attacks import Attack, every_attack, find_attack
+from veil.attacks.previous import PreviousReleases
 from veil.auditing.cache import Cache, default_folder
 from veil.auditing.foreign import ForeignPlan, ForeignStage
 from veil.auditing.goals import Goals
@@ -24,14 +26,12 @@ from veil.auditing.play import Arena
 from veil.auditing.records import MOST_RECORDS
 from veil.auditing.result import Audit, Candidate
 from veil.auditing.stage import Stage
+from veil.data.schema import as_roles
 from veil.errors import InputError
-from veil.parameters import duration, whole_number
 from veil.perturbations import Perturbation
-from veil.plan import Plan, as_plan
-from veil.previous import PreviousReleases
 from veil.progress import Progress, silent
-from veil.release import Release
-from veil.schema import as_roles
+from veil.publishing.plan import Plan, as_plan
+from veil.release.release import Release
 
 REPETITIONS = 10
 REPETITIONS_OF_DEALS = 80

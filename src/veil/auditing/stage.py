@@ -12,25 +12,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.attacks import Attack
+from veil.attacks.knowledge import Knowledge, KnownMatrix
+from veil.attacks.previous import PreviousReleases, count_rows, public_columns, rows_by_identifier
 from veil.auditing.deals import Deal, deal, telling_columns, undealable
 from veil.auditing.grants import KINDS, Grants, Level, Rows
 from veil.auditing.judge import Judge
 from veil.auditing.records import audited_records
 from veil.auditing.truth import Truth, narrowed
 from veil.auditing.utility import plan_utilities
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
+from veil.data.schema import Role, Schema, check_known_columns
+from veil.data.sources import as_table
+from veil.data.tables import MemoryTable
 from veil.errors import InputError
-from veil.key import Key
-from veil.knowledge import Knowledge, KnownMatrix
+from veil.keys.key import Key
 from veil.measures import Measure
 from veil.perturbations import Perturbation, find_perturbation
-from veil.plan import Plan, as_plan, resolve
-from veil.previous import PreviousReleases, count_rows, public_columns, rows_by_identifier
-from veil.publication import publish
-from veil.release import Release
-from veil.schema import Role, Schema, check_known_columns
-from veil.sources import as_table
-from veil.tables import MemoryTable
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.publish import publish
+from veil.release.release import Release
 
 if TYPE_CHECKING:
     from veil.auditing.cache import Cache

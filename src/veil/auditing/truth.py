@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.base import Guess
-from veil.blocks import Matrix, to_float
-from veil.knowledge import Knowledge, KnownPairs, KnownRanges, KnownRecords, KnownSample
-from veil.models import ResponseModel
-from veil.release import Release
-from veil.schema import Kind, kind_of
+from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownRecords, KnownSample
+from veil.data.blocks import Matrix, to_float
+from veil.data.schema import Kind, kind_of
+from veil.release.models import ResponseModel
+from veil.release.release import Release
 
 
 @dataclass(frozen=True)

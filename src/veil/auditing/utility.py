@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from veil import measures
 from veil.auditing.truth import Truth
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.measures import Measure
-from veil.models import (
+from veil.recovery import DistributionRecovery, MomentRecovery
+from veil.recovery.proportions import ProportionRecovery
+from veil.release.models import (
     AdditiveModel,
     BasketModel,
     BinaryProjectionModel,
@@ -27,9 +29,7 @@ from veil.models import (
     Scaled,
     UnknownModel,
 )
-from veil.recovery import DistributionRecovery, MomentRecovery
-from veil.recovery.proportions import ProportionRecovery
-from veil.release import Release
+from veil.release.release import Release
 
 COLUMNWISE = (AdditiveModel, MultiplicativeModel, LogNormalModel)
 """Models that release each private column with noise on it."""

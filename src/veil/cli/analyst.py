@@ -27,9 +27,9 @@ def recover(
     Example:
       veil recover release -o recovered.html
     """
-    from veil.analyst import recover_folder
-    from veil.atomic import write_public
+    from veil.recovery.folders import recover_folder
     from veil.report.recovered import recovered_page
+    from veil.storage.atomic import write_public
 
     if output is not None and output.suffix not in (".html", ".json"):
         raise click.UsageError(f"-o takes a name ending in .html or .json; got {output.name!r}")

@@ -43,7 +43,7 @@ def chosen_engine(workers: int | None, scheduler: str | None) -> Iterator[Any]:
     if workers is None and scheduler is None:
         yield None
         return
-    from veil.cluster import Cluster
+    from veil.data.cluster import Cluster
 
     with Cluster(scheduler, workers=workers) as cluster:
         yield cluster

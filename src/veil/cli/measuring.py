@@ -49,7 +49,7 @@ def measure(
       veil attack release --attack bayes-estimate -o guess.parquet
       veil measure patients.csv guess.parquet --role name=drop
     """
-    from veil.scale.measuring import measure_files
+    from veil.auditing.comparison import measure_files
 
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         found = measure_files(
@@ -163,7 +163,7 @@ def _number(value: float, form: str = "#.2g") -> str:
 
 def _remarks(found: Any) -> list[str]:
     """What the tables above rest on, and what is not in them."""
-    from veil.schema import listed
+    from veil.data.schema import listed
 
     lines = []
     if found.columns:

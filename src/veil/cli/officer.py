@@ -36,7 +36,7 @@ def demo(output: Path, as_json: bool) -> None:
     Three candidate perturbations, every attack that applies, scores and a report. No network, no
     configuration.
     """
-    from veil.demonstration import run_demo
+    from veil.auditing.demo import run_demo
 
     with progress_bar() as progress:
         found = run_demo(progress=progress)
@@ -107,7 +107,7 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     candidates: list[Any] = [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods]
     plan, setting = _setting(options)
     if plan is None and not candidates and options["plan_file"] is not None:
-        from veil.planfile import needed_plan
+        from veil.auditing.plan_file import needed_plan
 
         needed_plan(options["plan_file"])
     candidates = [*([plan] if plan is not None else []), *candidates]
@@ -157,7 +157,7 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
     Example:
       veil advise patients.csv --role name=drop --max-advantage 0.05 --min-utility covariance=0.9 -o advice.html
     """
-    from veil.advising import advise as run_advise
+    from veil.auditing.advice import advise as run_advise
 
     _check_output(options["output"])
     _, setting = _setting(options)
@@ -169,14 +169,14 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
 
 
 def _searched() -> list[str]:
-    from veil.advising.families import NUMERIC
+    from veil.auditing.advice.families import NUMERIC
 
     return [family.name for family in NUMERIC]
 
 
 def _setting(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The plan of a plan file, if any, and what audits and advice have in common; options win over the file."""
-    from veil.planfile import load_plan
+    from veil.auditing.plan_file import load_plan
 
     given = {
         "pairs": _counts(options["pairs"], "--pairs"),

@@ -160,7 +160,7 @@ def _from_file(path: Path) -> Any:
     """Numbers from a file, so that secrets need not stand on a command line."""
     import numpy as np
 
-    from veil.knowledge import as_records
+    from veil.attacks.knowledge import as_records
 
     if not path.is_file():
         raise click.UsageError(f"@FILE must name a file of numbers; there is none called {path.name!r}")

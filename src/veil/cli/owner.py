@@ -34,7 +34,7 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     Example:
       veil inspect patients.csv --role name=identifier
     """
-    from veil.inspection import inspect_table
+    from veil.publishing.inspection import inspect_table
 
     with progress_bar() as progress:
         found = inspect_table(table, parse_pairs(roles, "--role"), progress=progress)
@@ -88,9 +88,9 @@ def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
       veil init patients.csv -o plan.toml
       veil audit patients.csv --plan plan.toml -o report.html
     """
-    from veil.atomic import refuse_existing, write_public
-    from veil.inspection import inspect_table
-    from veil.planfile import draft_plan
+    from veil.auditing.plan_file import draft_plan
+    from veil.publishing.inspection import inspect_table
+    from veil.storage.atomic import refuse_existing, write_public
 
     refuse_existing(output)
     with progress_bar() as progress:
@@ -154,7 +154,7 @@ def perturb(
       veil perturb patients.csv --method additive-noise --set scale=1 \\
            --role name=drop -o release --key patients.veilkey
     """
-    from veil.scale import publish_file
+    from veil.publishing.publish_file import publish_file
 
     if (method is None) == (plan_file is None):
         raise click.UsageError("give --method NAME, or --plan FILE (veil init writes one)")
@@ -162,7 +162,7 @@ def perturb(
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation: Any
     if plan_file is not None:
-        from veil.planfile import needed_plan
+        from veil.auditing.plan_file import needed_plan
 
         if settings:
             raise click.UsageError("--set goes with --method; a plan file has the parameters of its parts")
@@ -234,7 +234,7 @@ def restore(
     Example:
       veil restore release --key patients.veilkey -o patients-restored.csv
     """
-    from veil.scale import restore_file
+    from veil.publishing.restore_file import restore_file
 
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         n_rows, absent = restore_file(

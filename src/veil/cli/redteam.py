@@ -67,7 +67,7 @@ def attack(
       veil attack --list
     """
     from veil.attacks import find_attack
-    from veil.redteam import KnowledgeFiles, attack_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_folder
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)

@@ -81,7 +81,7 @@ def _run(
     finished: list[Any],
     as_json: bool,
 ) -> None:
-    from veil.engine import processors
+    from veil.data.passes import processors
     from veil.reproduce.running import run_all
 
     with progress_bar() as progress:
@@ -113,8 +113,8 @@ def _check(chosen: Sequence[Any], page: Path | None, output: Path | None, data: 
 
 def _writable(folder: Path) -> None:
     """Refuse a folder that cannot be made or written to; nothing is made yet."""
-    from veil.atomic import refuse_unwritable
     from veil.errors import UnwritableError
+    from veil.storage.atomic import refuse_unwritable
 
     if not folder.name or any(len(os.fsencode(part)) > 255 for part in folder.parts):
         raise UnwritableError("-o and --page need names for their folders, of 255 bytes at most")

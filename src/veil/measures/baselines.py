@@ -12,10 +12,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.canonical import row_order
 from veil.measures.arrays import Array, as_choice, as_number, as_table
 from veil.measures.breach import Level, breach_rate, column_units
 from veil.measures.measure import Measure
+from veil.numerics.ordering import row_order
 
 _RECORD_CANDIDATES = 500
 _MOVES = 4

@@ -16,15 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError
+from veil.keys.noise import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.measures import correlation_dissimilarity
-from veil.moments import Moments
-from veil.parameters import number
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
-from veil.quantiles import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
-from veil.schema import listed
 
 
 class AdditiveNoise(Perturbation):

@@ -23,17 +23,17 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Block, Matrix, Words, column_block, from_float
-from veil.engine import each_block
+from veil.data.blocks import Block, Matrix, Words, column_block, from_float
+from veil.data.passes import each_block
+from veil.data.schema import Kind, Role
+from veil.data.sums import Tree
 from veil.errors import InputError, KeyRefusedError
-from veil.key import Key, LedgerStep, key_from
-from veil.moments import Moments
-from veil.randomness import Generator, cell_words, column_digests, row_words
-from veil.randomness import fingerprint as keyed_fingerprint
-from veil.scan import Scan, ScanResult, Summary
-from veil.schema import Kind, Role
+from veil.keys.key import Key, LedgerStep, key_from
+from veil.keys.randomness import Generator, cell_words, column_digests, row_words
+from veil.keys.randomness import fingerprint as keyed_fingerprint
+from veil.numerics.moments import Moments
+from veil.perturbations.scan import Scan, ScanResult, Summary
 from veil.secret import SecretParameter, key_pickling_allowed, revealed
-from veil.trees import Tree
 
 Kept = Mapping[str, Mapping[str, Any]]
 

@@ -33,15 +33,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.blocks import Matrix, Words, from_float, tiles
+from veil.arguments import number, whole_number
+from veil.data.blocks import Matrix, Words, from_float, tiles
+from veil.data.schema import Kind
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import number, whole_number
+from veil.numerics.moments import Moments
+from veil.numerics.response import UNITS, cumulative, draw_reports, exact_probabilities, implemented_epsilon
 from veil.perturbations.base import Kept, Perturbation, Place
 from veil.perturbations.binary import BinaryScan
-from veil.response import UNITS, cumulative, draw_reports, exact_probabilities, implemented_epsilon
-from veil.scan import Scan
-from veil.schema import Kind
+from veil.perturbations.scan import Scan
 
 SIZE = "basket_size"
 """The released column with the sizes of transactions, where the method needs them."""

@@ -17,14 +17,14 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number, whole_number
+from veil.data.blocks import Matrix
+from veil.data.schema import Kind
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import number, whole_number
+from veil.keys.randomness import Generator
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.randomness import Generator
-from veil.scan import Counts, Scan, Summary
-from veil.schema import Kind
+from veil.perturbations.scan import Counts, Scan, Summary
 
 Bits = npt.NDArray[np.uint64]
 MOST_BITS = 50_000_000

@@ -17,19 +17,19 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.blocks import Block, Matrix
-from veil.engine import summed
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Block, Matrix
+from veil.data.passes import summed
+from veil.data.schema import Kind, listed
+from veil.data.sources import as_table
+from veil.data.tables import as_frame
 from veil.errors import InputError
-from veil.key import Key, key_from
-from veil.moments import Moments
+from veil.keys.key import Key, key_from
+from veil.keys.randomness import column_digests
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.randomness import column_digests
-from veil.scan import Scan, ScanResult, Summary
-from veil.schema import Kind, listed
+from veil.perturbations.scan import Scan, ScanResult, Summary
 from veil.secret import revealed
-from veil.sources import as_table
-from veil.tables import as_frame
-from veil.threads import one_blas_thread
 
 MOST_CATEGORIES = 500
 Categories = list[Any]

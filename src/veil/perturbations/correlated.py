@@ -23,9 +23,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix, tiles
+from veil.data.blocks import Matrix, tiles
 from veil.errors import InputError
-from veil.moments import Moments
+from veil.numerics.moments import Moments
 from veil.perturbations.base import rounded
 
 Vector = npt.NDArray[np.float64]

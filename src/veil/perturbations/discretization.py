@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.blocks import Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.key import Key
-from veil.moments import Moments
-from veil.parameters import whole_number
+from veil.keys.key import Key
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, rounded
-from veil.scan import Scan, ScanResult, Summary
+from veil.perturbations.scan import Scan, ScanResult, Summary
 
 Edges = npt.NDArray[np.float64]
 GRAIN = 1_000

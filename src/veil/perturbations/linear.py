@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import TILE_ROWS, Matrix, tiles
+from veil.arguments import number
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import TILE_ROWS, Matrix, tiles
+from veil.data.schema import listed
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import number
+from veil.keys.noise import add_noise, grid_for, subtract_noise
+from veil.keys.randomness import row_words
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, rounded
-from veil.quantiles import add_noise, grid_for, subtract_noise
-from veil.randomness import row_words
-from veil.schema import listed
 from veil.secret import SecretParameter, revealed
-from veil.threads import one_blas_thread
 
 LOST_DIGITS = 1e-6
 """Of a column's spread: the error that mixing in float64 may bring."""

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import number
+from veil.keys.noise import grid_for, standard_normal
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
 from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
-from veil.quantiles import grid_for, standard_normal
-from veil.scan import Counts, Scan, Summary
-from veil.schema import listed
+from veil.perturbations.scan import Counts, Scan, Summary
 
 
 class LogScan(Scan):

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import number
+from veil.keys.noise import add_noise
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.quantiles import add_noise
-from veil.schema import listed
 
 MOST_EPSILON = 15.0
 

@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError
-from veil.factors import FactorLaw, factor_law
-from veil.moments import Moments
-from veil.parameters import number
+from veil.keys.noise import grid_for, open_uniform, standard_normal
+from veil.numerics.factor_law import FactorLaw, factor_law
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, rounded
-from veil.quantiles import grid_for, open_uniform, standard_normal
-from veil.schema import listed
 
 
 class MultiplicativeNoise(Perturbation):

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.moments import Moments
+from veil.keys.randomness import Generator
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Place, require_bool, rounded
 from veil.perturbations.linear import LinearPerturbation
-from veil.randomness import Generator
 
 
 def haar_orthogonal(generator: Generator, d: int, *, proper: bool = False) -> Matrix:

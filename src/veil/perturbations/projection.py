@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from veil.blocks import Matrix, tiles
+from veil.arguments import whole_number
+from veil.data.blocks import Matrix, tiles
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import whole_number
+from veil.keys.randomness import Generator
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Place
 from veil.perturbations.linear import LinearPerturbation
 from veil.perturbations.signs import FEWEST_COLUMNS, SignMatrix
-from veil.randomness import Generator
 
 SPARSITY = {"achlioptas1": 1.0, "achlioptas3": 3.0}
 KINDS = ("gaussian", "achlioptas1", "achlioptas3", "sparse")

@@ -16,14 +16,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.blocks import Block, Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Block, Matrix
+from veil.data.schema import Kind, Role
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import whole_number
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
 from veil.perturbations.coded import ValueScan, plain_values
-from veil.scan import Scan
-from veil.schema import Kind, Role
+from veil.perturbations.scan import Scan
 
 
 class Pseudonymize(Perturbation):

@@ -6,7 +6,8 @@ is PRAM; an *invariant* P leaves the proportions as they are, ``P π = π``. Sev
 (sequential: the matrix of their combinations is the Kronecker product) or as one compound variable of the
 combinations that occur (joint: combinations that do not occur are never reported).
 
-Draws use the matrix in units of 2⁻⁶³ (:func:`veil.response.cumulative`), so the law of the sampler is known exactly.
+Draws use the matrix in units of 2⁻⁶³ (:func:`veil.numerics.response.cumulative`), so the law of the sampler is
+known exactly.
 """
 
 from __future__ import annotations
@@ -17,12 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from veil.blocks import Matrix, Words
+from veil.data.blocks import Matrix, Words
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.perturbations.base import Kept, Place, require_bool, rounded
-from veil.perturbations.coded import CodedPerturbation
-from veil.response import (
+from veil.numerics.moments import Moments
+from veil.numerics.response import (
     check_response_matrix,
     cumulative,
     draw_reports,
@@ -32,6 +31,8 @@ from veil.response import (
     invariant_matrix,
     keep_matrix,
 )
+from veil.perturbations.base import Kept, Place, require_bool, rounded
+from veil.perturbations.coded import CodedPerturbation
 
 MOST_COMPOUND = 2_000
 

@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from veil.blocks import Matrix, tiles
+from veil.data.blocks import Matrix, tiles
+from veil.data.schema import listed
 from veil.errors import InputError
+from veil.keys.randomness import Generator
 from veil.measures.pair_rotation import point_in, security_range
-from veil.moments import Moments
+from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
-from veil.randomness import Generator
-from veil.schema import listed
 from veil.secret import SecretParameter, revealed
 
 NORMALIZATIONS = ("zscore", "minmax")

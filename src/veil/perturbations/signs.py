@@ -14,7 +14,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 
 FEWEST_COLUMNS = 256
 """Below this the dense product is as fast."""

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from veil.blocks import Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.moments import Moments
-from veil.parameters import whole_number
+from veil.keys.randomness import Generator
+from veil.numerics.moments import Moments
+from veil.numerics.transforms import TRANSFORMS, orthonormal_transform
 from veil.perturbations.base import Kept, Place
 from veil.perturbations.linear import LinearPerturbation
-from veil.randomness import Generator
-from veil.transforms import TRANSFORMS, orthonormal_transform
 
 
 class TransformDomain(LinearPerturbation):

@@ -23,8 +23,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number
 from veil.errors import InputError
-from veil.parameters import number
 from veil.recovery.counting import Counts, FineCounts
 
 Vector = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError
 
 Vector = npt.NDArray[np.float64]

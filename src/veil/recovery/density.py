@@ -31,11 +31,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
-from veil.blocks import Matrix
+from veil.arguments import number, whole_number
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.parameters import number, whole_number
 from veil.recovery.noise import NoiseLaw
-from veil.threads import one_blas_thread
 
 Vector = npt.NDArray[np.float64]
 METHODS = {"bayes": 0.001, "em": 0.1}

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Block
+from veil.arguments import whole_number
+from veil.data.blocks import Block
 from veil.errors import InputError
-from veil.parameters import whole_number
 from veil.recovery.bands import counted_interval
 from veil.recovery.counting import FINE_BINS, FineCounts, GridCounts, fine_counts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
 from veil.recovery.noise import NoisyColumn, noisy_columns
-from veil.release import Release
+from veil.release.release import Release
 
 Vector = npt.NDArray[np.float64]
 _UNEXPLAINED = 0.01

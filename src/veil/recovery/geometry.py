@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+from veil.arguments import number, whole_number
 from veil.errors import InputError
 from veil.measures.projection import KINDS, ProjectionKind, projection_kurtosis
-from veil.parameters import number, whole_number
 
 Vector = npt.NDArray[np.float64]
 Fourth = Literal["bound", "spread"]

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Block, Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Block, Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.models import AdditiveModel
-from veil.parameters import whole_number
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
 from veil.recovery.distribution import check_counted, check_explained, check_support, make_edges
 from veil.recovery.noise import NoisyColumn, noisy_columns
-from veil.release import Release
+from veil.release.models import AdditiveModel
+from veil.release.release import Release
 
 Vector = npt.NDArray[np.float64]
 

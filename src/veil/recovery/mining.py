@@ -17,10 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.moments import Vector
-from veil.parameters import whole_number
+from veil.numerics.moments import Vector
 
 Rows = npt.NDArray[np.intp]
 CANDIDATES = 1_024
@@ -86,7 +86,8 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
     Every weight vector that the perceptron passes through votes, as often as the number of records it survived: the one
     that made it, and those it got right before its first mistake. It reads records through inner products only, so
     that it makes the same mistakes on a P6 release without translation as on the scaled table. Its vote is not
-    linear: to map a model back (:func:`veil.mapping.linear_model_to_original`), train scikit-learn's ``Perceptron``.
+    linear: to map a model back (:func:`veil.publishing.linear_models.linear_model_to_original`), train
+    scikit-learn's ``Perceptron``.
 
     Parameters
     ----------

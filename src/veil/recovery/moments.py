@@ -24,12 +24,12 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Block, Matrix, tiles
+from veil.data.blocks import Block, Matrix, tiles
+from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
-from veil.factors import FactorLaw
-from veil.models import AdditiveModel, LogNormalModel, MultiplicativeModel
-from veil.release import Release
-from veil.trees import Tree
+from veil.numerics.factor_law import FactorLaw
+from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
+from veil.release.release import Release
 
 Vector = npt.NDArray[np.float64]
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}

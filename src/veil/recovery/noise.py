@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from veil.blocks import Matrix
+from veil.arguments import number
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError, NotApplicableError
-from veil.models import AdditiveModel
-from veil.parameters import number
-from veil.release import Release
-from veil.schema import listed
+from veil.release.models import AdditiveModel
+from veil.release.release import Release
 
 Vector = npt.NDArray[np.float64]
 LAWS = ("normal", "uniform", "laplace")

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.models import ResponseModel
+from veil.numerics.response import Vector
 from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
 from veil.recovery.response_estimates import (
     Dispersion,
@@ -27,8 +27,8 @@ from veil.recovery.response_estimates import (
     joint_proportions,
     square_root,
 )
-from veil.release import Release
-from veil.response import Vector
+from veil.release.models import ResponseModel
+from veil.release.release import Release
 
 MOST_CELLS = 1_000_000
 Shares = dict[str, dict[Any, float]]

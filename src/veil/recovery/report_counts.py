@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.blocks import Block
+from veil.data.blocks import Block
 
 Counts = npt.NDArray[np.int64]
 

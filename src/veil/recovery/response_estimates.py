@@ -21,11 +21,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import whole_number
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.parameters import whole_number
-from veil.response import Vector, check_channel, check_proportions, check_response_matrix, kron_apply, kron_solve
-from veil.response_likelihood import most_likely
+from veil.numerics.response import (
+    Vector,
+    check_channel,
+    check_proportions,
+    check_response_matrix,
+    kron_apply,
+    kron_solve,
+)
+from veil.numerics.response_likelihood import most_likely
 
 _SINGULAR = 1e12
 

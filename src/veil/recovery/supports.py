@@ -29,10 +29,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from veil.blocks import Matrix
+from veil.arguments import number, whole_number
+from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.models import BasketModel
-from veil.parameters import number, whole_number
+from veil.release.models import BasketModel
 
 MOST_CANDIDATES = 200_000
 SLACK = 2.0

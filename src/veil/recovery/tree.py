@@ -22,14 +22,14 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.blocks import Matrix
+from veil.data.blocks import Matrix
+from veil.data.schema import listed
 from veil.errors import InputError
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import reconstruct
 from veil.recovery.distribution import fine_bins, make_edges, quantiles_of
 from veil.recovery.noise import NoiseLaw, NoisyColumn, noisy_columns
-from veil.release import Release
-from veil.schema import listed
+from veil.release.release import Release
 
 RECONSTRUCTIONS = ("byclass", "global", "none")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from veil.atomic import write_private, write_public
 from veil.report.html import page
 from veil.report.json import as_json
 from veil.report.model import ReportModel
 from veil.report.schema import json_schema
 from veil.report.terminal import plain_text, render
+from veil.storage.atomic import write_private, write_public
 
 if TYPE_CHECKING:
     from rich.console import Console

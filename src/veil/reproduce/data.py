@@ -123,7 +123,7 @@ class Source:
 
     def _numbers(self, name: str, n_columns: int) -> Matrix:
         """All numeric columns of a file, which must be so many."""
-        from veil.files import open_table
+        from veil.data.files import open_table
 
         path = self._paths(name)[0]
         with _reading(path):
@@ -133,7 +133,7 @@ class Source:
         return _matrix(self._columns(name, names), path)
 
     def _columns(self, name: str, columns: tuple[str, ...]) -> list[npt.NDArray[Any]]:
-        from veil.files import open_table
+        from veil.data.files import open_table
 
         path = self._paths(name)[0]
         with _reading(path):

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from veil.atomic import write_public
 from veil.errors import UnwritableError
 from veil.progress import Progress, silent
 from veil.reproduce.data import Source
 from veil.reproduce.figures import Figure
+from veil.storage.atomic import write_public
 
 T = TypeVar("T")
 

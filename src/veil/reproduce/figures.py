@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.atomic import write_public
 from veil.errors import MissingExtraError
+from veil.storage.atomic import write_public
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c887e", "#edae49", "#66548e", "#7d7d7d")
 Values = Sequence[float] | npt.NDArray[np.float64]

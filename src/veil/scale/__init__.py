@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from veil.cluster import Cluster
-from veil.scale.measuring import measure_files
-from veil.scale.publishing import publish_file
-from veil.scale.restoring import restore_file
+from veil.auditing.comparison import measure_files
+from veil.data.cluster import Cluster
+from veil.publishing.publish_file import publish_file
+from veil.publishing.restore_file import restore_file
 
 __all__ = ["Cluster", "measure_files", "publish_file", "restore_file"]

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from veil.arguments import whole_number
 from veil.errors import InputError
-from veil.parameters import whole_number
 from veil.scenarios import residue_group as group
 from veil.scenarios.arithmetic import is_whole
 from veil.scenarios.party import OneTimeParty, expect

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from veil.arguments import whole_number
 from veil.errors import InputError, KeyRefusedError
-from veil.parameters import whole_number
 from veil.scenarios.arithmetic import gmp, is_vector, is_whole
 from veil.scenarios.key_proof import ROOTS, is_proof, joined, roots_of
 from veil.secret import MASK, key_pickling_allowed

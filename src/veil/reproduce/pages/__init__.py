@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from veil.atomic import write_public, writing
 from veil.reproduce.experiment import PAPERS
 from veil.reproduce.pages.corrections import errata_page
 from veil.reproduce.pages.markdown import shown
 from veil.reproduce.pages.overview import overview_page
 from veil.reproduce.pages.papers import paper_page
 from veil.reproduce.running import Finished
+from veil.storage.atomic import write_public, writing
 
 __all__ = ["write_pages"]
 

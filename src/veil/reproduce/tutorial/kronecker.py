@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 import veil
+from veil.numerics.response import kron_apply, kron_solve
 from veil.reproduce.experiment import Claim, Context, Experiment, Result, Table
 from veil.reproduce.figures import Bars
 from veil.reproduce.tutorial.responses import reported
-from veil.response import kron_apply, kron_solve
 
 FIRST = np.array([[0.8, 0.3], [0.2, 0.7]])
 SECOND = np.array([[0.7, 0.1, 0.2], [0.2, 0.6, 0.1], [0.1, 0.3, 0.7]])

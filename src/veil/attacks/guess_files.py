@@ -1,0 +1,153 @@
+"""A guess as a file: block by block for attacks that can, in constant memory; else all at once."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil._version import __version__
+from veil.attacks import Attack, Guess
+from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
+from veil.attacks.knowledge import Knowledge
+from veil.data.blocks import Block, from_float
+from veil.data.files import format_of
+from veil.data.passes import Lane, Threads
+from veil.progress import Progress, silent
+from veil.release.models import ResponseModel
+from veil.release.release import Release
+from veil.storage.atomic import land_file
+from veil.storage.drafts import Draft
+from veil.storage.shards import Part, PartFolder, WritingParts
+
+ROW_COLUMN = "row"
+
+
+@dataclass(frozen=True)
+class GuessFile:
+    """A guess that was written: how many records of which columns, and what the attack said beside them."""
+
+    n_rows: int
+    columns: tuple[str, ...]
+    ambiguity: str
+    details: dict[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class GuessBatch:
+    """A block's guess as rows to write, and its counts as notes."""
+
+    batch: pa.RecordBatch
+    notes: dict[str, int]
+
+
+@dataclass(frozen=True)
+class GuessRows:
+    """Makes the rows of a guess file of a block of the release."""
+
+    reconstruction: Reconstruction
+    schema: pa.Schema
+
+    def __call__(self, block: Block) -> GuessBatch:
+        guess = self.reconstruction(block)
+        rows = np.arange(block.start, block.start + block.n_rows)
+        arrays = [pa.array(rows), *(from_float(np.ascontiguousarray(column)) for column in guess.values.T)]
+        return GuessBatch(pa.RecordBatch.from_arrays(arrays, schema=self.schema), guess.tally)
+
+
+def write_guess(
+    release: Release,
+    attack: Attack,
+    knowledge: Sequence[Knowledge],
+    target: Path,
+    *,
+    resume: bool = False,
+    progress: Progress = silent,
+) -> GuessFile:
+    """Attack a release and write the guess as a private file (mode 0600).
+
+    Parquet of more than a million rows becomes a folder of part files (mode 0700).
+    """
+    kind = format_of(target)
+    draft = Draft(target)
+    with draft.held(resume=resume):
+        known = hashlib.sha256(pickle.dumps(tuple(knowledge))).hexdigest()
+        data = release.manifest.data.get("sha256", release.manifest.release_id)
+        about = {"attack": attack.label, "release": data, "knowledge": known, "format": kind, "veil": __version__}
+        steps = [[step.method, *step.names] for step in release.manifest.steps]
+        resumed = draft.same_run({**about, "columns": steps})
+        learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
+        if learned is None:
+            guess = attack.run(release, *knowledge)
+            table = _links(guess) if "links" in guess.details else _values(release, guess)
+            folder = PartFolder(draft.parts, table.schema, kind, mode=0o600)
+            batches = (GuessBatch(batch, {}) for batch in table.to_batches())
+            parts = [folder.write(0, batches, Lane())]
+            found = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
+        else:
+            parts, folder = _streamed(release, learned, draft, kind, progress, resumed=resumed)
+            tally = Counter[str]()
+            for part in parts:
+                for note in part.notes:
+                    tally.update(note)
+            n_rows = sum(part.n_rows for part in parts)
+            details = learned.details_with(tally)
+            found = GuessFile(n_rows, release.step.names, learned.ambiguity, details)
+        out = draft.fresh(f"guess.{kind}")
+        folder.assemble(parts, out)
+        land_file(out, target)
+    return found
+
+
+def _streamed(
+    release: Release, learned: Reconstruction, draft: Draft, kind: str, progress: Progress, *, resumed: bool
+) -> tuple[list[Part], PartFolder]:
+    private = release.step.names
+    schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
+    folder = PartFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
+    done = folder.whole() if resumed else {}
+    work = WritingParts(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
+    for written in (release.engine or Threads()).run(work, release.table, what="guessing", progress=progress):
+        done.update({part.number: part for part in written})
+    return [done[number] for number in sorted(done)], folder
+
+
+def row_name(columns: Sequence[str]) -> str:
+    """The name of the column of row numbers: one that no private column has."""
+    return next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
+
+
+def _values(release: Release, guess: Guess) -> pa.Table:
+    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
+    row = row_name(guess.columns)
+    for end in ("lower", "upper"):
+        if end in guess.details:
+            ends = guess.details[end]
+            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
+    return pa.table({row: pa.array(guess.rows), **columns})
+
+
+def _links(guess: Guess) -> pa.Table:
+    rows, probability = np.asarray(guess.details["links"]), guess.details["probability"]
+    return pa.table(
+        {
+            "record": pa.array(np.arange(len(rows))),
+            ROW_COLUMN: pa.array(rows, mask=rows < 0),
+            "probability": pa.array(probability, from_pandas=True),
+        }
+    )
+
+
+def _column(release: Release, guess: Guess, j: int) -> pa.Array:
+    """A guessed column; codes of categories as the categories themselves."""
+    model = release.step.model
+    if not isinstance(model, ResponseModel):
+        return pa.array(guess.values[:, j], from_pandas=True)
+    return pa.array(list(model.categories[j])).take(pa.array(guess.values[:, j].astype(np.int64)))

@@ -1,0 +1,93 @@
+"""What there is to choose from: methods for the numbers, responses for the categories, and a survey of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, Survey, matrices
+from veil.auditing.advice.findings import Findings
+from veil.auditing.truth import Truth
+from veil.data.schema import PERTURBED, Kind, kind_of, parse_roles
+from veil.data.tables import MemoryTable
+from veil.errors import InputError
+from veil.perturbations import Perturbation
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.report.words import listed
+
+MOST_RECORDS = 4_000
+FEWEST_RECORDS = 10
+
+
+class Choices(Findings):
+    """The methods that a table allows, as plans."""
+
+    _table: pa.Table
+    _roles: dict[str, str]
+    _categories: list[str]
+    _seed: int | None
+    _doubt: float = 1.0
+
+    def _categorical(self) -> list[str]:
+        """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
+        given = parse_roles(self._roles, self._table.column_names)
+        kinds = {f.name: kind_of(f.type) for f in self._table.schema}
+        return [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
+
+    def _choices(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
+        names = {family.name: family for family in NUMERIC}
+        if candidates is None:
+            plan = self._plan(NUMERIC[0].make(1.0))
+            schema = resolve(MemoryTable(self._table), plan, self._roles).schema
+            n_numeric = len(schema.perturbed) - len(self._categories)
+            positive = Truth.of(self._table, schema.perturbed).values
+            usable = [f for f in NUMERIC if f.name != "log-normal-noise" or bool((positive > 0).all())]
+            mixable = n_numeric >= 2 and not np.isnan(positive).any()
+            return usable, [self._plan(method) for method in matrices(n_numeric)] if mixable else []
+        if isinstance(candidates, str | Perturbation | Plan):
+            candidates = [candidates]
+        if not isinstance(candidates, Sequence):
+            raise InputError(f"candidates must be a list of methods or their names; got a {type(candidates).__name__}")
+        families, fixed = [], []
+        for item in candidates:
+            if isinstance(item, Perturbation | Plan):
+                fixed.append(self._plan(item))
+            elif isinstance(item, str) and item in names:
+                families.append(names[item])
+            else:
+                raise InputError(
+                    f"candidates must be perturbations, or names of methods to search: {', '.join(names)}; got {item!r}"
+                )
+        if not families and not fixed:
+            raise InputError("candidates is empty; name at least one method, or leave it out for all")
+        return families, fixed
+
+    def _plan(self, method: Perturbation | Plan) -> Plan:
+        """A method for the numbers, with randomized responses for the categories."""
+        if isinstance(method, Plan) or not self._categories:
+            return as_plan(method)
+        return Plan([(None, method), (self._categories, RESPONSE.make(self._doubt))])
+
+    def _thinned(self) -> pa.Table:
+        n = self._table.num_rows
+        if n <= MOST_RECORDS:
+            return self._table
+        rows = np.random.default_rng(self._seed).choice(n, MOST_RECORDS, replace=False)
+        return self._table.take(pa.array(np.sort(rows)))
+
+    def _survey(self) -> Survey:
+        plan = self._plan(NUMERIC[0].make(1.0))
+        schema = resolve(MemoryTable(self._table), plan, self._roles).schema
+        numbers = [n for n in schema.perturbed if n not in self._categories]
+        values = Truth.of(self._thinned(), numbers).values
+        complete = values[~np.isnan(values).any(axis=1)]
+        if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
+            raise InputError(
+                f"the table has {len(values)} rows, {len(complete)} of them without gaps; advice needs "
+                f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in numbers[:4]])}, or give "
+                "other roles"
+            )
+        return Survey(complete, self._goals.tolerance)

@@ -1,0 +1,99 @@
+"""What a search has found so far: settings with their risk and utility, and why methods were rejected."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from veil.auditing import Candidate, Goals
+from veil.auditing.advice.families import Family
+from veil.auditing.advice.result import Point
+from veil.auditing.advice.trial import Tried, gains
+from veil.report.words import knowing
+
+
+class Findings:
+    """The settings that were tried against the goals."""
+
+    def __init__(self, goals: Goals) -> None:
+        self._goals = goals
+        self._points: list[Point] = []
+        self._rejected: dict[str, str] = {}
+        self._names: dict[str, str] = {}
+
+    def _utility(self, tried: Tried) -> float:
+        """The mean of the utilities that the goals name, or of all; what was not measured is nothing kept."""
+        names = self._counted_utilities()
+        return float(np.mean([tried.utilities.get(name, 0.0) for name in names])) if names else 0.0
+
+    def _counted_utilities(self) -> tuple[str, ...]:
+        if self._goals.min_utility:
+            return tuple(self._goals.min_utility)
+        seen = [name for point in self._points for name in point.utilities]
+        return tuple(dict.fromkeys(seen)) or ("distances", "means", "covariance", "distribution", "clusters")
+
+    def _note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
+        within = tried.limit <= self._goals.max_advantage
+        short = self._goals.utility_failures(tried.candidate.utility)
+        how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
+        said = f"{how}: {tried.words}"
+        label = tried.candidate.label
+        self._points = [p for p in self._points if p.label != label]
+        self._points.append(
+            Point(
+                label=label,
+                method=method,
+                strength=strength,
+                risk=tried.limit,
+                utility=math.nan,
+                utilities=tried.utilities,
+                passed=(within if confirmed is None else confirmed) and not short,
+                why=str(short[0]) if within and short else said,
+            )
+        )
+
+    def _note_candidate(self, candidate: Candidate, why: str) -> None:
+        worst = candidate.worst
+        gain = float(worst.advantage) if worst is not None else math.nan
+        values = {name: float(value) for name, value in candidate.utility.items()}
+        self._points.append(Point(candidate.label, candidate.method, None, gain, math.nan, values, False, why))
+
+    def _finished_points(self) -> tuple[Point, ...]:
+        names = self._counted_utilities()
+        means = [float(np.mean([p.utilities.get(n, 0.0) for n in names])) for p in self._points]
+        known = [replace(p, utility=mean) for p, mean in zip(self._points, means, strict=True)]
+        return tuple(sorted(known, key=lambda p: (p.method, p.strength or 0.0)))
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where a family is expected to begin to keep the goal: strength, slope of the risk over its logarithm, utility."""
+
+    family: Family
+    strength: float
+    slope: float
+    utility: float
+
+
+def tested(tried: Tried) -> bool:
+    """Whether every level of knowledge that counts was attacked."""
+    return all(failure.shown for failure in tried.candidate.other_failures)
+
+
+def broken_words(candidate: Candidate) -> str:
+    """Why a method was rejected: the least knowledge that breaks it, and what comes of it.
+
+    For a privacy officer: "30 known records recover every value".
+    """
+    least = candidate.breaks[0]
+    rows = [r for r in candidate.rows if r.level.kind == least.level.kind and r.attack == least.attack]
+    row = max(rows, key=lambda r: float(r.advantage), default=None)
+    if row is None:
+        return f"breaks with {knowing(least.level.label)} ({least.attack})"
+    at = "" if row.level == least.level else f"breaks with {knowing(least.level.label)}; "
+    if float(row.value.rate) >= 0.995 and not row.links:
+        verb = "recover" if row.level.kind in ("pairs", "records") and row.level.amount > 1 else "recovers"
+        return f"{at}{knowing(row.knowledge)} {verb} every value ({row.attack})"
+    return f"{at or 'breaks: '}{gains(row)}"

@@ -1,0 +1,194 @@
+"""Plans as files: a commented TOML that says roles, methods, goals and what attackers may know.
+
+::
+
+    [roles]
+    name = "drop"
+
+    [[part]]
+    method = "additive-noise"      # columns = [...] names some; without it, all the rest
+    scale = 0.5
+
+    [goals]
+    max_advantage = 0.05
+
+    [grants]
+    pairs = [1, 5]
+
+Unknown keys are errors with a suggestion.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import inspect
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from veil.auditing import Goals, Grants
+from veil.data.schema import Kind
+from veil.errors import FileFormatError, InputError
+from veil.perturbations import Perturbation, find_perturbation
+from veil.publishing.inspection import IDENTIFYING, Inspection
+from veil.publishing.plan import Plan
+from veil.secret import SecretParameter
+
+SECTIONS = ("roles", "part", "goals", "grants")
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """What a plan file says: roles, the plan (None without a part), the goals and the grants (None: the sweep)."""
+
+    plan: Plan | None
+    goals: Goals
+    grants: Grants | None
+    roles: dict[str, str]
+
+
+def load_plan(path: str | Path) -> PlanFile:
+    """Read a plan file; every unknown key or value is an error that names it."""
+    path = Path(path)
+    try:
+        said = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FileFormatError(f"{path.name}: cannot read the plan ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
+    _check_keys(said, SECTIONS, path.name)
+    parts = said.get("part", [])
+    if not isinstance(parts, list) or not all(isinstance(p, dict) for p in parts):
+        raise InputError(f"{path.name}: part must be sections with a method each, [[part]]")
+    found = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
+    roles = _section(said, "roles", path.name)
+    plan = Plan(found, roles=roles) if found else None
+    grants = _made(Grants, said, "grants", path.name, Grants.sweep) if "grants" in said else None
+    return PlanFile(plan, _made(Goals, said, "goals", path.name), grants, roles)
+
+
+def needed_plan(path: str | Path) -> Plan:
+    """The plan of a file that must have one."""
+    plan = load_plan(path).plan
+    if plan is None:
+        raise InputError(f"{Path(path).name}: needs at least one [[part]] with a method; veil advise finds one")
+    return plan
+
+
+def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    section = said.get(name, {})
+    if not isinstance(section, dict):
+        raise InputError(f"{where}: {name} must be a section, [{name}]")
+    return dict(section)
+
+
+def _made(cls: Any, said: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
+    section = _section(said, name, where)
+    _check_keys(section, [f.name for f in dataclasses.fields(cls)], f"{where}: [{name}]")
+    return (make or cls)(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
+
+
+def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
+    method = part.pop("method", None)
+    if not isinstance(method, str):
+        raise InputError(f'{where} needs a method, for example method = "additive-noise"')
+    cls = find_perturbation(method)
+    columns = part.pop("columns", None)
+    known = [name for name in inspect.signature(cls).parameters if name != "random_state"]
+    _check_keys(part, known, f"{where} ({method})")
+    secret = [name for name in part if isinstance(getattr(cls, name, None), SecretParameter)]
+    if secret:
+        raise InputError(
+            f"{where} ({method}): {secret[0]} is a secret and does not belong into a plan; use the Python API"
+        )
+    return columns, cls(**{key: tuple(v) if isinstance(v, list) and key == "bounds" else v for key, v in part.items()})
+
+
+def _check_keys(said: Iterable[str], known: Sequence[str], where: str) -> None:
+    for key in said:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise InputError(f"{where} has an unknown key {key!r}; {hint}")
+
+
+def draft_plan(found: Inspection, source: str) -> str:
+    """A plan for a table, to be edited: inferred roles, one method per kind of column, goals and grants."""
+    numbers = [c.name for c in found.columns if c.role == "sensitive"]
+    texts = [c for c in found.columns if c.role is None]
+    lines = [
+        f"# A plan for {' '.join(source.split())}: {found.n_rows:,} records, {len(found.columns)} columns.",
+        "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
+        "",
+        "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
+        "# identifier, drop: not released. Numbers are sensitive unless you say otherwise.",
+        "[roles]",
+    ]
+    for column in found.columns:
+        note = f"  # {column.note}" if column.note else ""
+        if column.role is None:
+            lines.append(
+                f'{_key(column.name)} = "drop"  # {column.kind}: decide{"; " + column.note if column.note else ""}'
+            )
+        else:
+            lines.append(f"# {_key(column.name)} = {_text(column.role)}{note}")
+    lines += ["", "# One part per method; a part without columns takes all that is left.", "[[part]]"]
+    if numbers:
+        lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
+    else:
+        lines += ['method = "randomized-response"', "epsilon = 1.0"]
+    who = [c.name for c in texts if IDENTIFYING in c.note]
+    kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN) and c.name not in who]
+    if who:
+        lines += [
+            "",
+            "# Names and the like can be kept as keyed pseudonyms; take them out of [roles] then.",
+            "# [[part]]",
+            f"# columns = [{', '.join(_text(n) for n in who)}]",
+            '# method = "pseudonymize"',
+        ]
+    if numbers and kinds:
+        lines += [
+            "",
+            "# Categories can be kept in the release by randomized response; take them out of [roles] then.",
+            "# [[part]]",
+            f"# columns = [{', '.join(_text(n) for n in kinds)}]",
+            '# method = "randomized-response"',
+            "# epsilon = 1.0",
+        ]
+    return "\n".join([*lines, "", *_DEFAULTS, ""])
+
+
+_DEFAULTS = (
+    "# What must hold: no attack may gain more than this over guessing.",
+    "[goals]",
+    f"max_advantage = {Goals().max_advantage}",
+    f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
+    "",
+    "# What attackers may know. All that Veil can grant is swept; a line here replaces its kind ([] or false: none).",
+    "[grants]",
+    'pairs = [1, 2, 5, "d"]         # records with their rows; "d": as many as columns',
+    "sample = [0.005, 0.02, 0.1]    # samples of the population, as shares of the table",
+    "attributes = 1                 # columns known of everybody",
+    "ranges = true                  # the least and greatest value of each column",
+    "matrix = true                  # the secret matrix has leaked",
+)
+
+
+def _key(name: str) -> str:
+    bare = name.replace("_", "").replace("-", "")
+    return name if bare.isalnum() and bare.isascii() else _text(name)
+
+
+def _text(value: str) -> str:
+    """A TOML string."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else _escape(c) for c in escaped) + '"'
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

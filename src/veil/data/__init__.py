@@ -1,0 +1,1 @@
+"""Tables in blocks, and passes over them."""

@@ -1,0 +1,89 @@
+"""Writers of released batches, one file each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.files.reading import format_of
+
+
+class Writer(ABC):
+    """Writes released batches to one file."""
+
+    @abstractmethod
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Append a batch."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file."""
+
+
+class _StreamWriter(Writer):
+    def __init__(self, writer: Any, sinks: Sequence[Any] = ()) -> None:
+        self._writer, self._sinks = writer, sinks
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+        for sink in self._sinks:
+            sink.close()
+
+
+def open_writer(
+    path: Path, schema: pa.Schema, kind: str, *, header: bool = True, distinct: Collection[str] = ()
+) -> Writer:
+    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``).
+
+    ``header`` is CSV's; ``distinct`` are columns in which no value repeats, so that a dictionary is time lost.
+    """
+    if kind == "parquet":
+        return _StreamWriter(pq.ParquetWriter(path, schema, **parquet_settings(schema, distinct)))
+    if kind == "feather":
+        sink = pa.OSFile(str(path), "wb")
+        return _StreamWriter(pa.ipc.new_file(sink, schema), [sink])
+    sink = pa.OSFile(str(path), "wb")
+    sinks = [sink]
+    if kind == "csv.gz":
+        sinks.insert(0, pa.CompressedOutputStream(sink, "gzip"))
+    options = pacsv.WriteOptions(include_header=header)
+    return _StreamWriter(pacsv.CSVWriter(sinks[0], schema, write_options=options), sinks)
+
+
+def parquet_settings(schema: pa.Schema, distinct: Collection[str] = ()) -> dict[str, Any]:
+    """How every Parquet file is written.
+
+    The bytes of one place of all numbers are put together (BYTE_STREAM_SPLIT): noise is on a grid, and files become
+    half as large as by Snappy, in no more time.
+    """
+    return {
+        "use_dictionary": [f.name for f in schema if not pa.types.is_floating(f.type) and f.name not in distinct],
+        "use_byte_stream_split": [f.name for f in schema if f.type in (pa.float32(), pa.float64())],
+        "compression": "zstd",
+        "compression_level": 1,
+    }
+
+
+def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:
+    """Write batches to one file of the given format."""
+    writer = open_writer(path, schema, kind)
+    try:
+        for batch in batches:
+            writer.write(batch)
+    finally:
+        writer.close()
+
+
+def write_table(table: pa.Table, path: Path, kind: str | None = None) -> None:
+    """Write a whole Arrow table in the format that the file's name says."""
+    write_batches(table.to_batches(max_chunksize=BLOCK_ROWS), path, table.schema, kind or format_of(path))

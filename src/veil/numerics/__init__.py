@@ -1,0 +1,1 @@
+"""Numerics that both sides share."""

@@ -1,0 +1,205 @@
+"""The first pass over a private table: refuse what breaks a rule, take moments and fingerprint.
+
+A block's :class:`Summary` depends on that block alone, and summaries add up; so the pass runs on all
+cores or on a cluster. What was learned is checked once, when all is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.data.blocks import Block, Matrix
+from veil.data.schema import listed
+from veil.errors import InputError
+from veil.keys.randomness import column_digests, fingerprint
+from veil.numerics.moments import Moments, Vector, block_moments
+
+Counts = npt.NDArray[np.int64]
+Tally = dict[Any, int]
+
+
+@dataclass(frozen=True)
+class ScanResult:
+    """What the first pass learned about some columns; of categories, how often each occurs."""
+
+    moments: Moments
+    fingerprint: str
+    categories: tuple[Tally, ...] | None = None
+    combinations: Tally | None = None
+    quantiles: tuple[Vector, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a stretch of rows adds to the first pass.
+
+    Attributes
+    ----------
+    n_rows, digests
+        Rows, and the digest of each (block, column) in order.
+    moments
+        None where some value has none.
+    infinite, refused, missing
+        By column: values that no method takes, values that this one does not take, and values that are missing.
+    categories, combinations
+        How often each occurs, where that is counted.
+    sketches
+        By column, quantiles of each block with the number of values behind them, where that is kept.
+    """
+
+    n_rows: int
+    digests: bytes
+    infinite: Counts
+    refused: Counts
+    missing: Counts
+    moments: Moments | None = None
+    categories: tuple[Tally, ...] | None = None
+    combinations: Tally | None = None
+    sketches: tuple[tuple[tuple[Vector, int], ...], ...] | None = None
+
+    def __add__(self, other: Summary) -> Summary:
+        """Both stretches together; this one comes first."""
+        both = self.moments is not None and other.moments is not None
+        return Summary(
+            n_rows=self.n_rows + other.n_rows,
+            digests=self.digests + other.digests,
+            infinite=self.infinite + other.infinite,
+            refused=self.refused + other.refused,
+            missing=self.missing + other.missing,
+            moments=self.moments + other.moments if both else None,  # type: ignore[operator]
+            categories=_each(_tallied, self.categories, other.categories),
+            combinations=_tallied(self.combinations, other.combinations),
+            sketches=_each(_joined, self.sketches, other.sketches),
+        )
+
+
+def _each(join: Any, a: Any, b: Any) -> Any:
+    return None if a is None or b is None else tuple(join(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _joined(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _tallied(a: Tally | None, b: Tally | None) -> Tally | None:
+    if a is None or b is None:
+        return None
+    total = dict(a)
+    for value, count in b.items():
+        total[value] = total.get(value, 0) + count
+    return total
+
+
+def infinite_values(block: Matrix) -> Counts:
+    """How many values of each column are infinite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = np.isfinite(block.sum(axis=1))
+    if plain.all():
+        return np.zeros(len(block), dtype=np.int64)
+    return np.asarray(np.isinf(block).sum(axis=1))
+
+
+class Scan:
+    """Reads canonical blocks of some columns.
+
+    Parameters
+    ----------
+    columns
+        Names of the columns.
+    secret
+        The sub-key of fingerprints.
+    covariance
+        Whether the covariance is needed, which costs d² per row.
+    allow_missing
+        Whether missing values may pass.
+    method
+        How messages call the method.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], *, secret: bytes, covariance: bool, allow_missing: bool, method: str
+    ) -> None:
+        self._columns = list(columns)
+        self._secret = secret
+        self._covariance = covariance
+        self._allow_missing = allow_missing
+        self._method = method
+
+    def __call__(self, block: Block) -> Summary:
+        """What a block of a table adds."""
+        return self.summary(block.matrix(self._columns, lent=True))
+
+    def digests(self, block: Block) -> bytes:
+        """The digests of a block's columns, to be compared with those of the first pass."""
+        return column_digests(self._secret, block.matrix(self._columns, lent=True))
+
+    def summary(self, block: Matrix) -> Summary:
+        """What a block adds, as a matrix."""
+        infinite = infinite_values(block)
+        refused = self._refused(block)
+        moments = None
+        if not infinite.any() and not refused.any():
+            moments = block_moments(self._measured(block), covariance=self._covariance)
+        return Summary(
+            n_rows=block.shape[1],
+            digests=column_digests(self._secret, block),
+            infinite=infinite,
+            refused=refused,
+            missing=np.zeros_like(infinite) if moments is None else moments.missing,
+            moments=moments,
+        )
+
+    def _measured(self, block: Matrix) -> Matrix:
+        """What moments are taken of."""
+        return block
+
+    def _refused(self, block: Matrix) -> Counts:
+        """By column, how many values the method does not take."""
+        return np.zeros(len(block), dtype=np.int64)
+
+    def result(self, total: Summary | None) -> ScanResult:
+        """What was learned, once every rule holds."""
+        if total is None or not total.n_rows:
+            raise InputError("the table has no rows; a release needs at least one")
+        self._check_refused(total)
+        if total.infinite.any():
+            j = int(np.argmax(total.infinite))
+            raise InputError(
+                f"column {self._columns[j]!r} has {total.infinite[j]} infinite values; "
+                "replace them by a finite value or mark them missing"
+            )
+        assert total.moments is not None  # noqa: S101 - nothing was refused
+        self._check_moments(total.moments)
+        return ScanResult(total.moments, self._fingerprint(total))
+
+    def _fingerprint(self, total: Summary) -> str:
+        return fingerprint(self._secret, self._columns, total.digests, total.n_rows)
+
+    def _check_refused(self, total: Summary) -> None:
+        """Raise where the method refuses values."""
+
+    def _check_moments(self, moments: Moments) -> None:
+        if not self._allow_missing and moments.missing.any():
+            counts = [
+                f"{name!r} ({count})" for name, count in zip(self._columns, moments.missing, strict=True) if count
+            ]
+            raise InputError(
+                f"{self._method} mixes columns, so it refuses missing values: {', '.join(counts[:8])}; "
+                "fill them, drop those records, or give the columns another role"
+            )
+        empty = [name for name, count in zip(self._columns, moments.count, strict=True) if not count]
+        if empty:
+            raise InputError(f"{listed(empty)}: every value is missing; give the role drop, or fill it")
+        with np.errstate(invalid="ignore"):
+            unmeasured = ~np.isfinite(moments.std) | ((moments.std == 0) & (moments.minimum < moments.maximum))
+        if unmeasured.any():
+            name = self._columns[int(np.argmax(unmeasured))]
+            raise InputError(
+                f"column {name!r}: the {moments.n_rows} values are too large or too close together for float64 to "
+                "measure their spread (about 1e150 and 1e-150 are the limits); rescale the column"
+            )

@@ -1,0 +1,188 @@
+"""Which perturbation changes which columns, and the role of every column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from veil.data.schema import (
+    PERTURBED,
+    Kind,
+    Role,
+    Schema,
+    as_roles,
+    assign_roles,
+    check_known_columns,
+    kind_of,
+    listed,
+    parse_roles,
+)
+from veil.data.sources import nearly_numeric_columns, unique_integer_columns
+from veil.data.tables import Table
+from veil.errors import InputError, RoleError
+from veil.perturbations import Perturbation
+
+
+class Plan:
+    """Different methods for different columns of one release.
+
+    Parameters
+    ----------
+    parts : list of (columns, perturbation)
+        ``columns`` is one name, a list of names, or None for all other columns that the perturbation can change (in at
+        most one part).
+    roles : dict, optional
+        Column roles, as for :func:`veil.publish`; roles given there win.
+
+    Examples
+    --------
+    >>> import veil
+    >>> plan = veil.Plan([(["age", "income"], veil.AdditiveNoise(0.5)), (None, veil.OrthogonalTransform())])
+    >>> plan.describe()
+    'additive noise (scale 0.5) on 2 columns + orthogonal transform on the rest'
+    """
+
+    def __init__(self, parts: Any, roles: Mapping[str, str] | None = None) -> None:
+        self.parts: tuple[tuple[tuple[str, ...] | None, Perturbation], ...] = tuple(_checked_parts(parts))
+        self.roles: dict[str, str] = as_roles(roles)
+
+    @property
+    def perturbations(self) -> tuple[Perturbation, ...]:
+        """The methods, in order."""
+        return tuple(perturbation for _, perturbation in self.parts)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the release has no rows that are records."""
+        return any(p.reduces for p in self.perturbations)
+
+    def describe(self) -> str:
+        """The plan in one line."""
+        if len(self.parts) == 1 and self.parts[0][0] is None:
+            return self.parts[0][1].describe()
+        said = []
+        for columns, perturbation in self.parts:
+            n = 0 if columns is None else len(columns)
+            where = "the rest" if columns is None else f"{n} column{'s' if n != 1 else ''}"
+            said.append(f"{perturbation.describe()} on {where}")
+        return " + ".join(said)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {self.describe()}>"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A plan on one table: roles of all columns, and the columns of each part."""
+
+    schema: Schema
+    columns: tuple[tuple[str, ...], ...]
+
+
+def as_plan(perturbation: Any) -> Plan:
+    """A plan from a plan or from one perturbation for all columns."""
+    if isinstance(perturbation, Plan):
+        return perturbation
+    if not isinstance(perturbation, Perturbation):
+        raise InputError("perturbation must be an object such as AdditiveNoise() or a Plan, not a class or a name")
+    return Plan([(None, perturbation)])
+
+
+def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consistent_on: str | None = None) -> Resolved:
+    """Roles of all columns and the columns of each part, or one error that lists those the owner must decide on."""
+    names = table.schema.names
+    given: dict[str, Role] = {**parse_roles(plan.roles, names), **parse_roles(roles, names)}
+    if consistent_on is not None:
+        _check_consistent(consistent_on, plan, names)
+        given.setdefault(consistent_on, Role.IDENTIFIER)
+    named, rest = _named(plan, names, given)
+    if rest is not None and rest.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
+        for name in [n for n, role in given.items() if role is Role.IDENTIFIER and n not in (*named, consistent_on)]:
+            given[name] = Role.QUASI
+    covers = {name: p.covers for name, p in named.items()}
+    open_kinds: frozenset[Kind] = rest.covers if rest is not None else frozenset()
+    open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in open_kinds]
+    schema = assign_roles(
+        table.schema,
+        given,
+        covers={f.name: covers.get(f.name, open_kinds) for f in table.schema},
+        unique_integers=unique_integer_columns(table, open_columns),
+        nearly_numeric=nearly_numeric_columns(table),
+    )
+    if plan.reduces and schema.public:
+        raise InputError(
+            f"column {schema.public[0]!r} cannot be public: the release holds sums over records, no row of which is a "
+            "record; give it the role drop"
+        )
+    columns = []
+    for wanted, _ in plan.parts:
+        chosen = [n for n in schema.perturbed if (n in wanted if wanted is not None else n not in named)]
+        if not chosen:
+            raise RoleError("a part of the plan has no column left to perturb; leave the part out")
+        columns.append(tuple(chosen))
+    return Resolved(schema, tuple(columns))
+
+
+def _named(
+    plan: Plan, names: Sequence[str], given: dict[str, Role]
+) -> tuple[dict[str, Perturbation], Perturbation | None]:
+    """The columns that parts name, with their methods, and the method of the rest; fills in their roles."""
+    named: dict[str, Perturbation] = {}
+    rest = None
+    for columns, perturbation in plan.parts:
+        if columns is None:
+            rest = perturbation
+            continue
+        check_known_columns(columns, names, "plan")
+        for name in columns:
+            if name in named:
+                raise InputError(f"plan names column {name!r} in two parts; a column has one method")
+            named[name] = perturbation
+            role = given.setdefault(name, perturbation.natural_role)
+            if role is Role.IDENTIFIER and perturbation.natural_role is Role.QUASI:
+                given[name] = Role.QUASI  # a pseudonym stands for the identifier
+            elif role not in PERTURBED:
+                raise RoleError(f"column {name!r} has the role {role} and is in the plan; take it out of one of them")
+    return named, rest
+
+
+def _check_consistent(consistent_on: Any, plan: Plan, names: Sequence[str]) -> None:
+    if not isinstance(consistent_on, str):
+        raise InputError("consistent_on must be the name of an id column")
+    check_known_columns([consistent_on], names, "consistent_on")
+    if not any(p.addressed for p in plan.perturbations):
+        raise InputError(
+            f"consistent_on keeps noise with an id, and {type(plan.perturbations[0]).__name__} adds none; leave it out"
+        )
+    for p in plan.perturbations:
+        if p.addressed and not p.keeps_cells:
+            raise InputError(
+                f"consistent_on keeps the noise of single cells, and that of {p.describe()} belongs to whole records "
+                "or must be fresh; use independent noise"
+            )
+
+
+def _checked_parts(parts: Any) -> list[tuple[tuple[str, ...] | None, Perturbation]]:
+    rule = "parts must be a list of (columns, perturbation), for example [(['age'], AdditiveNoise())]"
+    if not isinstance(parts, Sequence) or isinstance(parts, str) or not len(parts):
+        raise InputError(rule)
+    found: list[tuple[tuple[str, ...] | None, Perturbation]] = []
+    for part in parts:
+        if not isinstance(part, Sequence) or len(part) != 2 or not isinstance(part[1], Perturbation):
+            raise InputError(rule)
+        columns = (part[0],) if isinstance(part[0], str) else part[0]
+        columns = list(columns) if hasattr(columns, "tolist") else columns
+        if columns is not None and (not isinstance(columns, Sequence) or not all(isinstance(c, str) for c in columns)):
+            raise InputError(rule)
+        if columns is not None and not len(columns):
+            raise InputError("parts: a part names no column; leave it out, or use None for all other columns")
+        found.append((None if columns is None else tuple(columns), part[1]))
+    if sum(columns is None for columns, _ in found) > 1:
+        raise InputError("parts: only one part can take the rest (None)")
+    if len(found) > 1 and any(p.reduces for _, p in found):
+        raise InputError("parts: a method that sums records up can only stand alone; its rows are no records")
+    twice = [c for columns, _ in found for c in columns or ()]
+    if len(set(twice)) != len(twice):
+        raise InputError(f"parts name {listed(sorted({c for c in twice if twice.count(c) > 1}))} more than once")
+    return found

@@ -1,0 +1,210 @@
+"""Publish from file to file, in constant memory, on all cores or on a cluster.
+
+The blocks, kernels and noise are those of :func:`veil.publish`, so the release is the same, bit for
+bit. Parts are written as they are made; a run that was cut short is continued from the parts that are
+whole. The key file is safe on disk before the release gets its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from veil.data.blocks import BLOCK_ROWS
+from veil.data.files import format_of, open_table
+from veil.data.passes import Engine, Lane
+from veil.errors import FileFormatError, InputError, KeyRefusedError
+from veil.keys.key import Key
+from veil.perturbations import Perturbation
+from veil.progress import Progress, silent
+from veil.publishing.parts import Corrections
+from veil.publishing.plan import Plan
+from veil.publishing.publish import Publication, seed_of
+from veil.publishing.second_pass import Released, join_corrections
+from veil.release.release import MANIFEST, Release
+from veil.storage.atomic import land_folder, locked, refuse_existing, refuse_unwritable, writing
+from veil.storage.drafts import Draft, another_run
+from veil.storage.shards import Part, PartFolder, WritingParts
+
+NEW_KEY = "key"
+
+
+def ignore(_: str) -> None:
+    """Take no notice of a remark."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be published, and how."""
+
+    source: Path
+    perturbation: Perturbation | Plan
+    format: str | None
+    resume: bool
+    passphrase: str | None
+    options: dict[str, Any]
+
+
+def publish_file(
+    source: str | Path,
+    perturbation: Perturbation | Plan,
+    release: str | Path,
+    *,
+    new_key: str | Path | None = None,
+    reuse_key: str | Path | None = None,
+    passphrase: str | None = None,
+    again: bool = False,
+    roles: Mapping[str, str] | None = None,
+    consistent_on: str | None = None,
+    shuffle: bool = False,
+    format: str | None = None,
+    resume: bool = False,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+    remark: Callable[[str], None] = ignore,
+) -> Release:
+    """Publish a file as a release folder and a key file.
+
+    Parameters
+    ----------
+    source
+        CSV, CSV.gz, Parquet or Feather file, or a folder of Parquet files.
+    perturbation
+        The method.
+    release
+        The release folder to make; it must not exist.
+    new_key, reuse_key
+        Where to write a new key file, or an existing key file to use again: one of the two.
+    passphrase
+        Locks the new key file, or opens the old one.
+    format
+        Format of the released data; the source's own by default. Parquet of more than a million rows becomes a folder
+        of part files.
+    resume
+        Continue a run that was cut short: the table is read and its parts are checked by their hashes; only what is
+        missing is made. Starts anew where there is nothing to continue.
+    engine
+        Where to run: all cores of this machine by default, or a :class:`veil.scale.Cluster`.
+    remark
+        Called with each sentence that the owner should know about the fit.
+
+    Other parameters are those of :func:`veil.publish`.
+    """
+    if (new_key is None) == (reuse_key is None):
+        raise InputError("give either a new key file to write or a key file to reuse, not both or neither")
+    folder = Path(release)
+    refuse_existing(folder)
+    options = {
+        "again": again,
+        "roles": roles,
+        "consistent_on": consistent_on,
+        "shuffle": shuffle,
+        "progress": progress,
+        "engine": engine,
+    }
+    order = Order(Path(source), perturbation, format, resume, passphrase, options)
+    if new_key is not None:
+        key_path = Path(new_key)
+        _check_new_key(key_path, folder, order)
+        remarks = _publish(order, folder, None, key_path)
+    else:
+        key_path = Path(str(reuse_key)).resolve()
+        if not key_path.is_file():
+            raise KeyRefusedError(f"{reuse_key}: no such key file")
+        with locked(key_path):
+            remarks = _publish(order, folder, Key.load(key_path, passphrase), key_path)
+    for sentence in remarks:
+        remark(sentence)
+    return Release.load(folder, engine=engine, verify=False)
+
+
+def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> list[str]:
+    draft = Draft(folder)
+    with draft.held(resume=order.resume):
+        kept = draft.folder / NEW_KEY
+        fresh = key is None
+        if fresh and kept.exists():
+            key = Key.load(kept, order.passphrase)
+            key.ledger.clear()  # nothing has gone out under it
+            seeded = seed_of(order.perturbation)
+            if seeded is not None and not key.same_as(Key.from_seed(seeded)):
+                raise another_run()
+        table = open_table(order.source)
+        publication = Publication(table, order.perturbation, key=key, **order.options)
+        kind = order.format or format_of(table.path)
+        what = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
+        resumed = draft.same_run(what)
+        if not resumed and fresh:
+            publication.key.save(kept, order.passphrase, replace=True)
+        parts = PartFolder(draft.parts, publication.schema, kind)
+        made = _made(publication, parts, resumed=resumed)
+        _land(draft, parts, made, publication, key_path, order.passphrase, replace_key=not fresh)
+        return publication.remarks()
+
+
+def _made(publication: Publication, parts: PartFolder, *, resumed: bool) -> list[Part]:
+    """All parts of the release, in order."""
+    order = publication.permutation()
+    if publication.reduces or order is not None:
+        rows = pa.Table.from_batches(publication.batches(), schema=publication.schema)
+        if order is not None:  # a secret order needs all rows at hand
+            rows = rows.take(pa.array(order))
+        batches = (Released(batch, {}) for batch in rows.to_batches(max_chunksize=BLOCK_ROWS))
+        return [parts.write(0, batches, Lane())]
+    done = parts.whole() if resumed else {}
+    releasing = publication.releasing
+    for written in publication.run(WritingParts(releasing, releasing.columns, parts, frozenset(done))):
+        done.update({part.number: part for part in written})
+    found = [done[number] for number in sorted(done)]
+    corrections: Corrections = {}
+    for part in found:
+        for note in part.notes:
+            join_corrections(corrections, note)
+    publication.keep(corrections)
+    return found
+
+
+def _land(
+    draft: Draft,
+    parts: PartFolder,
+    made: list[Part],
+    publication: Publication,
+    key_path: Path,
+    passphrase: str | None,
+    *,
+    replace_key: bool,
+) -> None:
+    """Put data and manifest together, make the key safe, then give the release its name."""
+    out = draft.fresh("release")
+    with writing(draft.target):
+        out.mkdir()
+    data = f"data.{parts.kind}"
+    digest = parts.assemble(made, out / data)
+    manifest = replace(publication.manifest, data={"file": data, "sha256": digest})
+    with writing(draft.target):
+        (out / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+    # The key of a run that was interrupted right here may be in its place already.
+    publication.key.save(key_path, passphrase, replace=replace_key or key_path.exists())
+    land_folder(out, draft.target)
+
+
+def _same_key(path: Path, kept: Path, passphrase: str | None) -> bool:
+    """Whether a key file is that of the run that is continued: it was interrupted between key and release."""
+    try:
+        return Key.load(path, passphrase).same_as(Key.load(kept, passphrase))
+    except KeyRefusedError:
+        return False
+
+
+def _check_new_key(path: Path, release: Path, order: Order) -> None:
+    kept = Draft(release).folder / NEW_KEY
+    if not (order.resume and kept.exists() and path.is_file() and _same_key(path, kept, order.passphrase)):
+        refuse_existing(path)
+    refuse_unwritable(path)
+    home = path.resolve().parent
+    if path.resolve() == release.resolve() or (home / MANIFEST).exists() or home == release.resolve():
+        raise FileFormatError(f"{path}: a key is not kept with the release that it opens; choose another folder")

@@ -1,0 +1,136 @@
+"""The owner's way back: the private table from a release and its key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.data.blocks import Block, Span, from_float
+from veil.data.passes import Lane, Threads
+from veil.data.tables import MemoryTable, Table, as_frame
+from veil.errors import InputError, KeyRefusedError, NotInvertibleError
+from veil.keys.key import Key, LedgerEntry, LedgerStep
+from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.release.release import Manifest, Release, arrow_type
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A restored batch."""
+
+    batch: pa.RecordBatch
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Restoring:
+    """Restores single blocks.
+
+    Attributes
+    ----------
+    schema
+        The private columns that come back.
+    absent
+        Names of those that do not.
+    order
+        The secret order of the released rows, where they were shuffled.
+    """
+
+    schema: pa.Schema
+    absent: tuple[str, ...]
+    order: npt.NDArray[np.intp] | None
+    entry: LedgerEntry = field(repr=False)
+    manifest: Manifest = field(repr=False)
+    methods: tuple[Perturbation, ...] = field(repr=False)
+
+    def __call__(self, block: Block) -> Restored:
+        """The private rows of a released block."""
+        columns: dict[str, pa.Array] = {}
+        for step, public, method in zip(self.entry.steps, self.manifest.steps, self.methods, strict=True):
+            if step.columns[0] not in self.schema.names:
+                continue
+            values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
+            for name, row in zip(step.columns, values, strict=True):
+                self._correct(name, row, block.start)
+                columns[name] = from_float(row, self.schema.field(name).type)
+        for name in self.schema.names:
+            if name not in columns:
+                columns[name] = block.column(name).cast(self.schema.field(name).type)
+        return Restored(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema))
+
+    def _correct(self, name: str, row: npt.NDArray[np.float64], start: int) -> None:
+        """Put right the large integers that rounding brings back wrong."""
+        rows, amounts = (np.array(part, dtype=np.int64) for part in self.entry.corrections.get(name, ([], [])))
+        here = (rows >= start) & (rows < start + len(row))
+        row[rows[here] - start] = np.rint(row[rows[here] - start]) + amounts[here]
+
+    def ordered(self, release: Release) -> MemoryTable:
+        """The release with its rows in the private table's order."""
+        table = release.table.read()
+        return MemoryTable(table if self.order is None else table.take(pa.array(np.argsort(self.order))))
+
+
+def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
+    """The private table back from a release and its key: same columns, types and row order.
+
+    Raises
+    ------
+    NotInvertibleError
+        When some columns cannot come back (they were withheld, or the method cannot be undone);
+        ``partial=True`` returns the others.
+    """
+    work = restoring(release, key, partial=partial)
+    table = release.table if work.order is None else work.ordered(release)
+    batches = [batch for part in Threads().run(_Span(work), table) for batch in part]
+    kind = release.table.kind
+    found = pa.Table.from_batches(batches, schema=work.schema)
+    return as_frame(found, kind, work.entry.native if work.entry.kind == kind else None)
+
+
+@dataclass(frozen=True)
+class _Span:
+    work: Restoring
+
+    def __call__(self, table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
+        return [each.batch for each in lane.map(self.work, lane.blocks(table, None, span))]
+
+
+def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
+    """What restores single blocks of a release, once it is clear what can come back."""
+    if not isinstance(release, Release):
+        raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
+    if not isinstance(key, Key):
+        raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
+    entry = key.entry(release.manifest.release_id)
+    if len(entry.steps) != len(release.manifest.steps):
+        raise InputError("restore needs the whole release, not one part of it")
+    methods = tuple(_rebuilt(step, key) for step in entry.steps)
+    stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
+    for step, method in zip(entry.steps, methods, strict=True):
+        if not method.invertible(consistent=entry.consistent_on is not None):
+            stuck += step.columns
+    if len(stuck) == len(entry.columns):
+        raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
+    if stuck and not partial:
+        raise NotInvertibleError(
+            f"{len(stuck)} column(s) cannot come back from this release: {', '.join(map(repr, stuck[:8]))}; "
+            "use partial=True (command line: --partial) for the others",
+            stuck,
+        )
+    fields = [pa.field(c["name"], _type_of(c, release.table.schema)) for c in entry.columns if c["name"] not in stuck]
+    absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
+    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, release.manifest, methods)
+
+
+def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:
+    """A private column's own type; nested public ones are released as they are."""
+    dtype = arrow_type(column["dtype"])
+    return released.field(column["name"]).type if dtype is None else dtype
+
+
+def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:
+    return find_perturbation(step.method).rebuild(step, key)

@@ -1,0 +1,132 @@
+"""The analyst's door for files: a release folder in, what can honestly be learned from it out.
+
+Everything comes from passes over the release: two for moments and one for distributions and quantiles, or one for
+proportions. So the release may be far larger than memory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from veil.data.passes import Engine
+from veil.errors import NotApplicableError
+from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
+from veil.release.models import AdditiveModel, ResponseModel
+from veil.release.release import Release
+from veil.report.recovered import RecoveredColumn, RecoveredShares, RecoveredView
+
+Quantile = tuple[float, float, float | None, float | None]
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+NOTE = (
+    "Estimates correct for the published noise. '± for the table' is two standard errors for the private table's own "
+    "mean or spread; '± for the population' also counts that the table is a sample. Densities and quantiles are "
+    "reconstructed by the iterative Bayes method on bins; a quantile's interval follows from the release's own "
+    "distribution and the noise law alone, assumes nothing about the private one, and is wide for it. None of this "
+    "says anything about single records."
+)
+
+
+def recover_folder(folder: Path, *, n_bins: int = 100, engine: Engine | None = None) -> RecoveredView:
+    """Means, covariances and, for additive noise, distributions of the private columns of a release."""
+    release = Release.load(folder, engine=engine)
+    return recover(release, n_bins=n_bins)
+
+
+def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
+    """The same for a release in memory; of several parts, all that a recovery has a theory for."""
+    columns: list[RecoveredColumn] = []
+    shares: list[RecoveredShares] = []
+    moments: list[MomentRecovery] = []
+    refused: NotApplicableError | None = None
+    n_rows = 0
+    for i, step in enumerate(release.manifest.steps):
+        part = release.part(i)
+        if isinstance(step.model, ResponseModel):
+            found = ProportionRecovery().fit(part)
+            shares += _shares(found)
+            n_rows = found.n_rows_
+            continue
+        try:
+            moments.append(MomentRecovery().fit(part))
+        except NotApplicableError as error:
+            refused = error
+            continue
+        columns += _columns(part, moments[-1], n_bins)
+        n_rows = moments[-1].n_rows_
+    if not columns and not shares and refused is not None:
+        raise refused
+    # Covariances between parts are not estimated.
+    alone = moments[0] if len(moments) == 1 else None
+    return RecoveredView(
+        method=release.manifest.method,
+        release=release.manifest.release,
+        n_rows=n_rows,
+        columns=tuple(columns),
+        covariance=() if alone is None else tuple(tuple(float(v) for v in row) for row in alone.covariance_),
+        covariance_half=() if alone is None else tuple(tuple(float(2 * v) for v in r) for r in alone.covariance_se_),
+        note=NOTE,
+        proportions=tuple(shares),
+    )
+
+
+def _shares(found: ProportionRecovery) -> list[RecoveredShares]:
+    listed = []
+    for name in found.columns_:
+        shares, own, total = found.proportions_[name], found.randomization_se_[name], found.standard_errors_[name]
+        rows = (
+            (str(c) if c is not None else "(missing)", float(v), 2 * float(own[c]), 2 * float(total[c]))
+            for c, v in shares.items()
+        )
+        listed.append(RecoveredShares(name, tuple(rows)))
+    return listed
+
+
+def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[RecoveredColumn]:
+    """Moments of every column, and its distribution where the noise is additive."""
+    variance, error = np.diag(moments.covariance_), np.diag(moments.covariance_se_)
+    std = np.sqrt(np.clip(variance, 0.0, None))
+    # Delta method: the error of a root is the error of its square over twice the root.
+    std_error = np.divide(error, 2 * std, out=np.full_like(std, np.nan), where=std > 0)
+    shapes = None
+    if isinstance(release.step.model, AdditiveModel):
+        shapes = DistributionRecovery(n_bins=n_bins).fit(release)
+    columns = []
+    for j, name in enumerate(moments.columns_):
+        quantiles: tuple[Quantile, ...] = ()
+        density: tuple[tuple[float, float], ...] = ()
+        if shapes is not None:
+            quantiles = _quantiles(shapes, name)
+            density = _curve(shapes, name)
+        columns.append(
+            RecoveredColumn(
+                name=name,
+                mean=float(moments.mean_[j]),
+                mean_half=float(2 * moments.mean_se_[j]),
+                mean_half_total=float(2 * moments.mean_total_se_[j]),
+                std=float(std[j]),
+                std_half=float(2 * std_error[j]),
+                quantiles=quantiles,
+                density=density,
+            )
+        )
+    return columns
+
+
+def _quantiles(shapes: DistributionRecovery, name: str) -> tuple[Quantile, ...]:
+    """Estimates from the recovered density, each with an interval that assumes nothing about it."""
+    found = []
+    for q in QUANTILES:
+        ends = [end if np.isfinite(end) else None for end in shapes.quantile_interval(q, column=name)]
+        found.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
+    return tuple(found)
+
+
+def _curve(shapes: DistributionRecovery, name: str) -> tuple[tuple[float, float], ...]:
+    """Bin centres and heights between the first and the last bin that holds a thousandth of the weight."""
+    weight, edges = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
+    used = np.flatnonzero(weight > 1e-3 * weight.max())
+    part = slice(int(used[0]), int(used[-1]) + 1)
+    centres, heights = (edges[1:] + edges[:-1]) / 2, weight / np.diff(edges)
+    return tuple((float(x), float(h)) for x, h in zip(centres[part], heights[part], strict=True))

@@ -1,0 +1,1 @@
+"""Releases and what their manifests say."""

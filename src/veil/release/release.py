@@ -1,0 +1,328 @@
+"""Releases: a perturbed table and its public manifest, saved whole or not at all.
+
+A release is a folder with one data file and ``manifest.json``. The manifest is an
+allow-list: the method and its public parameters, the columns, the formal guarantee or
+"none", the release number, and the SHA-256 of the *released* file. Data-derived parameters
+in it were rounded to two digits before use. Nothing in it is a hash of private data.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.data.blocks import Block, Matrix
+from veil.data.files import FORMATS, CsvTable, open_table, write_batches
+from veil.data.passes import Engine, summed
+from veil.data.sums import Summable
+from veil.data.tables import FrameKind, MemoryTable, Table
+from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
+from veil.numerics.moments import Moments, block_moments
+from veil.release.models import Model, ResponseModel, check_model, model_of
+from veil.storage.atomic import draft_folder, land_folder, writing
+from veil.storage.hashes import sha256_of, sha256_of_parts
+
+S = TypeVar("S", bound=Summable)
+FORMAT = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One perturbation as the world may know it.
+
+    Attributes
+    ----------
+    method, catalogue
+        The method's name and its id in the catalogue.
+    parameters
+        What the method discloses.
+    columns
+        The private columns it changed: name, kind, role, dtype.
+    released
+        Names of the columns it made of them.
+    guarantee
+        The formal guarantee, or "none".
+    """
+
+    method: str
+    catalogue: str
+    parameters: dict[str, Any]
+    columns: tuple[dict[str, str], ...]
+    released: tuple[str, ...]
+    guarantee: str = "none"
+
+    @property
+    def model(self) -> Model:
+        """The step as a model that attacks and recovery can use."""
+        return model_of(self)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the private columns, in the order of every guess."""
+        return tuple(column["name"] for column in self.columns)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is said in public about a release."""
+
+    release: int
+    release_id: str
+    method: str
+    guarantee: str
+    steps: tuple[Step, ...]
+    public: tuple[dict[str, str], ...]
+    schema: tuple[dict[str, str], ...]
+    key: str
+    missing: str
+    row_order: str
+    arithmetic: str
+    veil: str
+    format: int = FORMAT
+    data: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name in ``manifest.json``."""
+        return asdict(self)[name]
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Manifest:
+        """Parse a manifest."""
+        raw = json.loads(text)
+        if raw["format"] != FORMAT:
+            raise ValueError("another format")
+        steps = tuple(
+            Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])}) for s in raw["steps"]
+        )
+        sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
+        manifest = cls(**{**raw, **sequences, "steps": steps})
+        manifest.check()
+        return manifest
+
+    def check(self) -> None:
+        """Raise ValueError unless every part of a parsed manifest is what it should be."""
+        texts = [self.release_id, self.method, self.guarantee, self.key, self.missing, self.row_order, self.veil]
+        texts += [c[part] for c in self.schema for part in ("name", "type")]
+        texts += [c[part] for c in self.public for part in ("name", "kind")]
+        texts += [c[part] for s in self.steps for c in s.columns for part in ("name", "kind", "role", "dtype")]
+        texts += [text for s in self.steps for text in (s.method, s.catalogue, s.guarantee, *s.released)]
+        texts += [self.arithmetic, *self.data.values()]
+        right = all(isinstance(text, str) for text in texts) and isinstance(self.release, int)
+        names = {c["name"] for c in self.schema}
+        right = right and bool(self.steps) and all(set(s.released) <= names for s in self.steps)
+        right = right and {c["name"] for c in self.public} <= names
+        for step in self.steps:
+            right = right and isinstance(step.parameters, dict) and bool(step.columns) and bool(step.released)
+            check_model(step.model, len(step.columns), len(step.released))
+        if not right:
+            raise ValueError("not a manifest")
+
+
+@dataclass(frozen=True)
+class MomentsOf:
+    """Moments of some columns of a block."""
+
+    columns: tuple[str, ...]
+
+    def __call__(self, block: Block) -> Moments:
+        return block_moments(block.matrix(self.columns, lent=True))
+
+
+class Release:
+    """A perturbed table with its manifest: all that an attacker or an analyst gets."""
+
+    def __init__(self, table: Table, manifest: Manifest, engine: Engine | None = None) -> None:
+        self._table = table
+        self.manifest = manifest
+        self.engine = engine
+        self._moments: Moments | None = None
+
+    @property
+    def data(self) -> Any:
+        """The released table, as the kind of frame that was published."""
+        return self._table.frame()
+
+    @property
+    def table(self) -> Table:
+        """The released table, readable in blocks."""
+        return self._table
+
+    @property
+    def step(self) -> Step:
+        """The one perturbation of this release."""
+        if len(self.manifest.steps) != 1:
+            raise NotApplicableError(
+                f"this release has {len(self.manifest.steps)} perturbations; use release.part(i) for one of them"
+            )
+        return self.manifest.steps[0]
+
+    @property
+    def method(self) -> str:
+        """Name of the one perturbation."""
+        return self.step.method
+
+    def part(self, i: int) -> Release:
+        """The release as far as its ``i``-th perturbation goes, with the public columns."""
+        if not 0 <= i < len(self.manifest.steps):
+            raise InputError(f"part must be from 0 to {len(self.manifest.steps) - 1}; got {i}")
+        return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)), self.engine)
+
+    def to_numpy(self) -> Matrix:
+        """The perturbed columns as an N × k array, missing values as NaN."""
+        types = {f.name: f.type for f in self._table.schema}
+        if any(pa.types.is_string(types[n]) or pa.types.is_dictionary(types[n]) for n in self.step.released):
+            raise NotApplicableError(f"a {self.method} release holds texts, not numbers; use release.data")
+        blocks = [block.matrix(self.step.released) for block in self._table.blocks(self.step.released)]
+        if not blocks:
+            return np.empty((0, len(self.step.released)))
+        return np.ascontiguousarray(np.hstack(blocks).T)
+
+    def codes(self) -> npt.NDArray[np.int64]:
+        """Reported categories of a randomized response as N × d codes in the order that the manifest lists them."""
+        model = self.step.model
+        if not isinstance(model, ResponseModel):
+            raise NotApplicableError(f"a {self.method} release has no categories")
+        columns = []
+        for name, known in zip(self.step.released, model.categories, strict=True):
+            values = self._table.read([name]).column(0)
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
+            found = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
+            columns.append(found.fill_null(-1).to_numpy().astype(np.int64))
+        return np.column_stack(columns)
+
+    def moments(self) -> Moments:
+        """Mean and covariance of the perturbed columns, in one pass; computed once."""
+        if self._moments is None:
+            self._moments = self.summed(MomentsOf(self.step.released))
+        return self._moments
+
+    def summed(self, leaf: Callable[[Block], S], columns: Sequence[str] | None = None) -> S:
+        """``leaf`` of every block of the perturbed columns (or those named), added up in one pass.
+
+        Sums follow a fixed binary tree, so they are the same on one core, on several and on a cluster. For a cluster
+        ``leaf`` must be able to travel: a module's function, or an object of a module's class.
+        """
+        wanted = self.step.released if columns is None else columns
+        found: S | None = summed(leaf, self._table, wanted, engine=self.engine)
+        if found is None:
+            raise NotApplicableError("the release has no rows")
+        return found
+
+    def __repr__(self) -> str:
+        methods = " + ".join(step.method for step in self.manifest.steps)
+        return f"<Release {self.manifest.release}: {methods}, {len(self.manifest.schema)} columns>"
+
+    def save(self, folder: str | Path, *, format: str = "parquet") -> None:
+        """Write the release folder, whole or not at all; an existing one is refused."""
+        if format not in FORMATS.values():
+            raise InputError(f"format must be one of {', '.join(sorted(set(FORMATS.values())))}; got {format!r}")
+        table = self._table
+        self.manifest = save_release(Path(folder), table.batches(), table.schema, self.manifest, format=format)
+
+    @classmethod
+    def load(
+        cls, folder: str | Path, *, kind: FrameKind = "pyarrow", engine: Engine | None = None, verify: bool = True
+    ) -> Release:
+        """Read a release folder and check its data against the manifest's hash.
+
+        ``engine`` runs the passes over it; all cores of this machine by default. Whoever has just written the release
+        need not ``verify`` it.
+        """
+        folder = Path(folder)
+        if kind not in ("pandas", "polars", "pyarrow", "numpy"):
+            raise InputError(f"kind must be pandas, polars, pyarrow or numpy; got {kind!r}")
+        try:
+            manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
+            path = folder / Path(manifest.data["file"]).name
+            expected = manifest.data["sha256"]
+            there = path.is_file() or (path.is_dir() and path.suffix == ".parquet")
+        except OSError:
+            raise FileFormatError(f"{folder}: not a release folder (no readable {MANIFEST})") from None
+        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+            raise FileFormatError(f"{folder}: its {MANIFEST} is damaged or of another version") from None
+        if not there or (verify and _hash_of(path) != expected):
+            raise TamperedError(
+                f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
+            )
+        types = {column["name"]: arrow_type(column["type"]) for column in manifest.schema}
+        known = {name: dtype for name, dtype in types.items() if dtype is not None}
+        table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
+        table.kind = kind
+        if table.schema.names != [column["name"] for column in manifest.schema]:
+            raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
+        return cls(table, manifest, engine)
+
+
+def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native: dict[str, str]) -> Release:
+    """A release held in memory."""
+    return Release(MemoryTable(table, kind, native), manifest)
+
+
+def save_release(
+    folder: Path,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    manifest: Manifest,
+    *,
+    format: str,
+    before_landing: Callable[[], None] | None = None,
+) -> Manifest:
+    """Write data and manifest to a draft folder, call ``before_landing``, then give it its name.
+
+    ``before_landing`` is where the key file is made safe, so that no release exists without its key.
+    """
+    with draft_folder(folder) as draft:
+        path = draft / f"data.{format}"
+        with writing(folder):
+            write_batches(batches, path, schema, format)
+        manifest = replace(manifest, data={"file": path.name, "sha256": sha256_of(path)})
+        with writing(folder):
+            (draft / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+        if before_landing is not None:
+            before_landing()
+        land_folder(draft, folder)
+    return manifest
+
+
+def _hash_of(path: Path) -> str:
+    """The hash of released data: a file, or a folder of part files."""
+    if path.is_file():
+        return sha256_of(path)
+    files = sorted(path.iterdir())
+    if not all(file.is_file() for file in files):
+        return ""
+    with ThreadPoolExecutor() as pool:
+        return sha256_of_parts(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
+
+
+def arrow_type(text: str) -> pa.DataType | None:
+    """The Arrow type that a manifest names; None for nested types, which need no cast.
+
+    >>> arrow_type("int32"), arrow_type("decimal128(10, 2)")
+    (DataType(int32), Decimal128Type(decimal128(10, 2)))
+    """
+    decimal = re.fullmatch(r"decimal(\d+)\((\d+), (-?\d+)\)", text)
+    if decimal:
+        width, precision, scale = (int(part) for part in decimal.groups())
+        maker: Any = getattr(pa, f"decimal{width}")
+        return maker(precision, scale)
+    try:
+        return pa.type_for_alias(text)
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Files that land whole or not at all."""

@@ -1,0 +1,164 @@
+"""The folder of an unfinished run, which the next run finds again and continues."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from veil.errors import ClusterError, FileFormatError, InputError, UnwritableError
+from veil.storage.atomic import refuse_existing, write_private, writing
+from veil.storage.shards import remove
+
+RUN = "run.json"
+LOCK = "lock"
+PARTS = "parts"
+KEPT = "what is done is kept: run the same command with --resume to continue"
+
+
+class Interrupted(KeyboardInterrupt):
+    """The run was interrupted, and what is done of it is kept."""
+
+
+class Draft:
+    """A private folder (mode 0700) beside the target, named after it.
+
+    It holds parts that are whole, what the run was about, and, for a release under a new key, that key: nothing of the
+    release is out before the key has its place.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        # Cut, so that a long name that the system allows has a draft that it allows, too.
+        mark = hashlib.sha256(target.name.encode(errors="surrogateescape")).hexdigest()[:8]
+        self._keep = False
+        self.folder = target.absolute().with_name(f".{target.name[:40]}.{mark}.draft")
+
+        self._mark = ""
+        self._lock: int | None = None
+        self._taken = False
+
+    def _known(self) -> dict[str, Any]:
+        """What an earlier run has written about itself."""
+        try:
+            found = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def parts(self) -> Path:
+        """The folder of this run's part files; an earlier run's stragglers write elsewhere."""
+        return self.folder / f"{PARTS}-{self._mark or self._known().get('parts', '')}"
+
+    @contextmanager
+    def held(self, *, resume: bool) -> Iterator[None]:
+        """Hold the folder for oneself; it is kept when the run is cut short and removed when it ends or is refused.
+
+        Without ``resume`` what an earlier run has left is removed first; with it, it is kept whatever goes wrong.
+        """
+        refuse_existing(self.target)
+        try:
+            self._hold()
+            with writing(self.target):
+                if not resume:
+                    self._clear()
+            try:
+                yield
+            except BaseException as stop:
+                whole = any(self.folder.glob(f"{PARTS}-*/part-*.json"))
+                self._keep = whole and (resume or isinstance(stop, KeyboardInterrupt | ClusterError | UnwritableError))
+                if self._keep and isinstance(stop, KeyboardInterrupt):
+                    raise Interrupted(f"interrupted; {KEPT}") from None
+                if self._keep and isinstance(stop, UnwritableError):
+                    raise UnwritableError(f"{stop}; {KEPT}") from None
+                raise
+        finally:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Remove the folder, unless it is kept or somebody else's."""
+        if self._taken:
+            return
+        if self._lock is None:  # interrupted before it was held: an empty folder may be left
+            for leave in ((self.folder / LOCK).unlink, self.folder.rmdir):
+                with suppress(OSError):
+                    if not (self.folder / RUN).exists() and not any(self.folder.glob(f"{PARTS}-*")):
+                        leave()
+            return
+        if not self._keep:
+            remove(self.folder)
+        os.close(self._lock)
+        self._lock = None
+
+    def _hold(self) -> None:
+        """Lock the folder; whoever removes a folder holds its lock, so one that is gone is made again."""
+        while True:
+            with writing(self.target):
+                self.folder.mkdir(mode=0o700, exist_ok=True)
+                try:
+                    lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+                except FileNotFoundError:
+                    continue
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(lock)
+                self._taken = True
+                raise FileFormatError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
+            self._lock = lock
+            with suppress(FileNotFoundError):
+                if os.fstat(lock).st_ino == (self.folder / LOCK).stat().st_ino:
+                    return
+            self._lock = None
+            os.close(lock)
+
+    def _clear(self) -> None:
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                remove(path)
+            elif path.name != LOCK:
+                path.unlink()
+
+    def same_run(self, what: dict[str, Any]) -> bool:
+        """Whether the folder was left by a run about the same; a new one is marked with what it is about.
+
+        Raises
+        ------
+        InputError
+            When it was left by a run about something else.
+        """
+        path = self.folder / RUN
+        if not path.exists():
+            self._mark = secrets.token_hex(6)
+            write_private(path, json.dumps({"what": what, "parts": self._mark}).encode())
+            with writing(self.target):
+                self.parts.mkdir()
+            return False
+        known = self._known()
+        if known.get("what") != what:
+            raise another_run()
+        self._mark = str(known["parts"])
+        return self.parts.is_dir()
+
+    def fresh(self, name: str) -> Path:
+        """A name in the folder for what is put together of the parts; an earlier attempt is removed."""
+        path = self.folder / name
+        with writing(self.target):
+            remove(path)
+            path.unlink(missing_ok=True)
+        return path
+
+
+def another_run() -> InputError:
+    """What is said when ``--resume`` is about something else."""
+    return InputError(
+        "--resume: the table, the method or its settings are not those of the run that was interrupted; "
+        "run without --resume to start anew"
+    )
