@@ -32,11 +32,11 @@ endif
 	@touch $@
 
 # The product and its development tools, for the tests.
-$(STAMP): pyproject.toml requirements.lock | $(BIN)/python
+$(STAMP): pyproject.toml papers/pyproject.toml requirements.lock | $(BIN)/python
 ifdef UV
-	uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '.[dev]'
+	uv pip install --quiet --python $(BIN)/python -c requirements.lock -e '.[dev]' -e papers
 else
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]' -e papers
 endif
 	@touch $@ $(RUNTIME)
 

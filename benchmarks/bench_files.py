@@ -19,9 +19,9 @@ from claims import Claims, alternating, options
 from samples import numbers_file, size_of, texts_file
 
 import veil
+from veil import publish_file
 from veil.attacks.folders import KnowledgeFiles, attack_folder
 from veil.data.files.writing import parquet_settings
-from veil.scale import publish_file
 
 BATCH_ROWS = 65_536
 

@@ -17,10 +17,10 @@ import numpy as np
 from scipy.io import wavfile
 from scipy.stats import ortho_group
 
-from veil.attacks.additive import clipped_prior
-from veil.attacks.akica import recover_linear
-from veil.attacks.independence import separate, separate_orthogonal
-from veil.attacks.overcomplete import separate_sparse
+from veil.attacks.noise.additive import clipped_prior
+from veil.attacks.separation.akica import recover_linear
+from veil.attacks.separation.independence import separate, separate_orthogonal
+from veil.attacks.separation.overcomplete import separate_sparse
 from veil.measures.matching import match_signals
 
 NAMES = {

@@ -15,8 +15,8 @@ import numpy as np
 from claims import Claims, options
 from scipy.optimize import minimize
 
-from veil.attacks.lattice import LatticeSearch
-from veil.attacks.projection_map import log_likelihood, map_estimate
+from veil.attacks.projection.lattice import LatticeSearch
+from veil.attacks.projection.maximum_posterior import log_likelihood, map_estimate
 
 STARTS, SEARCHED, SOLVED = 100, 2, 20_000
 CASES = ((3, 1), (4, 3), (6, 5))

@@ -25,8 +25,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance
 
-from veil.attacks.projection_alignment import align_projection
-from veil.attacks.projection_features import random_frame
+from veil.attacks.projection.alignment import align_projection
+from veil.attacks.projection.features import random_frame
 
 Array = np.ndarray
 

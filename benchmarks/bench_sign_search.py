@@ -14,7 +14,7 @@ import numpy as np
 from claims import Claims, options
 from scipy.spatial.distance import cdist
 
-from veil.attacks.gray_code import gray_signs, pattern_energies
+from veil.attacks.rotation.gray_code import gray_signs, pattern_energies
 
 COLUMNS, RECORDS, SAMPLE, TIMED = 12, 5000, 250, 64
 

@@ -75,7 +75,7 @@ _HOME = {
     "PartialDisclosureAttack": "veil.attacks",
     "Perturbation": "veil.perturbations",
     "Plan": "veil.publishing.plan",
-    "PreviousReleases": "veil.attacks.previous",
+    "PreviousReleases": "veil.attacks.previous_releases",
     "ProjectedSampleAttack": "veil.attacks",
     "ProjectionMAPAttack": "veil.attacks",
     "ProportionRecovery": "veil.recovery",
@@ -107,13 +107,13 @@ _HOME = {
     "inner_product_interval": "veil.recovery",
     "itemset_support": "veil.recovery",
     "linear_model_to_original": "veil.publishing.linear_models",
-    "measure_files": "veil.scale",
+    "measure_files": "veil.auditing.comparison",
     "measures": "",
     "nested_loop_outliers": "veil.recovery",
     "publish": "veil.publishing.publish",
-    "publish_file": "veil.scale",
+    "publish_file": "veil.publishing.publish_file",
     "restore": "veil.publishing.restore",
-    "restore_file": "veil.scale",
+    "restore_file": "veil.publishing.restore_file",
 }
 
 __all__ = [
@@ -275,7 +275,7 @@ if TYPE_CHECKING:
         KnownSample,
         TimeOrder,
     )
-    from veil.attacks.previous import (
+    from veil.attacks.previous_releases import (
         PreviousReleases,
     )
     from veil.auditing import (
@@ -288,6 +288,7 @@ if TYPE_CHECKING:
         Advice,
         advise,
     )
+    from veil.auditing.comparison import measure_files
     from veil.data.cluster import (
         Cluster,
     )
@@ -336,9 +337,11 @@ if TYPE_CHECKING:
     from veil.publishing.publish import (
         publish,
     )
+    from veil.publishing.publish_file import publish_file
     from veil.publishing.restore import (
         restore,
     )
+    from veil.publishing.restore_file import restore_file
     from veil.recovery import (
         DistributionRecovery,
         JointRecovery,
@@ -356,11 +359,6 @@ if TYPE_CHECKING:
     from veil.release.release import (
         Manifest,
         Release,
-    )
-    from veil.scale import (
-        measure_files,
-        publish_file,
-        restore_file,
     )
     from veil.secret import (
         allow_key_pickling,

@@ -12,8 +12,8 @@ import veil
 from veil.attacks.blockwise import BlockwiseAttack, guess_all
 from veil.attacks.changed import ChangedTable, Logarithm
 from veil.attacks.knowledge import KnownAttributes, KnownMatrix, KnownNoise, KnownRanges, KnownSample
-from veil.attacks.partial import PartialDisclosureAttack
-from veil.auditing.stage import secret_matrix
+from veil.attacks.noise.partial import PartialDisclosureAttack
+from veil.auditing.exposure import secret_matrix
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.passes import Lane
 from veil.data.tables import MemoryTable, Table

@@ -35,9 +35,9 @@ from veil.attacks.knowledge import (
     KnownSample,
     TimeOrder,
 )
-from veil.attacks.previous import PreviousReleases
+from veil.attacks.previous_releases import PreviousReleases
+from veil.auditing.exposure import secret_matrix
 from veil.auditing.judge import Judge
-from veil.auditing.stage import secret_matrix
 from veil.release.release import memory_release
 
 FACTORS = {

@@ -393,7 +393,7 @@ def test_reports_that_cannot_be_written(verb, target, command, file):
 
 
 def test_reports_that_cannot_be_written_are_refused_at_once(command, file, monkeypatch):
-    monkeypatch.setattr("veil.auditing.match.Match.played", lambda *_: pytest.fail("the audit was played"))
+    monkeypatch.setattr("veil.auditing.trials.schedule.Match.played", lambda *_: pytest.fail("the audit was played"))
     options = ("--method", "additive-noise", *LITTLE, *QUICK, "-o", command.folder / "no" / "report.html")
     command.refuses("audit", file, *options, words=("report.html",))
 
@@ -869,7 +869,7 @@ def _timeless(told):
 
 # -- processes ------------------------------------------------------------------------------------
 
-EAGER = "import veil.auditing.pool as pool; pool.PATIENCE = 0.0\nfrom veil.cli import main\nmain()"
+EAGER = "import veil.auditing.processes as pool; pool.PATIENCE = 0.0\nfrom veil.cli import main\nmain()"
 
 
 @pytest.fixture
@@ -939,7 +939,7 @@ def test_workers_end_with_an_audit_that_is_ended(parallel):
 
 @pytest.mark.slow
 def test_workers_leave_interrupts_to_their_parent():
-    from veil.auditing.pool import _do, _processes
+    from veil.auditing.processes import _do, _processes
 
     executor = _processes(1, signal.getsignal)
     try:
@@ -969,8 +969,8 @@ def test_workers_are_bounded(table, monkeypatch):
         asked.append(n)
         raise EnoughError
 
-    monkeypatch.setattr("veil.auditing.pool._processes", count)
-    monkeypatch.setattr("veil.auditing.pool.PATIENCE", 0.0)
+    monkeypatch.setattr("veil.auditing.processes._processes", count)
+    monkeypatch.setattr("veil.auditing.processes.PATIENCE", 0.0)
     with pytest.raises(EnoughError):
         audit(table, workers=5000)
     assert asked[0] <= 64

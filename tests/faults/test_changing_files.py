@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file, restore_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.files import open_table
 from veil.errors import FileFormatError
-from veil.scale import publish_file, restore_file
 
 N = 4 * BLOCK_ROWS + 99
 GROUP = 20_000
@@ -160,7 +160,7 @@ FEATHER = """
 import os, sys
 from pathlib import Path
 import veil
-from veil.scale import publish_file
+from veil import publish_file
 folder, what = Path(sys.argv[1]), sys.argv[2]
 def change(pass_, done, total):
     if pass_ == what and done > 60_000:

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file, restore_file
 from veil.data.cluster import Admission, Cluster, run_span
 from veil.data.files import open_table
 from veil.data.passes import Summing
 from veil.data.sealed import Greeting, Session, _opened, admit, attend, dismiss, greet, sealed_result
 from veil.errors import ClusterError, VeilError
 from veil.publishing.publish import Scanning
-from veil.scale import publish_file, restore_file
 
 distributed = pytest.importorskip("distributed")
 SECRET = bytes((37 * i + 11) % 256 for i in range(32))

@@ -18,7 +18,7 @@ from veil.measures.response import (
     rho_breach_possible,
     suspicion_bounds,
 )
-from veil.numerics.response import gamma_matrix, keep_matrix, posterior, warner
+from veil.numerics.response_matrix import gamma_matrix, keep_matrix, posterior, warner
 
 PI = [0.3, 0.7]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from veil.errors import InputError
 from veil.measures.response import amplification, suspicion_bounds
 from veil.measures.response_design import design_response
-from veil.numerics.response import gamma_matrix, warner
+from veil.numerics.response_matrix import gamma_matrix, warner
 
 
 def trace(matrix: np.ndarray, shares: np.ndarray) -> float:

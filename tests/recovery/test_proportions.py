@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import veil
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response import cumulative, draw_reports, keep_matrix, kron_apply, warner
 from veil.numerics.response_likelihood import gradient, mean_log_likelihood
+from veil.numerics.response_matrix import cumulative, draw_reports, keep_matrix, kron_apply, warner
 from veil.recovery.proportions import ProportionRecovery
 from veil.recovery.response_estimates import (
     constrained_proportions,

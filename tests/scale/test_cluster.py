@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.cluster import Admission, Cluster
 from veil.data.files import open_table
 from veil.errors import ClusterError, FileFormatError, InputError, VeilError
 from veil.publishing.second_pass import Releasing
 from veil.release.release import Release
-from veil.scale import publish_file
 from veil.storage.drafts import Draft
 
 pytest.importorskip("distributed")

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file, restore_file
 from veil.attacks.folders import KnowledgeFiles, attack_folder
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.passes import Threads
 from veil.recovery.folders import recover
 from veil.release.release import Release
-from veil.scale import publish_file, restore_file
 
 N = 2 * BLOCK_ROWS + 1_234
 SEED = {"random_state": 1}

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file, restore_file
 from veil.attacks.folders import KnowledgeFiles, attack_folder
 from veil.data.blocks import BLOCK_ROWS, Block, Span
 from veil.data.passes import Lane, Stopped, Threads, summed
 from veil.data.tables import MemoryTable, Table
 from veil.errors import FileFormatError, InputError, KeyRefusedError, VeilError
 from veil.release.release import Release
-from veil.scale import publish_file, restore_file
 from veil.storage.drafts import Draft, Interrupted
 from veil.storage.shards import PartFolder
 

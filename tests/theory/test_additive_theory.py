@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.additive import clipped_prior
+from veil.attacks.noise.additive import clipped_prior
 from veil.errors import NotApplicableError
 
 

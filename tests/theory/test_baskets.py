@@ -14,7 +14,7 @@ from scipy.stats import chi2
 import veil
 from veil.checks import check_perturbation
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response import kron_solve, warner
+from veil.numerics.response_matrix import kron_solve, warner
 from veil.perturbations.baskets import SIZE, MarketBasket
 from veil.recovery.supports import frequent_itemsets, itemset_support
 from veil.release.models import BasketModel, UnknownModel, check_model

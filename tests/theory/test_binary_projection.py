@@ -10,11 +10,11 @@ import pyarrow as pa
 import pytest
 
 import veil
+from veil import publish_file
 from veil.errors import InputError, NotInvertibleError
 from veil.perturbations.binary import packed_bits
 from veil.recovery.geometry import hamming_estimate
 from veil.release.models import BinaryProjectionModel
-from veil.scale import publish_file
 
 N, L, EPSILON, K = 200, 20, 0.25, 2_000
 P = EPSILON**2 / L

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 from scipy.fft import dct
 
-from veil.attacks.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
 from veil.attacks.knowledge import KnownMatrix, KnownRanges, KnownSample
-from veil.attacks.linear_bayes import conditional_mean
+from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
+from veil.attacks.projection.linear_bayes import conditional_mean
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError
 from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from veil import publish_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.errors import InputError
 from veil.perturbations.base import rounded
-from veil.scale import publish_file
 
 NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from veil.attacks.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
 from veil.attacks.knowledge import KnownRanges
+from veil.attacks.projection.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
 from veil.measures import sphere_breach_probability
 from veil.release.models import OrthogonalModel, ProjectionModel
 

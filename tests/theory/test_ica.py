@@ -10,9 +10,9 @@ from scipy.stats import ortho_group
 
 import veil
 from veil import models
-from veil.attacks.akica import AKICAAttack, recover_linear
-from veil.attacks.ica import ICAAttack
 from veil.attacks.knowledge import IndependentSignals, KnownSample
+from veil.attacks.separation.akica import AKICAAttack, recover_linear
+from veil.attacks.separation.ica import ICAAttack
 from veil.measures.matching import match_signals, matched_signals
 from veil.release.release import Manifest, Step, memory_release
 
@@ -273,7 +273,7 @@ def test_normal_records_defeat_it(bench):
 @pytest.mark.parametrize(("pattern", "runs"), [("ica_audio_*.wav", 50), ("ica_image_*.png", 20)])
 def test_sounds_and_images_are_recovered(bench, pattern, runs):
     """Liu Figs 4.17-4.20: every source with |correlation| ≥ .97 under every matrix, by paper and best alike."""
-    from veil.attacks.independence import separate, separate_orthogonal
+    from veil.attacks.separation.independence import separate, separate_orthogonal
 
     x = bench.read_signals(DATA, pattern)
     for seed in range(runs):

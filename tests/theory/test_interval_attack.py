@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import veil
-from veil.attacks.intervals import IntervalAttack
+from veil.attacks.noise.intervals import IntervalAttack
 from veil.checks import check_attack
 from veil.errors import InputError
 from veil.measures.disclosure import complete_disclosure_share, completely_disclosed

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil.attacks.known_records import KnownRecordsAttack
-from veil.attacks.matching import match_records
+from veil.attacks.rotation.known_records import KnownRecordsAttack
+from veil.attacks.rotation.matching import match_records
 from veil.release.release import Manifest, Step, memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.

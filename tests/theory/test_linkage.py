@@ -10,9 +10,9 @@ from scipy.integrate import quad
 
 import veil
 from veil.attacks.knowledge import ExternalTable
-from veil.attacks.link_likelihood import Background, EqualityClue, FactorClue
-from veil.attacks.link_search import link_records
-from veil.attacks.linkage import LinkageAttack
+from veil.attacks.linkage.likelihood import Background, EqualityClue, FactorClue
+from veil.attacks.linkage.linkage import LinkageAttack
+from veil.attacks.linkage.search import link_records
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.numerics.factor_law import FactorLaw
@@ -120,7 +120,7 @@ def test_coins_tell_nothing():
 @pytest.mark.parametrize("gap", [0.5, 2.0])
 def test_two_people_are_told_apart_as_often_as_theory_says(gap, monkeypatch):
     """Two people, two rows, one normal column: right when the noisy order is, P = Φ(gap / (σ√2))."""
-    monkeypatch.setattr("veil.attacks.link_search.LEAST_STRANGERS", 1e-12)  # the two are known to be the two
+    monkeypatch.setattr("veil.attacks.linkage.search.LEAST_STRANGERS", 1e-12)  # the two are known to be the two
     right, claimed, runs = 0, 0.0, 1_000
     x = np.array([[0.0], [gap]])
     for seed in range(runs):
@@ -276,8 +276,8 @@ def test_permuted_rows_permute_the_links(monkeypatch):
     one, other = (link_records(r, ExternalTable(x[:80])) for r in (release, shuffled))
     np.testing.assert_array_equal(one.rows, order[other.rows])
     np.testing.assert_allclose(one.probability, other.probability, rtol=1e-9)
-    monkeypatch.setattr("veil.attacks.link_search.BLOCK", 700)
-    monkeypatch.setattr("veil.attacks.link_search.KEPT", 0)
+    monkeypatch.setattr("veil.attacks.linkage.search.BLOCK", 700)
+    monkeypatch.setattr("veil.attacks.linkage.search.KEPT", 0)
     small = link_records(release, ExternalTable(x[:80]))
     np.testing.assert_array_equal(one.rows, small.rows)
     np.testing.assert_allclose(one.probability, small.probability, rtol=1e-9)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
-from veil.attacks.logarithmic import LogAttack
+from veil.attacks.noise.additive import BayesEstimateAttack, NoiseDistributionAttack
+from veil.attacks.noise.logarithmic import LogAttack
 from veil.numerics.factor_law import factor_law
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from veil.attacks.mixture import MixturePrior, mixture_estimate
-from veil.attacks.shrinkage import pooled_prior
+from veil.attacks.noise.mixture import MixturePrior, mixture_estimate
+from veil.attacks.noise.shrinkage import pooled_prior
 from veil.errors import InputError, NotApplicableError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.parity import _eliminated, solve_parities
+from veil.attacks.rotation.parity import _eliminated, solve_parities
 
 
 def basket(n=400, d=60, seed=0):

@@ -6,7 +6,7 @@ import pytest
 
 import veil
 from veil.attacks.knowledge import KnownAttributes
-from veil.attacks.partial import PartialDisclosureAttack, conditional_estimate
+from veil.attacks.noise.partial import PartialDisclosureAttack, conditional_estimate
 from veil.errors import InputError, NotApplicableError
 
 

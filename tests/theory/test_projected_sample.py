@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.projected_sample import CERTAIN, ProjectedSampleAttack
-from veil.attacks.projection_alignment import align_projection
-from veil.attacks.projection_features import feature_means, release_features
-from veil.attacks.projection_posterior import Target, _log_density
+from veil.attacks.projection.alignment import align_projection
+from veil.attacks.projection.features import feature_means, release_features
+from veil.attacks.projection.known_sample import CERTAIN, ProjectedSampleAttack
+from veil.attacks.projection.posterior import Target, _log_density
 from veil.release.models import OrthogonalModel, ProjectionModel
 
 N, SAMPLE = 2_500, 300

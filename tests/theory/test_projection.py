@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import veil
+from veil import publish_file
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key
 from veil.measures.projection import (
@@ -22,7 +23,6 @@ from veil.measures.projection import (
 from veil.perturbations.projection import projection_entries
 from veil.perturbations.signs import SignMatrix
 from veil.release.models import ProjectionModel, RecordProjectionModel
-from veil.scale import publish_file
 
 D, K, KEYS = 49, 12, 600
 # Few coordinates carry the length: that is where the kinds differ.

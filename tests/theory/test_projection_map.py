@@ -8,8 +8,8 @@ import pytest
 from scipy.optimize import minimize
 
 from veil.attacks.knowledge import KnownPairs, KnownRanges, KnownSample
-from veil.attacks.linear_bayes import mixture_mean
-from veil.attacks.projection_map import (
+from veil.attacks.projection.linear_bayes import mixture_mean
+from veil.attacks.projection.maximum_posterior import (
     ProjectionMAPAttack,
     known_span,
     log_likelihood,

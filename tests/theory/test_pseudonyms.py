@@ -217,7 +217,7 @@ def test_no_private_value_in_the_release(tmp_path):
 
 
 def test_files_and_memory_agree(tmp_path):
-    from veil.scale import publish_file
+    from veil import publish_file
 
     table = pa.table({"name": pa.array([f"p{i % 50}" for i in range(70_000)])})
     pq.write_table(table, tmp_path / "t.parquet", row_group_size=1_234)

@@ -15,7 +15,13 @@ from scipy.stats import chi2, norm
 
 import veil
 from veil.errors import InputError
-from veil.numerics.response import cumulative, exact_probabilities, gamma_matrix, implemented_epsilon, keep_matrix
+from veil.numerics.response_matrix import (
+    cumulative,
+    exact_probabilities,
+    gamma_matrix,
+    implemented_epsilon,
+    keep_matrix,
+)
 
 LEVEL = 1e-4
 # The tutorial's example: λ = Pπ = (.16, .25, .32, .27).

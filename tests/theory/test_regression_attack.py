@@ -8,8 +8,8 @@ import pytest
 
 import veil
 from veil.attacks.knowledge import KnownPairs, KnownSample
-from veil.attacks.learned_map import learn_map
-from veil.attacks.regression import RegressionAttack
+from veil.attacks.regression.learned_map import learn_map
+from veil.attacks.regression.regression import RegressionAttack
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel
 from veil.release.release import Manifest, Step, memory_release

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil.attacks.additive import BayesEstimateAttack
-from veil.attacks.combination import NoisyView, averaged, joint_noise, noise_correlation
-from veil.attacks.logarithmic import LogAttack
-from veil.attacks.previous import PreviousReleases
-from veil.attacks.repeated import RepeatedReleaseAttack
-from veil.attacks.repeated_reports import Report, combined_posteriors, independent_reports
-from veil.attacks.response import ResponsePosteriorAttack
+from veil.attacks.categories.response_posterior import ResponsePosteriorAttack
+from veil.attacks.noise.additive import BayesEstimateAttack
+from veil.attacks.noise.logarithmic import LogAttack
+from veil.attacks.previous_releases import PreviousReleases
+from veil.attacks.repeated.combination import NoisyView, averaged, joint_noise, noise_correlation
+from veil.attacks.repeated.releases import RepeatedReleaseAttack
+from veil.attacks.repeated.reports import Report, combined_posteriors, independent_reports
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.numerics.response import keep_matrix
+from veil.numerics.response_matrix import keep_matrix
 from veil.release.release import Release
 
 ATTACK = RepeatedReleaseAttack()
@@ -381,7 +381,7 @@ def test_a_prior_from_a_part_of_the_records_serves_all(monkeypatch):
 
     alone = rate([combined_posteriors([report])[0][0] for report in reports])
     whole = rate(combined_posteriors(reports)[0])
-    monkeypatch.setattr("veil.attacks.repeated_reports.MOST_CELLS", 900 * 8)
+    monkeypatch.setattr("veil.attacks.repeated.reports.MOST_CELLS", 900 * 8)
     part = rate(combined_posteriors(reports)[0])
     assert whole > alone + 0.05
     assert part > whole - (whole - alone) / 3

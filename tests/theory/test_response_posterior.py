@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from veil.attacks.response import ResponsePosteriorAttack, sequential_posteriors
-from veil.attacks.response_prior import independent_prior, joint_prior, table_of
+from veil.attacks.categories.response_posterior import ResponsePosteriorAttack, sequential_posteriors
+from veil.attacks.categories.response_prior import independent_prior, joint_prior, table_of
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response import cumulative, draw_reports, keep_matrix, posterior, warner
 from veil.numerics.response_likelihood import most_likely
+from veil.numerics.response_matrix import cumulative, draw_reports, keep_matrix, posterior, warner
 from veil.release.models import ResponseModel, UnknownModel
 from veil.release.release import Release
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.normalized import widths_from_pairs
-from veil.auditing.stage import secret_matrix
+from veil.attacks.rotation.normalized import widths_from_pairs
+from veil.auditing.exposure import secret_matrix
 
 
 def table(n=2_000, d=6, seed=0):

@@ -6,9 +6,9 @@ from scipy.signal import lfilter
 
 import veil
 from veil.attacks.knowledge import TimeOrder
-from veil.attacks.serial import SerialAttack
-from veil.attacks.shrinkage import pooled_prior
-from veil.attacks.smoothing import SeriesModel, choose_series, portmanteau
+from veil.attacks.noise.serial import SerialAttack
+from veil.attacks.noise.shrinkage import pooled_prior
+from veil.attacks.noise.smoothing import SeriesModel, choose_series, portmanteau
 from veil.errors import InputError, MissingKnowledgeError
 
 

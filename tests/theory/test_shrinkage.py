@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from veil.attacks.additive import clipped_prior
-from veil.attacks.shrinkage import bulk_start, direction_errors, pooled_eigenvalues, pooled_prior
+from veil.attacks.noise.additive import clipped_prior
+from veil.attacks.noise.shrinkage import bulk_start, direction_errors, pooled_eigenvalues, pooled_prior
 from veil.errors import NotApplicableError
 
 STRATEGY = np.array([400, 250, 150, 90, 60, 40, 25, 15, 10, 6, *(3 * 0.85 ** np.arange(25))])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
+from veil.attacks.noise.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
 from veil.checks import check_attack
 from veil.errors import InputError, NotApplicableError
 

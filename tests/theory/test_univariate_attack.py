@@ -7,7 +7,7 @@ from scipy.stats import norm
 
 import veil
 from veil import deconvolution
-from veil.attacks.univariate import UnivariateBayesAttack
+from veil.attacks.noise.univariate import UnivariateBayesAttack
 from veil.checks import check_attack
 from veil.numerics.deconvolution import GridPrior, deconvolve, fit_weights, noise_mass
 

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import difflib
 
-from veil.attacks.additive import BayesEstimateAttack, NoiseDistributionAttack
-from veil.attacks.akica import AKICAAttack
 from veil.attacks.base import Attack, Guess
-from veil.attacks.disclosed_matrix import DisclosedMatrixAttack
-from veil.attacks.hypersphere import HypersphereAttack
-from veil.attacks.ica import ICAAttack
-from veil.attacks.intervals import IntervalAttack
-from veil.attacks.known_pairs import KnownPairsAttack
-from veil.attacks.known_records import KnownRecordsAttack
-from veil.attacks.known_sample import KnownSampleAttack
-from veil.attacks.linkage import LinkageAttack
-from veil.attacks.logarithmic import LogAttack
-from veil.attacks.partial import PartialDisclosureAttack
-from veil.attacks.projected_sample import ProjectedSampleAttack
-from veil.attacks.projection_map import ProjectionMAPAttack
-from veil.attacks.regression import RegressionAttack
-from veil.attacks.repeated import RepeatedReleaseAttack
-from veil.attacks.response import ResponsePosteriorAttack
-from veil.attacks.serial import SerialAttack
-from veil.attacks.signs import SignChoice, exact_signs
-from veil.attacks.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
-from veil.attacks.univariate import UnivariateBayesAttack
+from veil.attacks.categories.response_posterior import ResponsePosteriorAttack
+from veil.attacks.linkage.linkage import LinkageAttack
+from veil.attacks.noise.additive import BayesEstimateAttack, NoiseDistributionAttack
+from veil.attacks.noise.intervals import IntervalAttack
+from veil.attacks.noise.logarithmic import LogAttack
+from veil.attacks.noise.partial import PartialDisclosureAttack
+from veil.attacks.noise.serial import SerialAttack
+from veil.attacks.noise.spectral import PCAAttack, SpectralFilterAttack, SVDAttack
+from veil.attacks.noise.univariate import UnivariateBayesAttack
+from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack
+from veil.attacks.projection.hypersphere import HypersphereAttack
+from veil.attacks.projection.known_sample import ProjectedSampleAttack
+from veil.attacks.projection.maximum_posterior import ProjectionMAPAttack
+from veil.attacks.regression.regression import RegressionAttack
+from veil.attacks.repeated.releases import RepeatedReleaseAttack
+from veil.attacks.rotation.known_pairs import KnownPairsAttack
+from veil.attacks.rotation.known_records import KnownRecordsAttack
+from veil.attacks.rotation.known_sample import KnownSampleAttack
+from veil.attacks.rotation.signs import SignChoice, exact_signs
+from veil.attacks.separation.akica import AKICAAttack
+from veil.attacks.separation.ica import ICAAttack
 from veil.errors import InputError
 
 ATTACKS: dict[str, type[Attack]] = {

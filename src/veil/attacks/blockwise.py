@@ -2,8 +2,8 @@
 
 What such an attack needs to know of the whole table is small: moments, counts, a matrix. It takes that from passes
 (:meth:`veil.release.release.Release.summed`) and keeps it in a :class:`Reconstruction`, a function from a block of the
-release to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is the same,
-bit for bit, however the release is stored and whoever runs the passes.
+release to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is
+the same, bit for bit, however the release is stored and whoever runs the passes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from veil.attacks.knowledge import (
     as_records,
     select_columns,
 )
-from veil.attacks.previous import PreviousReleases, public_columns, rows_by_identifier
+from veil.attacks.previous_releases import PreviousReleases, public_columns, rows_by_identifier
 from veil.data.files import format_of, open_table
 from veil.data.passes import Engine
 from veil.errors import InputError

@@ -16,16 +16,16 @@ import numpy as np
 from veil._version import __version__
 from veil.arguments import duration, whole_number
 from veil.attacks import Attack, every_attack, find_attack
-from veil.attacks.previous import PreviousReleases
-from veil.auditing.cache import Cache, default_folder
-from veil.auditing.foreign import ForeignPlan, ForeignStage
+from veil.attacks.previous_releases import PreviousReleases
+from veil.auditing.elsewhere.foreign import ForeignPlan, ForeignStage
+from veil.auditing.exposure import Stage
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, as_grants
-from veil.auditing.match import Match
-from veil.auditing.play import Arena
-from veil.auditing.records import MOST_RECORDS
+from veil.auditing.memory import Cache, default_folder
 from veil.auditing.result import Audit, Candidate
-from veil.auditing.stage import Stage
+from veil.auditing.sampling import MOST_RECORDS
+from veil.auditing.trials.schedule import Match
+from veil.auditing.trials.trial import Arena
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,12 +21,26 @@ from veil.cli.measuring import measure
 from veil.cli.officer import advise, audit, demo
 from veil.cli.owner import init, inspect, perturb, restore
 from veil.cli.redteam import attack
-from veil.cli.researcher import reproduce
 from veil.errors import ClusterError, VeilError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
-class _OneLineErrors(click.Group):
-    """Every failure is one line on standard error that never shows a private value."""
+
+class _Veil(click.Group):
+    """The verbs of Veil and of installed packages (entry points ``veil.commands``).
+
+    Every failure is one line on standard error that never shows a private value.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *(point.name for point in _other_commands())})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        own = super().get_command(ctx, cmd_name)
+        if own is not None:
+            return own
+        return next((point.load() for point in _other_commands() if point.name == cmd_name), None)
 
     def invoke(self, ctx: click.Context) -> Any:
         # Click would print an empty line for an interrupt on its own.
@@ -74,6 +88,13 @@ class _OneLineErrors(click.Group):
         sys.exit(code or 0)
 
 
+def _other_commands() -> EntryPoints:
+    """Verbs that other packages bring, not yet imported."""
+    from importlib.metadata import entry_points
+
+    return entry_points(group="veil.commands")
+
+
 def _keep_interrupts(unraisable: Any) -> None:
     """An interrupt that arrives inside a destructor is not lost and prints no traceback."""
     if unraisable.exc_type is KeyboardInterrupt:
@@ -87,7 +108,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-@click.group(cls=_OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Veil, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="veil")
 def main() -> None:
     """Perturb a private table, attack the release, and say what it is worth.
@@ -107,5 +128,5 @@ def main() -> None:
     """
 
 
-for command in (demo, inspect, init, advise, perturb, attack, measure, audit, recover, restore, reproduce):
+for command in (demo, inspect, init, advise, perturb, attack, measure, audit, recover, restore):
     main.add_command(command)

@@ -49,7 +49,7 @@ class Cluster:
 
     Examples
     --------
-    >>> from veil.scale import Cluster, publish_file
+    >>> from veil import Cluster, publish_file
     >>> with Cluster(workers=2) as cluster:  # doctest: +SKIP
     ...     publish_file("big.parquet", method, "release", new_key="big.veilkey", engine=cluster)
     """

@@ -17,7 +17,7 @@ from veil.errors import InputError
 from veil.measures.arrays import Array, as_number, as_per_column
 from veil.measures.measure import Measure
 from veil.measures.posterior import PosteriorGain, posterior_gain
-from veil.numerics.response import check_channel, check_proportions, posterior
+from veil.numerics.response_matrix import check_channel, check_proportions, posterior
 
 
 def amplification(matrix: npt.ArrayLike) -> Measure:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from veil.errors import InputError
 from veil.measures.arrays import Array, as_count, as_per_column
-from veil.numerics.response import check_proportions, epsilon_matrix, gamma_matrix
+from veil.numerics.response_matrix import check_proportions, epsilon_matrix, gamma_matrix
 
 
 def design_response(

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.data.blocks import Matrix
-from veil.numerics.response import kron_apply
+from veil.numerics.response_matrix import kron_apply
 
 GAP = 1e-9
 MOST_STEPS = 3_000

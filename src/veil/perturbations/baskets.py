@@ -38,7 +38,7 @@ from veil.data.blocks import Matrix, Words, from_float, tiles
 from veil.data.schema import Kind
 from veil.errors import InputError
 from veil.numerics.moments import Moments
-from veil.numerics.response import UNITS, cumulative, draw_reports, exact_probabilities, implemented_epsilon
+from veil.numerics.response_matrix import UNITS, cumulative, draw_reports, exact_probabilities, implemented_epsilon
 from veil.perturbations.base import Kept, Perturbation, Place
 from veil.perturbations.binary import BinaryScan
 from veil.perturbations.scan import Scan

@@ -6,7 +6,7 @@ is PRAM; an *invariant* P leaves the proportions as they are, ``P π = π``. Sev
 (sequential: the matrix of their combinations is the Kronecker product) or as one compound variable of the
 combinations that occur (joint: combinations that do not occur are never reported).
 
-Draws use the matrix in units of 2⁻⁶³ (:func:`veil.numerics.response.cumulative`), so the law of the sampler is
+Draws use the matrix in units of 2⁻⁶³ (:func:`veil.numerics.response_matrix.cumulative`), so the law of the sampler is
 known exactly.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from veil.data.blocks import Matrix, Words
 from veil.errors import InputError
 from veil.numerics.moments import Moments
-from veil.numerics.response import (
+from veil.numerics.response_matrix import (
     check_response_matrix,
     cumulative,
     draw_reports,

@@ -88,7 +88,7 @@ def publish_file(
         Continue a run that was cut short: the table is read and its parts are checked by their hashes; only what is
         missing is made. Starts anew where there is nothing to continue.
     engine
-        Where to run: all cores of this machine by default, or a :class:`veil.scale.Cluster`.
+        Where to run: all cores of this machine by default, or a :class:`veil.Cluster`.
     remark
         Called with each sentence that the owner should know about the fit.
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response import Vector
+from veil.numerics.response_matrix import Vector
 from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
 from veil.recovery.response_estimates import (
     Dispersion,

@@ -24,7 +24,8 @@ import numpy.typing as npt
 from veil.arguments import whole_number
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response import (
+from veil.numerics.response_likelihood import most_likely
+from veil.numerics.response_matrix import (
     Vector,
     check_channel,
     check_proportions,
@@ -32,7 +33,6 @@ from veil.numerics.response import (
     kron_apply,
     kron_solve,
 )
-from veil.numerics.response_likelihood import most_likely
 
 _SINGULAR = 1e12
 

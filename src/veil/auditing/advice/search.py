@@ -24,8 +24,8 @@ from veil.auditing.advice.findings import Crossing, broken_words, tested
 from veil.auditing.advice.result import Advice, Point
 from veil.auditing.advice.trial import RUNS, Bench, Tried
 from veil.auditing.grants import as_grants
-from veil.auditing.records import MOST_RECORDS, audited_records
 from veil.auditing.run import audit_context
+from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.schema import as_roles
 from veil.data.sources import as_table
 from veil.errors import InputError, NotApplicableError

@@ -15,10 +15,10 @@ from scipy import stats
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
+from veil.auditing.exposure import Stage
 from veil.auditing.judge import Score
-from veil.auditing.match import Match
-from veil.auditing.play import Arena
-from veil.auditing.stage import Stage
+from veil.auditing.trials.schedule import Match
+from veil.auditing.trials.trial import Arena
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.words import knowing, percent

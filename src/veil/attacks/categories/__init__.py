@@ -1,0 +1,1 @@
+"""Attacks on randomized responses (A20)."""

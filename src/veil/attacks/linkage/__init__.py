@@ -1,0 +1,1 @@
+"""Record linkage with an external table (A22)."""

@@ -1,0 +1,275 @@
+"""Attacks on additive noise that need nothing but the published noise law.
+
+*Model.* ``y = x + r``, r of mean 0 and covariance Σr, independent of x (Huang, Du and Chen 2005).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.attacks.base import Guess, full_guess, granted
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.knowledge import Knowledge, KnownNoise
+from veil.attacks.noise.mixture import mixture_estimate
+from veil.attacks.noise.shrinkage import pooled_filter, whitening
+from veil.data.blocks import Block, Matrix
+from veil.errors import InputError, NotApplicableError
+from veil.numerics.moments import Vector
+from veil.release.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
+from veil.release.release import Release
+
+GRAIN = 1e-5
+"""Noise, in noise or column deviations, that stands in for none: where there is none, the release is the truth."""
+
+
+def noise_covariance(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
+    """Σr as granted or published, with a grain of noise in the directions that have none, so that it has an inverse."""
+    return with_grain(published_noise(release, knowledge), release.moments().variance)
+
+
+def with_grain(noise: Matrix, spread: Vector) -> Matrix:
+    """Noise that is nowhere zero: a singular Σr leaves some direction of the release bare, and that is to be used.
+
+    ``spread`` are the columns' variances, the measure for columns that have no noise at all.
+    """
+    own = np.diag(noise).copy()
+    bare = ~(own > 0)
+    own[bare] = np.where(spread[bare] > 0, GRAIN**2 * spread[bare], 1.0)
+    unit = np.sqrt(own)
+    power, basis = np.linalg.eigh(noise / np.outer(unit, unit) + np.diag(bare.astype(np.float64)))
+    if power[0] >= GRAIN**2:
+        return np.where(np.diag(bare), np.diag(own), noise)
+    return np.asarray((basis * np.clip(power, GRAIN**2, None)) @ basis.T * np.outer(unit, unit))
+
+
+def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
+    """Σr as granted, or as the manifest publishes it."""
+    known = granted(knowledge, KnownNoise)
+    d = len(release.step.names)
+    if known is not None:
+        if known.covariance.shape != (d, d):
+            raise InputError(f"KnownNoise has {len(known.covariance)} columns; the release has {d} perturbed ones")
+        return known.covariance
+    model = release.step.model
+    if not isinstance(model, AdditiveModel):
+        raise NotApplicableError("the manifest does not say the noise's covariance; grant KnownNoise")
+    return model.covariance
+
+
+class NoiseDistributionAttack(BlockwiseAttack):
+    """A1 (NDR). Take the release at face value: ``x̂ = y``; m.s.e. = Var(r) (H §4.1).
+
+    Of multiplicative noise the mean factor is divided out: ``x̂ = y / E r``. Of classes (P17) the middle is taken. Of a
+    release that nobody described, the columns with the private ones' names.
+    """
+
+    catalogue = "A1"
+    words = "takes the released values at face value"
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Any release whose columns are the private ones with noise on them."""
+        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel | ForeignModel)
+
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """Nothing: the manifest says it all."""
+        model, released = release.step.model, release.step.released
+        if isinstance(model, ClassModel):
+            return ClassMiddles(columns=released, edges=model.edges, classes=model.names)
+        if isinstance(model, ForeignModel):
+            return _same_names(release)
+        factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
+        return FaceValue(columns=released, names=released, factor=factor)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaceValue(Reconstruction):
+    """The named released columns over a factor; NaN for a name that is not among those read."""
+
+    names: tuple[str, ...]
+    factor: float = 1.0
+
+    def __call__(self, block: Block) -> BlockGuess:
+        values = np.full((len(self.names), block.n_rows), np.nan)
+        values[[name in self.columns for name in self.names]] = block.matrix(self.columns) / self.factor
+        return BlockGuess(values.T)
+
+
+def _same_names(release: Release) -> FaceValue:
+    """Released columns that have a private column's name."""
+    released, names = release.step.released, release.step.names
+    shared = tuple(name for name in names if name in released)
+    if not shared:
+        raise NotApplicableError("no released column has a private column's name, so none can be taken at face value")
+    types = {field.name: field.type for field in release.table.schema}
+    if any(pa.types.is_string(types[name]) or pa.types.is_dictionary(types[name]) for name in released):
+        raise NotApplicableError(f"a {release.method} release holds texts, not numbers; use release.data")
+    return FaceValue(columns=shared, names=names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassMiddles(Reconstruction):
+    """The middle of each value's class; of an open one, its edge moved by half the next class's width."""
+
+    edges: tuple[Vector, ...]
+    classes: tuple[tuple[str, ...], ...]
+
+    def __call__(self, block: Block) -> BlockGuess:
+        columns = []
+        for name, edges, classes in zip(self.columns, self.edges, self.classes, strict=True):
+            half = float(np.diff(edges).mean()) / 2 if len(edges) > 1 else 0.0
+            centre = np.r_[edges[0] - half, (edges[1:] + edges[:-1]) / 2, edges[-1] + half]
+            texts = block.column(name)
+            code = pc.index_in(texts, value_set=pa.array(list(classes), type=texts.type)).fill_null(-1).to_numpy()
+            columns.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
+        return BlockGuess(np.column_stack(columns))
+
+
+class BayesEstimateAttack(BlockwiseAttack):
+    """A6 (BE-DR). The Bayes estimate under a normal prior, from the release alone.
+
+    *Knowledge.* Σr: published in the manifest, or granted as KnownNoise. Mean and covariance of
+    x are estimated from the release.
+
+    With Σx = Σy − Σr the estimate is ``μ + Σx Σy⁻¹ (y − μ)`` (H §6). Σy − Σr may be indefinite, so
+    the prior is clipped in the eigenbasis of the noise-whitened release,
+    ``Σx = Σr^½ Q diag((λ − 1)₊) Qᵀ Σr^½``, and nothing singular is inverted. For normal data the
+    m.s.e. is the mean of λᵢσ²/(λᵢ + σ²).
+
+    ``best`` replaces the estimated prior by one that allows for the sample's size
+    (:func:`veil.attacks.noise.shrinkage.pooled_prior`): at small N the plain one loses to PCA. ``paper`` is the plain
+    one. ``prior="mixture"`` fits a Gaussian mixture through the noise (:mod:`veil.attacks.noise.mixture`): far better
+    on clustered, bimodal or skewed data, for normal noise.
+
+    A record with missing values is estimated from its present ones; the covariance then comes from
+    all pairs of present values.
+
+    Where the noise has no power in some direction the release shows that direction bare, and so does the guess.
+
+    ``guess.details``: ``expected_mse`` per column, by the estimated prior; for ``best`` it counts the noise that
+    few records' eigenvectors have fitted.
+    """
+
+    catalogue = "A6"
+    words = "filters the noise out with the correlations that the release itself shows"
+    uses = (KnownNoise,)
+    variants = ("best", "paper")
+
+    def __init__(self, *, prior: str = "normal", variant: str = "best") -> None:
+        super().__init__(variant=variant)
+        self.prior = prior
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Any release with additive noise."""
+        return isinstance(model, AdditiveModel)
+
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """The prior and its filter, from the release's moments; a mixture needs all records."""
+        if self.prior not in ("normal", "mixture"):
+            raise InputError(f"prior must be 'normal' or 'mixture'; got {self.prior!r}")
+        if self.prior == "mixture":
+            return None
+        noise = noise_covariance(release, knowledge)
+        moments, released = release.moments(), release.step.released
+        complete = not moments.missing.any()
+        covariance = moments.covariance if complete else release_covariance(release)
+        if self.variant == "paper":
+            prior = clipped_prior(covariance, noise)
+            expected = np.diag(noise @ np.linalg.solve(prior + noise, prior)).copy()
+        else:
+            prior, errors = pooled_filter(covariance, noise, moments.n_rows)
+            expected = np.diag(errors).copy()
+        details = {"expected_mse": expected}
+        if not complete:
+            return GapFilter(columns=released, details=details, mean=moments.mean, prior=prior, noise=noise)
+        gain = np.asarray(np.linalg.solve(prior + noise, prior).T, dtype=np.float64)
+        return LinearFilter(columns=released, details=details, mean=moments.mean, centre=moments.mean, gain=gain)
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        noise = noise_covariance(release, knowledge)
+        known, model = granted(knowledge, KnownNoise), release.step.model
+        law = known.distribution if known is not None else getattr(model, "distribution", "normal")
+        values, details = mixture_estimate(release.to_numpy(), noise, distribution=law)
+        return full_guess(release, values, **details)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GapFilter(Reconstruction):
+    """The Bayes estimate of each record given its present values."""
+
+    mean: Vector
+    prior: Matrix
+    noise: Matrix
+
+    def __call__(self, block: Block) -> BlockGuess:
+        y = np.ascontiguousarray(block.matrix(self.columns).T)
+        return BlockGuess(filter_incomplete(y, self.mean, self.prior, self.noise))
+
+
+def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
+    """The part of Σy − Σr that is positive in the noise-whitened eigenbasis."""
+    root, inverse = whitening(noise)
+    eigenvalues, q = np.linalg.eigh(inverse @ covariance @ inverse.T)
+    half = (root @ q) * np.sqrt(np.clip(eigenvalues - 1.0, 0.0, None))
+    return np.asarray(half @ half.T)
+
+
+@dataclass(frozen=True)
+class PairsOf:
+    """Sums over all pairs of present values of a block: products of deviations from the mean, and their number."""
+
+    columns: tuple[str, ...]
+    mean: Vector
+
+    def __call__(self, block: Block) -> Matrix:
+        return pair_sums(block.matrix(self.columns).T, self.mean)
+
+
+def pair_sums(y: Matrix, mean: Vector) -> Matrix:
+    """Products of deviations and numbers of pairs (2 × d × d) of present values."""
+    present = ~np.isnan(y)
+    centred = np.where(present, y - mean, 0.0)
+    seen = present.astype(np.float64)
+    return np.stack([centred.T @ centred, seen.T @ seen])
+
+
+def release_covariance(release: Release) -> Matrix:
+    """Covariance of a release over all pairs of present values, in one pass."""
+    return pair_covariance(release.summed(PairsOf(release.step.released, release.moments().mean)))
+
+
+def available_covariance(y: Matrix, mean: Vector) -> Matrix:
+    """Covariance over all pairs of present values, made positive semi-definite."""
+    return pair_covariance(pair_sums(y, mean))
+
+
+def pair_covariance(sums: Matrix) -> Matrix:
+    """The positive semi-definite covariance that sums over pairs of present values give."""
+    products, pairs = sums
+    raw = np.divide(products, pairs, out=np.zeros_like(pairs), where=pairs > 0)
+    unit = np.sqrt(np.clip(np.diag(raw), 0.0, None))
+    unit[unit == 0] = 1.0
+    eigenvalues, q = np.linalg.eigh(raw / np.outer(unit, unit))
+    return np.asarray((q * np.clip(eigenvalues, 0.0, None)) @ q.T * np.outer(unit, unit))
+
+
+def filter_incomplete(y: Matrix, mean: Vector, prior: Matrix, noise: Matrix, *, rows: int = 1024) -> Matrix:
+    """The Bayes estimate of each record given its present values; missing values stay missing."""
+    total, d = prior + noise, y.shape[1]
+    values = np.full_like(y, np.nan)
+    for start in range(0, len(y), rows):
+        part = y[start : start + rows]
+        present = ~np.isnan(part)
+        # Absent values become independent dummies: identity rows in each record's own system.
+        systems = np.where(present[:, :, None] & present[:, None, :], total, np.eye(d))
+        residual = np.where(present, part - mean, 0.0)
+        weights = np.linalg.solve(systems, residual[:, :, None])[:, :, 0]
+        guess = mean + np.where(present, weights, 0.0) @ prior
+        values[start : start + rows] = np.where(present, guess, np.nan)
+    return values

@@ -1,0 +1,183 @@
+"""A8: multiplicative noise attacked in logarithms, where it is additive (Liu 2007, §3.3; Pandya).
+
+*Model.* P3: ``ln|y| = ln|x| + ln r``, r positive, of a public law. P4: ``ln y = ln x + e``, e ~ N(0, cΣu).
+
+On P4 the noise has the logarithms' own covariance up to the factor c, so the Bayes filter is the scalar
+1/(1 + c) and the error in logarithms is c/(1+c) of each variance: correlation helps nobody. On P3 zeros and
+signs are released exactly, and the guess returns them.
+
+The filter gives the mean û and variance v of ln x given y; the mean of x itself is ``exp(û + v/2)``. A base that
+does not state v gets it from the law of total variance, Var u − Var û, which holds for a posterior mean.
+
+P22, ``y = x·r + e``, has no logarithm. There the same filters run on ``y/E r``, whose error is uncorrelated with x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
+from veil.attacks.changed import Change, ChangedFirst, ChangedTable, Divided, Logarithm
+from veil.attacks.knowledge import Knowledge
+from veil.attacks.noise.additive import BayesEstimateAttack
+from veil.data.blocks import Block, Matrix
+from veil.errors import InputError, NotApplicableError
+from veil.numerics.moments import Moments, Vector, block_moments
+from veil.release.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
+from veil.release.release import Release
+
+
+class LogAttack(BlockwiseAttack):
+    """A8. Filter multiplicative noise in logarithms with any attack on additive noise.
+
+    Parameters
+    ----------
+    base : Attack, default BayesEstimateAttack()
+        The attack on additive noise that runs on the logarithms.
+    """
+
+    catalogue = "A8"
+    words = "takes logarithms, where the factors are plain noise, and filters it out there"
+
+    def __init__(self, base: Attack | None = None, *, variant: str = "best") -> None:
+        super().__init__(variant=variant)
+        self.base = base
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Multiplicative noise of any kind."""
+        return isinstance(model, MultiplicativeModel | LogNormalModel)
+
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """What the base learns of the release in logarithms; None where it needs the whole table."""
+        base = self._base()
+        if not isinstance(base, BlockwiseAttack):
+            return None
+        model, released = release.step.model, release.step.released
+        linear = has_noise(model)
+        other, shift = (linear_release(release), 0.0) if linear else log_release(release)
+        inner = base.prepare(other, *knowledge)
+        if inner is None:
+            return None
+        changed = ChangedFirst(
+            columns=tuple(dict.fromkeys((*released, *inner.columns))),
+            ambiguity=inner.ambiguity,
+            inner=inner,
+            changed=frozenset(released),
+            change=Divided(model.law.raw_moments()[0]) if has_noise(model) else Logarithm(),
+        )
+        if linear:
+            return changed
+        spread = inner.details.get("expected_mse")
+        if spread is None:
+            spread = _left(other, other.summed(GuessMoments(inner), inner.columns))
+        columns, ambiguity = changed.columns, changed.ambiguity
+        return FromLogs(
+            columns=columns, ambiguity=ambiguity, logs=changed, released=released, shift=shift, spread=spread
+        )
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        base = self._base()
+        if has_noise(release.step.model):
+            linear = base.run(linear_release(release), *knowledge)
+            return full_guess(release, linear.values, ambiguity=linear.ambiguity)
+        logs, shift = log_release(release)
+        found = base.run(logs, *knowledge)
+        spread = found.details.get("expected_mse")
+        if spread is None:
+            spread = _left(logs, block_moments(np.ascontiguousarray(found.values.T), covariance=False))
+        values = exponential(release.to_numpy(), found.values - shift, spread)
+        return full_guess(release, values, ambiguity=found.ambiguity, log_values=found.values - shift)
+
+    def _base(self) -> Attack:
+        base = BayesEstimateAttack() if self.base is None else self.base
+        if not isinstance(base, Attack):
+            raise InputError(f"base must be an attack on additive noise; got a {type(base).__name__}")
+        return base
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromLogs(Reconstruction):
+    """The mean of x from a filter of ``ln |x|`` that leaves the variance ``spread``."""
+
+    logs: Reconstruction
+    released: tuple[str, ...]
+    shift: float
+    spread: Vector
+
+    def __call__(self, block: Block) -> BlockGuess:
+        found = self.logs(block).values - self.shift
+        values = exponential(block.matrix(self.released).T, found, self.spread)
+        return BlockGuess(values, beside={"log_values": found})
+
+
+@dataclass(frozen=True)
+class GuessMoments:
+    """Moments of the guesses of a block."""
+
+    reconstruction: Reconstruction
+
+    def __call__(self, block: Block) -> Moments:
+        return block_moments(np.ascontiguousarray(self.reconstruction(block).values.T), covariance=False)
+
+
+def exponential(y: Matrix, logs: Matrix, spread: Vector) -> Matrix:
+    """``E[x | y]`` from mean and variance of ``ln |x|``, with the signs and zeros of y."""
+    values = np.sign(y) * np.exp(logs + np.where(np.isfinite(spread), spread, 0.0) / 2)
+    values[y == 0] = 0.0
+    return np.asarray(values)
+
+
+def has_noise(model: Model) -> TypeGuard[MultiplicativeModel]:
+    """Whether noise was added to the products (P22), so that there are no logarithms to take."""
+    return isinstance(model, MultiplicativeModel) and bool(model.noise.any())
+
+
+def log_release(release: Release) -> tuple[Release, float]:
+    """The same release in logarithms, with additive noise of mean zero after a shift; zeros become missing."""
+    model = release.step.model
+    parameters: dict[str, Any]
+    shift = 0.0
+    if isinstance(model, LogNormalModel):
+        eigenvalues, q = np.linalg.eigh(model.covariance)
+        parameters = {"factor": (q * np.sqrt(np.clip(eigenvalues, 0.0, None))).tolist()}
+    elif isinstance(model, MultiplicativeModel):
+        shift, variance = model.law.log_moments()
+        parameters = {"scale": [float(np.sqrt(variance))] * len(release.step.released)}
+    else:
+        raise NotApplicableError(f"a {release.method} release is not multiplicative")
+    return _as_additive(release, Logarithm(), {"distribution": "normal", **parameters}), shift
+
+
+def linear_release(release: Release) -> Release:
+    """A P22 release as one with additive noise: y/E r = x + n, n uncorrelated with x.
+
+    ``n = (x(r − E r) + e)/E r`` has variance ``(Var r·E x² + Var e)/(E r)²`` per column, and E x² follows from E y²
+    (R3), so the best linear filter is that of additive noise.
+    """
+    model, moments = release.step.model, release.moments()
+    if not isinstance(model, MultiplicativeModel):
+        raise NotApplicableError(f"a {release.method} release is not multiplicative")
+    m1, m2 = model.law.raw_moments()[:2]
+    square = np.clip(moments.variance + moments.mean**2 - model.noise**2, 0.0, None) / m2
+    scale = np.sqrt((m2 - m1**2) * square + model.noise**2) / m1
+    parameters = {"distribution": "normal", "scale": scale.tolist()}
+    return _as_additive(release, Divided(m1), parameters)
+
+
+def _as_additive(release: Release, change: Change, parameters: dict[str, Any]) -> Release:
+    step = replace(release.step, method="additive-noise", parameters=parameters)
+    table = ChangedTable(release.table, step.released, change)
+    return Release(table, replace(release.manifest, steps=(step,)), release.engine)
+
+
+def _left(logs: Release, filtered: Moments) -> Vector:
+    """Var(u|y) on average: what a filter that does not say it has left, by the law of total variance."""
+    model = logs.step.model
+    noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else np.zeros(len(filtered.mean))
+    return np.asarray(np.clip(logs.moments().variance - noise - filtered.variance, 0.0, noise))

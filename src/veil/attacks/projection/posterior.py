@@ -1,0 +1,179 @@
+"""Draws from the posterior of a secret projection, by tempering and Hamiltonian moves (A21).
+
+*Model.* A candidate matrix is ``Θ`` (k × r), in coordinates in which sample records become
+``v_i = c_i + Θ t_i`` and its prior is normal with independent entries. The log-density is minus half of: the
+weighted square of the differences in :mod:`veil.attacks.projection.features`, the prior's precisions times
+``Θ²``, and the misfit of noisy known pairs.
+
+The posterior has many modes (wrong order, wrong signs) and, where the data are normal, whole surfaces of
+equally good matrices. Particles start as matrices that fit mean and covariance, and the other
+differences are given weight step by step; at each step particles are drawn again by weight and moved by
+Hamiltonian dynamics (sequential Monte Carlo: Del Moral, Doucet and Jasra 2006). Separate islands of particles
+show how much of the result is chance (weights by their evidence would be noisier than the evidence is sharp).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from veil.attacks.projection.features import FAST, Features, feature_means, feature_slopes
+from veil.data.blocks import Matrix
+from veil.numerics.moments import Vector
+
+_SMALL: Final = 40  # unknowns up to which short and frequent moves are the better ones
+_ACCEPTED: Final = 0.75
+_ENOUGH: Final = 0.6  # effective share of the particles that a step of the tempering must leave
+_BURN: Final = 40
+_KEPT: Final = 8
+
+
+class Target(NamedTuple):
+    """A log-density of Θ: constants of the map, of the comparison, of the prior and of known pairs."""
+
+    c: Matrix  # k × n
+    t: Matrix  # r × n
+    directions: Matrix
+    means: Vector
+    weight: Matrix
+    precision: Matrix  # k × r
+    pair_root: Matrix  # k × k: noise-whitened image of a change in v
+    pair_t: Matrix  # r × m
+    pair_values: Matrix  # k × m
+
+
+def island(
+    start: Callable[[], Matrix], target: Target, features: Features, particles: int, rng: np.random.Generator
+) -> Matrix:
+    """Draws of Θ (draws × k × r) from one population of particles.
+
+    ``target`` must have the features' full weight.
+    """
+    n_first = features.n_normal
+    normal = target._replace(
+        directions=np.zeros((0, target.c.shape[0])),
+        means=features.means[:n_first].copy(),
+        weight=np.ascontiguousarray(features.normal_weight[:n_first, :n_first]),
+    )
+    theta = np.array([start() for _ in range(particles)])
+    mover = _Mover(target, rng)
+    for _ in range(_BURN):
+        mover.move(theta, normal)
+    power = 0.0
+    while power < 1.0:
+        gain = np.array([_extra(x, target, features.normal_weight) for x in theta])
+        step = _next_step(gain, 1.0 - power)
+        power = min(1.0, power + step)
+        theta = theta[_redrawn(np.exp(step * (gain - gain.max())), rng)]
+        tempered = target._replace(weight=(1.0 - power) * features.normal_weight + power * features.weight)
+        for _ in range(mover.repeats):
+            mover.move(theta, tempered)
+    draws = []
+    for _ in range(_KEPT):
+        mover.move(theta, target)
+        draws.append(theta.copy())
+    return np.concatenate(draws)
+
+
+class _Mover:
+    """Hamiltonian moves whose step is adapted to the share that is accepted."""
+
+    def __init__(self, target: Target, rng: np.random.Generator) -> None:
+        n = target.t.shape[1]
+        curvature = target.precision + np.outer((target.pair_root**2).sum(axis=0), (target.pair_t**2).sum(axis=1))
+        self._spread = 1.0 / (n + curvature)
+        self._step, self._rng = 0.6, rng
+        self._leaps, self.repeats = (6, 3) if self._spread.size <= _SMALL else (12, 2)
+
+    def move(self, theta: Matrix, target: Target) -> None:
+        rng, accepted = self._rng, 0.0
+        for p in range(len(theta)):
+            kick = rng.standard_normal(theta[p].shape)
+            step = self._step * rng.uniform(0.7, 1.3)
+            theta[p], rate = _trajectory(theta[p], kick, step, self._leaps, np.log(rng.uniform()), self._spread, target)
+            accepted += rate
+        self._step = float(np.clip(self._step * np.exp(0.7 * (accepted / len(theta) - _ACCEPTED)), 1e-4, 2.0))
+
+
+def _extra(theta: Matrix, target: Target, normal_weight: Matrix) -> float:
+    """Log-likelihood of what goes beyond mean and covariance."""
+    g = differences(theta, target)
+    return float(-0.5 * g @ (target.weight - normal_weight) @ g)
+
+
+def differences(theta: Matrix, target: Target) -> Vector:
+    """Means over the mapped sample less those over the release."""
+    v = target.c + theta @ target.t
+    return np.asarray(feature_means(v, target.directions @ v) - target.means)
+
+
+def _next_step(gain: Vector, most: float) -> float:
+    """The largest rise of the power that leaves enough particles with weight."""
+
+    def share(step: float) -> float:
+        weights = np.exp(step * (gain - gain.max()))
+        return float(weights.sum() ** 2 / (weights**2).sum() / len(gain))
+
+    if share(most) >= _ENOUGH:
+        return most
+    low, high = 0.0, most
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if share(middle) >= _ENOUGH else (low, middle)
+    return max(low, 1e-3)
+
+
+def _redrawn(weights: Vector, rng: np.random.Generator) -> npt.NDArray[np.intp]:
+    """Systematic resampling."""
+    places = (np.arange(len(weights)) + rng.uniform()) / len(weights)
+    return np.minimum(np.searchsorted(np.cumsum(weights) / weights.sum(), places), len(weights) - 1)
+
+
+@numba.njit(cache=True, fastmath=FAST, error_model="numpy")
+def _log_density(theta: Matrix, target: Any) -> tuple[float, Matrix]:
+    """The log-density and its gradient."""
+    n = target.c.shape[1]
+    v = target.c + theta @ target.t
+    projected = target.directions @ v
+    g = feature_means(v, projected) - target.means
+    pull = target.weight @ g
+    value = -0.5 * np.sum(g * pull)
+    direct, through = feature_slopes(v, projected, pull)
+    gradient = -((direct + target.directions.T @ through) @ target.t.T) / n
+    held = target.precision * theta
+    value -= 0.5 * np.sum(held * theta)
+    gradient -= held
+    if target.pair_t.shape[1] > 0:
+        misfit = target.pair_root @ (theta @ target.pair_t) - target.pair_values
+        value -= 0.5 * np.sum(misfit * misfit)
+        gradient -= target.pair_root.T @ misfit @ target.pair_t.T
+    return value, gradient
+
+
+@numba.njit(cache=True, fastmath=FAST, error_model="numpy")
+def _trajectory(
+    theta: Matrix, kick: Matrix, step: float, leaps: int, log_uniform: float, spread: Matrix, target: Any
+) -> tuple[Matrix, float]:
+    """One Hamiltonian move (leapfrog, Metropolis test): the new Θ and the probability of accepting it."""
+    momentum = kick / np.sqrt(spread)
+    value, gradient = _log_density(theta, target)
+    before = value - 0.5 * np.sum(kick * kick)
+    x = theta.copy()
+    momentum = momentum + 0.5 * step * gradient
+    for leap in range(leaps):
+        x = x + step * spread * momentum
+        value, gradient = _log_density(x, target)
+        momentum = momentum + (step if leap < leaps - 1 else 0.5 * step) * gradient
+    change = value - 0.5 * np.sum(momentum * momentum * spread) - before
+    rate = 0.0
+    if change >= 0.0:
+        rate = 1.0
+    elif change > -700.0:  # not so for NaN
+        rate = np.exp(change)
+    if rate > 0.0 and log_uniform < change:
+        return x, rate
+    return theta, rate

@@ -1,0 +1,1 @@
+"""Attacks that learn a map from known records and need no description of the method (A25)."""

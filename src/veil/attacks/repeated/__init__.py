@@ -1,0 +1,1 @@
+"""Attacks on several releases of the same people (A24)."""

@@ -1,0 +1,142 @@
+"""A13 (AK-ICA): a known subset against any linear map (tutorial T; Guo and Wu 2006).
+
+*Model.* ``y = R z + e`` with R square and noise e; z a mixture ``A s`` of independent signals s that are not normal,
+so columns may be correlated. *Knowledge*: some records of the population. The release and the known records hold the
+same signals, mixed by R A and by A: separating both and pairing the signals gives ``x̂ = mean + A J (s_y − mean)``
+without ever estimating R.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veil.arguments import whole_number
+from veil.attacks.base import Guess, check_width, full_guess, needed
+from veil.attacks.knowledge import Knowledge, KnownSample
+from veil.attacks.rotation.normalized import normalization_of_sample
+from veil.attacks.separation.ica import SeparationAttack, loses_origin
+from veil.attacks.separation.independence import normal_signals, separate, whiten
+from veil.attacks.separation.pairing import Pairing, density_distances, mean_distances, pair, standardized
+from veil.data.blocks import Matrix
+from veil.errors import NotApplicableError
+from veil.numerics.ordering import by_name
+from veil.release.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
+from veil.release.release import Release
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearRecovery:
+    """Records recovered from a linear map: ``values = mean(sample) + (signals − mean) Jᵀ mixingᵀ``, J the pairing's."""
+
+    values: Matrix
+    mixing: Matrix
+    signals: Matrix
+    pairing: Pairing
+    converged: bool
+
+
+class AKICAAttack(SeparationAttack):
+    """A13. Undo a linear map by separating release and known records into the same independent signals.
+
+    *paper*: FastICA, and J by the distance of densities alone, which turns symmetric signals at random (errata,
+    AK-ICA). *best*: likelihood steps after FastICA, and J by densities and uncentred means, where the release kept
+    the origin.
+
+    Parameters
+    ----------
+    variant : {"best", "paper"}
+        See above.
+    starts : int, default 6
+        Random starts of each separation.
+    seed : int, default 0
+        Seeds them.
+
+    Notes
+    -----
+    ``guess.ambiguity``: "none", "sign", "order" or "order, sign", by the margins of the pairing.
+
+    ``guess.details``: ``signals`` (of the release, N × r), ``mixing`` (A, d × r, in private units), ``pairing`` (J),
+    ``sign_margin``, ``order_margin``, ``n_normal`` signals of the release that look normal, ``converged``.
+    """
+
+    catalogue = "A13"
+    words = "separates the release and a known sample into the same independent signals"
+    requires = (KnownSample,)
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        whole_number(self.starts, "starts", least=1)
+        whole_number(self.seed, "seed")
+        known = needed(knowledge, KnownSample)
+        check_width(known.sample, release, "KnownSample.sample")
+        y, model, d = release.to_numpy(), release.step.model, len(release.step.names)
+        if y.shape[1] < d:
+            raise NotApplicableError(
+                f"the release has {y.shape[1]} columns for {d} private ones; AK-ICA needs as many as there were"
+            )
+        if len(known.sample) <= d:
+            raise NotApplicableError(
+                f"the sample has {len(known.sample)} records; separating {d} signals needs more than {d}"
+            )
+        released, private = by_name(release.step.released), by_name(release.step.names)
+        if isinstance(model, NormalizedRotationModel):
+            centre, width = normalization_of_sample(model, known.sample)
+        elif isinstance(model, OrthogonalModel | ProjectionModel):
+            centre, width = np.zeros(d), model.unit
+        else:
+            raise NotApplicableError("the manifest does not describe a linear map of the columns")
+        sample = ((known.sample - centre) / width)[:, private]
+        best = self.variant == "best"
+        means = best and not loses_origin(model)
+        found = recover_linear(y[:, released], sample, refine=best, means=means, starts=self.starts, seed=self.seed)
+        back = np.argsort(private)
+        values, mixing = found.values[:, back] * width + centre, found.mixing[back] * width[:, None]
+        return full_guess(
+            release,
+            values,
+            ambiguity=found.pairing.ambiguity,
+            signals=found.signals,
+            mixing=mixing,
+            pairing=found.pairing.matrix,
+            sign_margin=found.pairing.sign_margin,
+            order_margin=found.pairing.order_margin,
+            n_normal=len(normal_signals(found.signals)),
+            converged=found.converged,
+        )
+
+
+def recover_linear(
+    y: Matrix, sample: Matrix, *, refine: bool = True, means: bool = True, starts: int = 6, seed: int = 0
+) -> LinearRecovery:
+    """Recover the records behind a linear map from a sample of their population.
+
+    Parameters
+    ----------
+    y, sample
+        Release (N × k) and sample (n × d, k ≥ d), records as rows.
+    refine
+        Whether FastICA is followed by the likelihood step.
+    means
+        Whether uncentred means help to pair the signals; not if the release was centred or translated.
+    starts, seed
+        Random starts of each separation, and their seed.
+    """
+    d = sample.shape[1]
+    if not np.ptp(sample, axis=0).any() or not np.ptp(y, axis=0).any():
+        raise NotApplicableError(
+            "all records of the sample or of the release are equal; there are no signals to separate"
+        )
+    rank = whiten(sample).rank
+    if whiten(y, most=d).rank != rank:
+        raise NotApplicableError(f"the sample spans {rank} dimensions and the release another number; both must agree")
+    here = separate(y, most=rank, refine=refine, starts=starts, seed=seed)
+    there = separate(sample, refine=refine, starts=starts, seed=seed)
+    distances = density_distances(standardized(here.signals), standardized(there.signals))
+    if means:
+        distances = distances + mean_distances(here.signals.mean(axis=0), there.signals.mean(axis=0))
+    pairing = pair(distances, min(len(y), len(sample)))
+    centred = here.signals - here.signals.mean(axis=0)
+    values = sample.mean(axis=0) + centred @ (there.mixing @ pairing.matrix).T
+    return LinearRecovery(values, there.mixing, here.signals, pairing, here.converged and there.converged)

@@ -1,0 +1,1 @@
+"""Releases that were made elsewhere, or are there already."""

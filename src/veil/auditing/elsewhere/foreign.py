@@ -1,0 +1,302 @@
+"""The stage of an audit of a release that was made elsewhere, by any tool, described or not.
+
+There is one release and no key: repetitions deal other knowledge, not other releases. The released rows are matched to
+the private ones by their order, by a key column, or not at all. Where the matching is not known, guesses are scored
+against everybody and held against strangers (:mod:`veil.measures.unmatched`): the best assignment of unrelated records
+alone would look like a breach of half the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from veil import measures
+from veil.attacks import Attack, Guess
+from veil.attacks.previous_releases import count_rows
+from veil.auditing.elsewhere.released import (
+    ORDER,
+    aligned,
+    check_numbers,
+    checked,
+    own_release,
+    released_table,
+    schema_of,
+    unscored,
+)
+from veil.auditing.exposure import Exposure, Stage, matched_previous
+from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
+from veil.auditing.judge import Judge, Trial
+from veil.auditing.utility import rowless_utilities
+from veil.data.blocks import Matrix
+from veil.data.schema import PERTURBED, Kind, Schema, kind_of, listed
+from veil.data.sources import as_table
+from veil.data.tables import MemoryTable
+from veil.errors import InputError
+from veil.measures import Measure
+from veil.perturbations import AdditiveNoise
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.publish import publish
+from veil.release.models import FOREIGN, ForeignModel
+from veil.release.release import Manifest, Release, Step, memory_release
+
+if TYPE_CHECKING:
+    from veil.auditing.memory import Cache
+
+
+class ForeignPlan(Plan):
+    """Stands for a method that nobody described."""
+
+    def __init__(self) -> None:
+        self.parts, self.roles = (), {}
+
+    def describe(self) -> str:
+        """The candidate's name."""
+        return "release from elsewhere"
+
+
+class ForeignStage(Stage):
+    """The private table and the one release that is attacked.
+
+    Parameters
+    ----------
+    table
+        The private table.
+    release
+        The released table: any frame or file.
+    match
+        "order" where row i of the release is row i of the table, a column that both have, or None.
+    described
+        The method, as a perturbation with the settings that were used; None when it is not known.
+    roles
+        Column roles; columns that are no numbers are not scored unless they have one.
+    """
+
+    fresh = False
+
+    def __init__(
+        self,
+        table: Any,
+        release: Any,
+        *,
+        match: str | None,
+        described: Plan | None,
+        roles: Mapping[str, str],
+        grants: Grants,
+        seed: int | None,
+        previous: Sequence[Any] = (),
+    ) -> None:
+        own = own_release(release)
+        if own is not None and (described is not None or roles):
+            what = "perturbations" if described is not None else f"roles of {listed(roles)}"
+            raise InputError(f"{what}: this release describes itself in its manifest; leave them out")
+        private, foreign = as_table(table).read(), released_table(release if own is None else own.table)
+        self.matched = match is not None
+        if previous and not self.matched:
+            raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
+        if own is not None and match == ORDER and "shuffled" in own.manifest.row_order:
+            raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
+        roles = {**unscored(private, roles, match), **roles}
+        if match is not None:
+            private, foreign = aligned(private, foreign, match)
+        if own is not None:
+            schema = schema_of(own, private)
+        else:
+            plan = described if described is not None else as_plan(AdditiveNoise())
+            schema = resolve(MemoryTable(private), plan, roles).schema
+            if described is None and grants.fitting and ALL_COLUMNS in grants.pairs:  # type: ignore[operator]
+                # A map that nobody described has an offset, too: it takes two records more than columns.
+                grants = replace(grants, pairs=(*grants.pairs, len(schema.perturbed) + 2))  # type: ignore[misc]
+        grants = replace(grants, sample_from="table", matrix=False)
+        if not self.matched:  # nobody can be told which row is somebody's
+            grants = replace(grants, pairs=(), attributes=(), external=False)
+        check_numbers(private, schema.perturbed, "the table")
+        check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
+        self._hold(private, schema, grants, seed)
+        self._foreign, self._key_column = foreign, None if match == ORDER else match
+        self._previous = matched_previous(previous, private)
+        if own is not None:
+            names = [column["name"] for column in own.manifest.schema]
+            self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
+        else:
+            self._release = self._described(plan) if described is not None else self._undescribed(schema)
+
+    def _described(self, plan: Plan) -> Release:
+        """The foreign rows under the manifest that the described method would have."""
+        made, _ = publish(self._table, plan, roles=self._roles)
+        names = [name for step in made.manifest.steps for name in step.released]
+        if len(self._foreign) != self._table.num_rows and plan.reduces:
+            raise InputError("release: a method that sums records up must have its own number of rows")
+        absent = [name for name in names if name not in self._foreign.column_names]
+        foreign = self._foreign
+        if absent:
+            fields = [f for f in foreign.schema if f.name != self._key_column]
+            numeric = [f.name for f in fields if kind_of(f.type) is Kind.NUMERIC]
+            if len(numeric) != len(names):
+                raise InputError(
+                    f"release: the described method makes {len(names)} columns ({listed(names)}); the release has "
+                    f"{len(numeric)} numeric ones; describe it differently, or leave the description out"
+                )
+            renamed = dict(zip(numeric, names, strict=True))
+            foreign = foreign.rename_columns([renamed.get(n, n) for n in foreign.column_names])
+        public = [c["name"] for c in made.manifest.public if c["name"] in foreign.column_names]
+        foreign = foreign.select([*names, *public])
+        manifest = replace(
+            made.manifest,
+            public=tuple(c for c in made.manifest.public if c["name"] in public),
+            schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
+            key="not known",
+        )
+        return checked(memory_release(foreign, manifest, "pyarrow", {}))
+
+    def _undescribed(self, schema: Schema) -> Release:
+        """The foreign rows, about which nothing is said."""
+        types = {f.name: kind_of(f.type) for f in self._foreign.schema}
+        public = [n for n in schema.public if n in types]
+        left = (*public, self._key_column)
+        released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
+        if not released:
+            raise InputError("release: has no numeric column to attack")
+        columns = tuple(
+            {"name": c.name, "kind": str(c.kind), "role": str(c.role), "dtype": c.dtype}
+            for c in schema.columns
+            if c.role in PERTURBED
+        )
+        foreign = self._foreign.select([*released, *public])
+        manifest = Manifest(
+            release=1,
+            release_id=FOREIGN,
+            method=FOREIGN,
+            guarantee="none",
+            steps=(Step(FOREIGN, "–", {}, columns, tuple(released)),),
+            public=tuple({"name": n, "kind": str(types[n])} for n in public),
+            schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
+            key="not known",
+            missing="not known",
+            row_order="not known",
+            arithmetic="not known",
+            veil="",
+        )
+        return memory_release(foreign, manifest, "pyarrow", {})
+
+    def expose(self, perturbation: Any, level: Level, repetition: int) -> Exposure:
+        """Deal one level's knowledge of the one release there is."""
+        rng = np.random.default_rng(self.draw(level, repetition))
+        dealt = self._dealt(level, rng)
+        kept = np.arange(len(self.truth) if self.matched else count_rows(self._release))
+        return Exposure(self._release, kept, self._with_previous(dealt, kept))
+
+    def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
+        """The utilities; those that compare rows need to know whose they are."""
+        if self.matched:
+            return super().worth(release, **uses)
+        return rowless_utilities(self.private, release)
+
+    def judge(self, *arguments: Any) -> Judge:
+        """The judge of matched or of unmatched rows."""
+        return Judge(*arguments) if self.matched else UnmatchedJudge(*arguments)
+
+    def serves(self, level: Level, attack: Attack) -> bool:
+        """Whether an attack is to be played; without a matching none is told rows, nor whose links are right."""
+        return super().serves(level, attack) and (self.matched or not attack.whole_release)
+
+    def remarks(self) -> tuple[str, ...]:
+        """How the release was looked at."""
+        said = ["The release was there already: repetitions deal other knowledge, not other releases."]
+        if isinstance(self._release.manifest.steps[0].model, ForeignModel):
+            said.append("Its method was not described, so only attacks that need no description were played.")
+        if not self.matched:
+            said.append(
+                "Whose row is whose was not known. Every person was held against the nearest guess, and the result "
+                "against what a stranger would find among the other records; nobody can be granted known rows, and "
+                "single columns and far-out values were not judged."
+            )
+        return (*said, *super().remarks())
+
+    def words(self) -> list[Any]:
+        """All that exposures depend on: what is said about the release, too."""
+        return [*super().words(), self._release.manifest.to_json()]
+
+    def digest(self, cache: Cache) -> str:
+        """A keyed hash of both tables."""
+        return f"{cache.table_digest(self._table)} {cache.table_digest(self._foreign)} {self.matched}"
+
+
+class UnmatchedJudge(Judge):
+    """Scores guesses whose rows belong to nobody in particular, against strangers."""
+
+    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
+        """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
+        truth = np.delete(self.truth, given, axis=0)
+        values = _recognised(truth, guess) if guess.up_to else guess.values
+        found = measures.unmatched_breach(truth, values, self.tolerance, self.units)
+        value, record = float(found.value_baseline), float(found.record_baseline)
+        # Of fewer rows than people only so many can be found, and a stranger has only so many to look among.
+        share = min(1.0, len(values) / len(truth))
+        if len(values) < len(truth) - 1:
+            value, record = self._strangers(truth, len(values))
+        silent = np.full(truth.shape[1], np.nan)
+        return Trial(
+            value=_rate(found.value_rate, found.value_advantage, value, share),
+            record=_rate(found.record_rate, found.record_advantage, record, share),
+            columns=silent,
+            n_columns=np.zeros(truth.shape[1], dtype=np.int64),
+            far_out=Measure(float("nan"), higher_is="exposed"),
+            n_far_out=0,
+            nrmse=self._nrmse(truth, values[found.nearest]),
+            n_scored=len(truth),
+            value_null=value,
+            record_null=record,
+        )
+
+    def _strangers(self, truth: Matrix, m: int, draws: int = 5) -> tuple[float, float]:
+        """What people find among m others, by value and by record: the mean over draws of the others."""
+        rates = []
+        for draw in range(draws):
+            chosen = np.zeros(len(truth), dtype=bool)
+            chosen[np.random.default_rng(draw).choice(len(truth), m, replace=False)] = True
+            found = measures.unmatched_breach(truth[~chosen], truth[chosen], self.tolerance, self.units)
+            rates.append((float(found.value_rate), float(found.record_rate)))
+        value, record = np.mean(rates, axis=0)
+        return float(value), float(record)
+
+    def picture(self, guess: Guess, kept: Rows, given: Rows, **_: Any) -> Any:
+        """None: nobody knows which guess is whose."""
+        return None
+
+    def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
+        """None: nobody knows which guess is whose."""
+        return []
+
+
+def _rate(rate: Measure, advantage: Measure, baseline: float, share: float) -> Measure:
+    """A rate whose interval is that of its paired advantage over strangers.
+
+    With fewer rows than people, what is found beyond strangers is counted over those who can be found (``share``).
+    """
+    if share == 1.0:
+        low, high = (baseline + gain * (1.0 - baseline) for gain in (advantage.low, advantage.high))
+        return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
+    value, low, high = (min(1.0, baseline + (end - baseline) / share) for end in (float(rate), rate.low, rate.high))
+    return Measure(max(0.0, value), low=max(0.0, low), high=max(0.0, high), higher_is="exposed")
+
+
+def _recognised(truth: Matrix, guess: Guess) -> Matrix:
+    """Columns that a guess leaves open in order and sign, as their distributions tell which is which."""
+    at = np.linspace(0.005, 0.995, 100)
+    unit = np.ones(truth.shape[1]) if guess.units is None else guess.units
+    own = np.nanquantile(truth / unit, at, axis=0)
+    theirs = np.nanquantile(guess.values, at, axis=0)
+    apart = np.array(
+        [[np.abs(own[:, [j]] - side).mean(axis=0) for side in (theirs, -theirs[::-1])] for j in range(own.shape[1])]
+    )
+    columns, chosen = linear_sum_assignment(apart.min(axis=1))
+    values = np.full((len(guess.values), truth.shape[1]), np.nan)
+    for j, k in zip(columns, chosen, strict=True):
+        sign = 1.0 if apart[j, 0, k] <= apart[j, 1, k] else -1.0
+        values[:, j] = sign * guess.values[:, k] * unit[j]
+    return values

@@ -1,0 +1,275 @@
+"""The stage of an audit: releases made with fresh keys, and knowledge dealt from the private table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.attacks import Attack
+from veil.attacks.knowledge import Knowledge, KnownMatrix
+from veil.attacks.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
+from veil.auditing.granting import Deal, deal, telling_columns, undealable
+from veil.auditing.grants import KINDS, Grants, Level, Rows
+from veil.auditing.judge import Judge
+from veil.auditing.sampling import audited_records
+from veil.auditing.truth import Truth, narrowed
+from veil.auditing.utility import plan_utilities
+from veil.data.blocks import Matrix
+from veil.data.schema import Role, Schema, check_known_columns
+from veil.data.sources import as_table
+from veil.data.tables import MemoryTable
+from veil.errors import InputError
+from veil.keys.key import Key
+from veil.measures import Measure
+from veil.perturbations import Perturbation, find_perturbation
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.publish import publish
+from veil.release.release import Release
+
+if TYPE_CHECKING:
+    from veil.auditing.memory import Cache
+
+
+Previous = tuple[tuple[Release, Rows], ...]
+"""Earlier releases, each with its row for every record of the private table."""
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """One release under attack: which private rows it holds, and what the attacker was dealt."""
+
+    release: Release
+    kept: Rows
+    deal: Deal
+    leaked: tuple[Matrix | None, ...] = ()
+
+    def knowledge(self, part: int | None, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
+        """What the attacker knows about one part of the release (None: several), whose columns are ``at`` among d."""
+        known = narrowed(self.deal.knowledge, at, d)
+        matrix = self.leaked[part] if self.leaked and part is not None else None
+        return known if matrix is None else (KnownMatrix(matrix), *known)
+
+
+class Stage:
+    """The private table, its roles, and everything that is drawn for an audit.
+
+    Parameters
+    ----------
+    table, roles
+        As for :func:`veil.publish`.
+    perturbations
+        The candidates; they must perturb the same columns.
+    grants
+        The knowledge levels.
+    seed
+        Fixes keys and deals; None draws them afresh.
+    previous
+        Earlier releases that the attacker has.
+    most
+        Records at most; of a larger table a uniform sample is audited.
+    """
+
+    _sampled: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        table: Any,
+        perturbations: Sequence[Perturbation | Plan],
+        *,
+        roles: Mapping[str, str],
+        grants: Grants,
+        seed: int | None,
+        previous: Sequence[Any] = (),
+        most: int | None = None,
+    ) -> None:
+        source = as_table(table)
+        private, self._sampled = audited_records(source, None if previous else most, seed)
+        # Which integers are all different, the whole table tells.
+        known = source if self._sampled else MemoryTable(private)
+        schemas = [resolve(known, as_plan(p), roles).schema for p in perturbations]
+        if any(schema.perturbed != schemas[0].perturbed for schema in schemas):
+            raise InputError("perturbations change different columns; audit them one by one, or give roles")
+        self._hold(private, schemas[0], grants, seed)
+        self._previous: Previous = matched_previous(previous, private)
+
+    def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
+        """Take in the private table with its roles, and what is to be dealt of it."""
+        self._table, self._grants, self._seed = private, grants, seed
+        self.columns, self.public = schema.perturbed, schema.public
+        # Roles as resolved on the whole table: a part of it may look different.
+        self._roles = {column.name: str(column.role) for column in schema.columns}
+        if private.num_rows < 4:
+            raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
+        self.private = Truth.of(private, self.columns)
+        self.truth: Matrix = self.private.values
+        self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
+        levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
+        refused = {level: undealable(level, self.private) for level in levels}
+        self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
+        self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
+        if self._left_out and not grants.fitting:
+            raise InputError(f"grants: {self._left_out[0]}")
+        self.levels = [level for level in levels if not refused[level]]
+        self._previous = ()
+
+    def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
+        """The utilities of a release of the whole table."""
+        return plan_utilities(self.private, release, **uses)
+
+    def judge(self, *arguments: Any) -> Judge:
+        """The judge of a part of the table."""
+        return Judge(*arguments)
+
+    def _dealt(self, level: Level, rng: np.random.Generator) -> Deal:
+        """One level's knowledge; whoever has the matrix may also hold the smallest sample and the ranges."""
+        wanted = [level]
+        if level.kind == "matrix":
+            samples = [lesser for lesser in self.levels if lesser.kind == "sample"][:1]
+            wanted += [*samples, *(lesser for lesser in self.levels if lesser.kind == "ranges")]
+        dealt = Deal()
+        for lesser in wanted:
+            dealt = dealt.with_more(
+                deal(
+                    lesser,
+                    self.private,
+                    self._table,
+                    rng,
+                    sample_from=self._grants.sample_from,
+                    quasi=self.quasi,
+                )
+            )
+        return dealt
+
+    fresh = True
+    """Whether every repetition is a release with a key of its own."""
+
+    def known_columns(self, level: Level) -> tuple[int, ...]:
+        """The private columns that a level grants of everybody."""
+        return tuple(telling_columns(self.private, int(level.amount))) if level.kind == "attributes" else ()
+
+    def serves(self, level: Level, attack: Attack) -> bool:
+        """Whether an attack is to be played with this level's knowledge."""
+        always = (PreviousReleases,) if self._previous else ()
+        return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of the audit should know about its setting."""
+        n = len(self._previous)
+        said = [*self._sampled]
+        said += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
+        if n:
+            said.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
+        return tuple(said)
+
+    def digest(self, cache: Cache) -> str:
+        """A keyed hash of the private table."""
+        return cache.table_digest(self._table)
+
+    def words(self) -> list[Any]:
+        """All that exposures depend on beside table, candidate, level and repetition."""
+        earlier = [[release.manifest.release_id, rows.tolist()] for release, rows in self._previous]
+        return [self._roles, self._grants.sample_from, self._seed, earlier]
+
+    def address(self, level: Level) -> str:
+        """A level's address in memory: its label, and what else it is dealt."""
+        lesser = [lv.label for lv in self.levels if lv.kind == "ranges"]
+        lesser += [lv.label for lv in self.levels if lv.kind == "sample"][:1]
+        return f"{level.label} + {lesser}" if level.kind == "matrix" else level.label
+
+    @property
+    def records_known(self) -> bool:
+        """Whether a known sample is of the release's own records."""
+        return self._grants.sample_from == "table"
+
+    def labels(self, target: str | None) -> npt.NDArray[np.str_] | None:
+        """The values of a public column that analysts want to predict."""
+        if target is None:
+            return None
+        check_known_columns([target], self._table.column_names, "target")
+        if target not in self.public:
+            raise InputError(f"target {target!r} must have the role public, so that the analyst has it too")
+        return np.array([str(value) for value in self._table.column(target).to_pylist()])
+
+    def expose(self, perturbation: Perturbation | Plan, level: Level, repetition: int) -> Exposure:
+        """Deal one level's knowledge and publish the table with a fresh key.
+
+        Under a seed, both depend on the level and the repetition alone, whatever else the audit plays.
+        """
+        drawn = self.draw(level, repetition)
+        dealt = self._dealt(level, np.random.default_rng(drawn))
+        kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
+        # These releases stay here: their guarantee is what the owner's would be, with a secret key.
+        key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
+        rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
+        release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        dealt = self._with_previous(dealt, kept)
+        if level.kind == "matrix":
+            leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.steps)))
+            return Exposure(release, kept, dealt, leaked)
+        return Exposure(release, kept, dealt)
+
+    def _with_previous(self, dealt: Deal, kept: Rows) -> Deal:
+        """A deal together with the earlier releases, their rows in the order of those ``kept``."""
+        if not self._previous:
+            return dealt
+        earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
+        return dealt.with_more(Deal((earlier,)))
+
+    def draw(self, level: Level, repetition: int) -> list[int] | None:
+        """Where the randomness of one exposure comes from; None for fresh."""
+        if self._seed is None:
+            return None
+        return [self._seed, KINDS.index(level.kind), round(1e6 * level.amount), repetition]
+
+
+def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
+    """Earlier releases with the row of each about every private record, -1 where there is none.
+
+    They are matched by a public column of theirs that names every record of both tables once, else by their order.
+    """
+    found: list[tuple[Release, Rows]] = []
+    for i, item in enumerate(previous):
+        given = item if isinstance(item, PreviousReleases) else None
+        if given is None:
+            release = Release.load(item) if isinstance(item, str | Path) else item
+            if not isinstance(release, Release):
+                raise InputError(f"previous: entry {i} is no release; load one with veil.Release.load")
+            given = PreviousReleases(release, rows=rows_by_identifier(private, public_columns(release)))
+        for release, rows in zip(given.releases, given.rows, strict=True):
+            n_rows = count_rows(release)
+            if rows is None and n_rows != private.num_rows:
+                raise InputError(
+                    f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
+                    "that names each record in both, or use PreviousReleases with rows"
+                )
+            if rows is None and "shuffled" in release.manifest.row_order:
+                raise InputError(
+                    f"previous: the rows of entry {i} were shuffled; publish a public column that names each record in "
+                    "both, or use PreviousReleases with rows"
+                )
+            if rows is not None and (rows >= n_rows).any():
+                raise InputError(
+                    f"previous: entry {i} has {n_rows} rows, and {int((rows >= n_rows).sum())} beyond are named"
+                )
+            if rows is not None and not (rows >= 0).any():
+                raise InputError(f"previous: entry {i} has no record in common with the table; leave it out")
+            if rows is not None and len(rows) != private.num_rows:
+                raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
+            found.append((release, np.arange(n_rows) if rows is None else rows))
+    return tuple(found)
+
+
+def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
+    """The matrix that a part of a release was made with, from its key; None where it was made without one."""
+    step = key.entry(release.manifest.release_id).steps[part]
+    return find_perturbation(step.method).rebuild(step, key).secret_matrix()
+
+
+def _mixed(*words: int) -> int:
+    return int(np.random.SeedSequence(words).generate_state(1, np.uint64)[0])

@@ -1,0 +1,56 @@
+"""The records that an audit plays on: all of them, or of a large table a uniform sample.
+
+Shares of breached records are estimated from a sample as well as from all, and moments of a hundred thousand records
+are those of the table to half a percent. Two things differ, and the audit says so: records are rarer in a sample, so
+linkage looks riskier than it is, and far-out records may not be in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.attacks.previous_releases import count_table_rows
+from veil.data.blocks import Span
+from veil.data.dask_frames import PartitionedTable
+from veil.data.passes import Engine, Lane, Threads
+from veil.data.tables import Table
+from veil.publishing.dask_release import active_cluster
+
+MOST_RECORDS = 100_000
+
+
+@dataclass(frozen=True)
+class Taking:
+    """Takes some rows, by their numbers in rising order, out of a span."""
+
+    rows: npt.NDArray[np.int64]
+
+    def __call__(self, table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
+        taken = []
+        for block in lane.blocks(table, None, span):
+            low, high = np.searchsorted(self.rows, [block.start, block.start + block.n_rows])
+            if low < high:
+                taken.append(block.batch.take(pa.array(self.rows[low:high] - block.start)))
+        return taken
+
+
+def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[pa.Table, tuple[str, ...]]:
+    """The records to audit in the table's order, and what a reader should know about them."""
+    if most is None:
+        return table.read(), ()
+    n_rows = count_table_rows(table)
+    if n_rows <= most:
+        return table.read(), ()
+    rng = np.random.default_rng(None if seed is None else [seed, n_rows])
+    rows = np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
+    engine: Engine = (active_cluster() if isinstance(table, PartitionedTable) else None) or Threads()
+    batches = [batch for part in engine.run(Taking(rows), table, what="sampling") for batch in part]
+    said = (
+        f"Audited on a uniform sample of {most:,} of the table's {n_rows:,} records: linkage looks riskier than among "
+        "all of them, and a few far-out records may be missing."
+    )
+    return pa.Table.from_batches(batches, schema=table.schema), (said,)

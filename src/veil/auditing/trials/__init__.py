@@ -1,0 +1,1 @@
+"""Trials: one round of attacks against one release, their schedule and their scores."""

@@ -1,0 +1,265 @@
+"""The course of an audit: rounds of heats, in the time there is, until every verdict is settled."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from veil._version import __version__
+from veil.auditing.goals import Failure, Goals
+from veil.auditing.grants import Level
+from veil.auditing.memory import Cache, Shelf, candidate_words
+from veil.auditing.processes import Pool
+from veil.auditing.result import AuditRow, Break, Candidate
+from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
+from veil.auditing.trials.trial import Arena, Heat, Outcome, Part, Player
+from veil.auditing.utility import averaged
+from veil.measures import Measure
+from veil.perturbations import Perturbation
+from veil.progress import Progress, silent
+
+KEYS_OF_UTILITY = 3
+COUNTED = ("pairs", "records")
+"""Kinds of knowledge that come in whole numbers, between which the least that breaks can be searched."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """The task of measuring the utility of one of a candidate's releases."""
+
+    candidate: int
+    repetition: int = 0
+
+
+class Crew:
+    """Does the tasks of an audit, in this process or another."""
+
+    def __init__(self, arena: Arena, uses: Mapping[str, Any]) -> None:
+        self.arena, self._uses = arena, dict(uses)
+
+    def __call__(self, task: Heat | Worth) -> Outcome | dict[str, Measure]:
+        """Play a heat or measure a candidate's worth."""
+        if isinstance(task, Worth):
+            return self.arena.worth(task.candidate, task.repetition, **self._uses)
+        return self.arena.play(task)
+
+
+class Match:
+    """Every candidate under every attack at every level.
+
+    Parameters
+    ----------
+    arena, goals
+        What is played, and for what.
+    repetitions, seconds, workers
+        Runs of an attack at most, the time there is (None: as long as it takes), and processes at most.
+    uses
+        What the utilities need.
+    cache
+        Where results are remembered; None for nowhere.
+    exactly
+        Play every attack that is anywhere near the goal just ``repetitions`` times, settled or not, and do not search
+        for the least that breaks.
+    """
+
+    def __init__(
+        self,
+        arena: Arena,
+        goals: Goals,
+        *,
+        repetitions: int,
+        seconds: float | None,
+        workers: int | None,
+        uses: Mapping[str, Any],
+        cache: Cache | None = None,
+        progress: Progress = silent,
+        exactly: bool = False,
+    ) -> None:
+        self._arena, self._goals, self._progress = arena, goals, progress
+        self._seconds, self._workers = seconds, workers
+        self._crew = Crew(arena, uses)
+        self._exactly = exactly
+        self.board = Scoreboard(arena, goals, repetitions, patient=seconds is not None, exactly=exactly)
+        self._worth: dict[int, list[dict[str, Measure]]] = {}
+        self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
+        self._done = self._total = self.remembered = 0
+
+    def played(self, began: float) -> list[Candidate]:
+        """Play until every verdict is settled or the time, counted from ``began``, is over."""
+        deadline = None if self._seconds is None else began + self._seconds
+        first = self._first_round()
+        n_worths = KEYS_OF_UTILITY if self._arena.stage.fresh else 1
+        worths = [Worth(i, k) for k in range(n_worths) for i in range(len(self._arena.candidates))]
+        self._total = len(first) + len(worths)
+        breaks: dict[int, tuple[Break, ...]] = {}
+        try:
+            with Pool[Heat | Worth, Any](self._crew, workers=self._workers, deadline=deadline) as pool:
+                self._play(pool, [*worths, *first])
+                for heat in first if self._seconds is not None else ():
+                    self.board.skip(heat.player, f"no time was left of {self._seconds:g} s", late=True)
+                while heats := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
+                    self._total += len(heats)
+                    self._play(pool, heats)
+                for i in range(len(self._arena.candidates)) if not self._exactly else ():
+                    breaks[i] = tuple(self._breaks(pool, i))
+        finally:
+            for shelf in self._shelves:
+                shelf.save()
+        return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._arena.candidates))]
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know about how the candidates were attacked; the same is said once."""
+        said = [remark for i in range(len(self._arena.candidates)) for remark in remarks_on_parts(self._arena.parts(i))]
+        return tuple(dict.fromkeys(said))
+
+    def _first_round(self) -> list[Heat]:
+        stage, heats = self._arena.stage, list[Heat]()
+        for i in range(len(self._arena.candidates)):
+            parts = self._arena.parts(i)
+            for level in stage.levels:
+                for number, attack in enumerate(self._arena.attacks):
+                    if not stage.serves(level, attack):
+                        continue
+                    if attack.whole_release:  # looks at all parts at once
+                        heats.append(Heat(Player(i, level, number, 0), 0))
+                        continue
+                    for part in parts:
+                        player = Player(i, level, number, part.index)
+                        if attack.applies_to(part.step.model) and not (attack.blind and part.described):
+                            heats.append(Heat(player, 0))
+                        else:
+                            self.board.skip(player, f"no theory for {part.step.method}", applies=False)
+        return heats
+
+    def _play(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> None:
+        for task, answer in self._answers(pool, tasks):
+            self._done += 1
+            if isinstance(task, Worth):
+                self._worth.setdefault(task.candidate, []).append(answer)
+                continue
+            player, rerun = task.player, f", run {task.repetition + 1}" if task.repetition else ""
+            label = self._arena.candidates[player.candidate].describe()
+            self._progress(f"{label}: {player.level.label}{rerun}", self._done, self._total)
+            self.board.add(task, answer)
+
+    def _answers(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> Iterator[tuple[Any, Any]]:
+        """Answers from memory first, then from play."""
+        if not self._shelves:
+            yield from pool.map(tasks)
+            return
+        new = []
+        for task in tasks:
+            shelf, address = self._place(task)
+            known = shelf.worth(address) if isinstance(task, Worth) else shelf.outcome(address)
+            if known is None:
+                new.append(task)
+            else:
+                self.remembered += 1
+                yield task, known
+        for task, answer in pool.map(new):
+            shelf, address = self._place(task)
+            shelf.keep(address, answer)
+            yield task, answer
+
+    def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Shelf]:
+        table = self._arena.stage.digest(cache)
+        common = [__version__, table, self._arena.tolerance, self._arena.stage.words(), dict(uses)]
+        return [cache.shelf([*common, candidate_words(plan)]) for plan in self._arena.candidates]
+
+    def _place(self, task: Heat | Worth) -> tuple[Shelf, str]:
+        if isinstance(task, Worth):
+            return self._shelves[task.candidate], f"worth/{task.repetition}"
+        player = task.player
+        attack, level = self._arena.attacks[player.attack], self._arena.stage.address(player.level)
+        return self._shelves[player.candidate], f"{level}/{task.repetition}/{attack.label}/{player.part}"
+
+    def _breaks(self, pool: Pool[Heat | Worth, Any], candidate: int) -> Iterator[Break]:
+        """The least knowledge of each kind that breaks a goal; between counts that were played, it is searched."""
+        levels = self._arena.stage.levels
+        if self.board.broken(candidate, levels[0]):
+            yield Break(levels[0], self._breaker(candidate, levels[0]))
+            return
+        for kind in dict.fromkeys(level.kind for level in levels[1:]):
+            rising = sorted((lv for lv in levels if lv.kind == kind), key=lambda lv: lv.amount)
+            broken = [level for level in rising if self.board.broken(candidate, level)]
+            if not broken:
+                continue
+            least, holds = broken[0], max((int(lv.amount) for lv in rising if lv.amount < broken[0].amount), default=0)
+            while kind in COUNTED and least.amount - holds > 1 and not pool.late():
+                middle = Level(least.kind, (holds + int(least.amount)) // 2)
+                if self._breaks_at(pool, candidate, least, middle):
+                    least = middle
+                else:
+                    holds = int(middle.amount)
+            yield Break(least, self._breaker(candidate, least))
+
+    def _breaks_at(self, pool: Pool[Heat | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
+        """Whether the attacks that break at the upper level break at this one too."""
+        for player in self.board.breakers(candidate, upper):
+            lower = Player(candidate, level, player.attack, player.part)
+            n = FEWEST_REPETITIONS if self._arena.attacks[player.attack].one_matrix else 1
+            self._total += n
+            self._play(pool, [Heat(lower, i) for i in range(n)])
+        return self.board.broken(candidate, level)
+
+    def _breaker(self, candidate: int, level: Level) -> str:
+        players = self.board.breakers(candidate, level)
+        rows = [self.board.row(player) for player in players]
+        return max(rows, key=lambda row: float(row.advantage)).attack
+
+    def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
+        plan, stage = self._arena.candidates[index], self._arena.stage
+        manifest, rows = self._arena.manifest(index), self.board.rows(index)
+        worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
+        late = sum(said.late for said in skipped)
+        unplayed = [Failure(f"{late} attacks were not played: give the audit more time", shown=False)] if late else []
+        return Candidate(
+            label=plan.describe(),
+            method=manifest.method,
+            catalogue=" + ".join(step.catalogue for step in manifest.steps),
+            guarantee=manifest.guarantee,
+            threat=" ".join(_threat(p) for p in plan.perturbations),
+            rows=tuple(rows),
+            skipped=tuple(skipped),
+            levels=tuple(stage.levels),
+            utility=worth,
+            other_failures=(*unplayed, *self._untested(index, rows), *self._goals.utility_failures(worth)),
+            breaks=breaks,
+        )
+
+    def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[Failure]:
+        """Levels at which some part that can be guessed was not attacked at all."""
+        found: list[Failure] = []
+        parts = self._arena.parts(candidate)
+        scored = [part for part in parts if part.scored and not part.joins]
+        for part in scored or parts:
+            mine = [row for row in rows if row.part == part.index and not row.links]
+            found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")
+        return found
+
+
+def remarks_on_parts(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
+    alone = [part for part in parts if part.scored and not part.joins]
+    linked = {i for part in parts for i in part.joins}
+    if len(alone) < 2 or {part.index for part in alone} <= linked:
+        return ()
+    return (
+        "Parts of the plan with different methods were attacked one by one, apart from linkage. Columns that vary "
+        "together and lie in such parts can betray each other: what holds here may break.",
+    )
+
+
+def over_keys(found: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
+    """Utilities as means over releases with different keys, from the lowest end to the highest."""
+    names = [name for name in (found[0] if found else {}) if all(name in each for each in found)]
+    return {name: averaged([measured[name] for measured in found]) for name in names}
+
+
+def _threat(perturbation: Perturbation) -> str:
+    """The *Threat* paragraph of the method's docstring, as plain text."""
+    text = inspect.getdoc(type(perturbation)) or ""
+    _, _, after = text.partition("*Threat.*")
+    return " ".join(after.partition("\n\n")[0].replace("``", "").split())
