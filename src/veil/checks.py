@@ -37,7 +37,7 @@ from veil.attacks.knowledge import (
 from veil.attacks.previous_releases import PreviousReleases
 from veil.data.blocks import BLOCK_ROWS, Matrix
 from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
-from veil.keys.key import Key, LedgerStep
+from veil.keys.key import Key, LedgerPart
 from veil.perturbations import PERTURBATIONS, AdditiveNoise, Perturbation
 from veil.publishing.publish import publish
 from veil.publishing.restore import restore
@@ -120,10 +120,10 @@ def check_categories(perturbation: Perturbation) -> None:
         publish(x, perturbation)[0].table.read().equals(release.table.read()),
         "the same table was perturbed differently",
     )
-    said = json.dumps(release.step.parameters, allow_nan=False)
+    said = json.dumps(release.only_part.parameters, allow_nan=False)
     _expect(str(_SEED) not in said, "disclose() shows the seed")
     _expect(str(_SEED) not in repr(perturbation) + perturbation._repr_html_(), "a rendering shows the seed")
-    twin = type(perturbation).rebuild(key.ledger[0].steps[0], key)
+    twin = type(perturbation).rebuild(key.ledger[0].parts[0], key)
     _expect(twin.disclose() == json.loads(said), "rebuild() from disclosed parameters differs")
     if perturbation.addressed:
         other = publish(_categories(changed=1), perturbation)[0].table.read().column("x0")
@@ -151,8 +151,8 @@ def check_rebuilding(perturbation: Perturbation) -> None:
     x = _table_for(perturbation)
     fitted = perturbation.fit(x)
     settings, parameters = json.loads(json.dumps([fitted.settings(), fitted.disclose()]))
-    step = LedgerStep(fitted.method_name(), settings, parameters, ["x0", "x1", "x2", "x3"], fitted._fitted_on)
-    twin = type(fitted).rebuild(step, fitted.key_)
+    part = LedgerPart(fitted.method_name(), settings, parameters, ["x0", "x1", "x2", "x3"], fitted._fitted_on)
+    twin = type(fitted).rebuild(part, fitted.key_)
     del twin.feature_names_in_
     _expect(np.array_equal(twin.transform(x), fitted.transform(x)), "rebuild() from disclosed parameters differs")
 
@@ -192,7 +192,7 @@ def check_blocks(perturbation: Perturbation) -> None:
     release, _ = publish(x, perturbation)
     direct = perturbation.fit(x).transform(x)
     arrays = perturbation.decoded(direct.T)
-    released = [release.table.read().column(n).combine_chunks() for n in release.step.released]
+    released = [release.table.read().column(n).combine_chunks() for n in release.only_part.released]
     _expect(
         all(a.equals(b) for a, b in zip(arrays, released, strict=True)), "publish and transform differ across blocks"
     )
@@ -255,8 +255,8 @@ def check_attack(attack: Attack) -> None:
             continue
         x = _table_for(cls())
         release, key = publish(x[:280], _seeded(cls()))
-        if attack.applies_to(release.step.model):
-            matrix = cls.rebuild(key.ledger[0].steps[0], key).secret_matrix()
+        if attack.applies_to(release.only_part.model):
+            matrix = cls.rebuild(key.ledger[0].parts[0], key).secret_matrix()
             met += _check_attack_on(attack, release, _known_of_numbers(x, matrix))
     _expect(met, "the attack applies to no registered perturbation")
 
@@ -265,7 +265,7 @@ def _check_on_categories(attack: Attack, cls: type[Perturbation]) -> bool:
     """The attack on randomized categories, where it applies and what it requires can be said of categories."""
     release, _ = publish(_categories(), _seeded(cls()))
     known = _known_of_categories(cls)
-    if not attack.applies_to(release.step.model) or not set(attack.requires) <= known.keys():
+    if not attack.applies_to(release.only_part.model) or not set(attack.requires) <= known.keys():
         return False
     return _check_attack_on(attack, release, known)
 
@@ -318,9 +318,9 @@ def _check_attack_on(attack: Attack, release: Release, known: dict[type[Knowledg
         guess = attack.run(release, *granted)
     except NotApplicableError:
         return False
-    width = len(release.step.names)
+    width = len(release.only_part.names)
     _expect(guess.values.shape == (len(guess.rows), width), "guess.values must be rows × private columns")
-    _expect(guess.columns == release.step.names, "guess.columns must be the private columns in order")
+    _expect(guess.columns == release.only_part.names, "guess.columns must be the private columns in order")
     _expect(before.equals(release.table.read()), "the attack changed the release")
     again = attack.run(release, *granted)
     _expect(np.array_equal(guess.values, again.values, equal_nan=True), "the same attack gave another guess")

@@ -61,7 +61,7 @@ def test_parts_roles_goals_and_grants_are_read(tmp_path):
     assert (file.goals.max_advantage, file.grants.pairs, file.grants.sample) == (0.2, (1, 3), ())
     frame = table().drop(columns='quo"te')
     release, _ = veil.publish(frame.assign(**{"a b": frame["a b"] + 1}), file.plan)
-    assert [step.method for step in release.manifest.steps] == ["randomized-response", "multiplicative-noise"]
+    assert [step.method for step in release.manifest.parts] == ["randomized-response", "multiplicative-noise"]
 
 
 @pytest.mark.parametrize(

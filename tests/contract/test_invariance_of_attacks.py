@@ -140,13 +140,13 @@ def released(name):
 
 
 def rebuilt(release, table=None, **step):
-    manifest = replace(release.manifest, steps=(replace(release.step, **step),))
+    manifest = replace(release.manifest, parts=(replace(release.only_part, **step),))
     manifest.check()
     return memory_release(release.table.read() if table is None else table, manifest, "pyarrow", {})
 
 
 def of_records(release):
-    return release.step.parameters.get("axis") == "records"
+    return release.only_part.parameters.get("axis") == "records"
 
 
 def changed(knowledge, columns, rows=None, matrix=None):
@@ -193,7 +193,7 @@ def records_permuted(release, knowledge):
 
 
 def private_columns_permuted(release, knowledge):
-    step, parameters = release.step, dict(release.step.parameters)
+    step, parameters = release.only_part, dict(release.only_part.parameters)
     for name in ("scale", "grid", "unit", "edges", "names", "categories", "matrices", "factor"):
         if isinstance(parameters.get(name), list) and len(parameters[name]) == D:
             parameters[name] = [parameters[name][j] for j in EVEN]
@@ -213,7 +213,7 @@ def private_columns_permuted(release, knowledge):
 
 
 def released_columns_permuted(release, knowledge):
-    step, parameters = release.step, dict(release.step.parameters)
+    step, parameters = release.only_part, dict(release.only_part.parameters)
     order = np.roll(np.arange(len(step.released)), 1)
     if "noise" in parameters:
         parameters["noise"] = [parameters["noise"][i] for i in order]
@@ -222,7 +222,7 @@ def released_columns_permuted(release, knowledge):
 
 
 def rescaled(release, knowledge, factor):
-    step, parameters, table = release.step, dict(release.step.parameters), release.table.read()
+    step, parameters, table = release.only_part, dict(release.only_part.parameters), release.table.read()
     for name in ("scale", "grid", "unit"):
         if name in parameters:
             parameters[name] = (np.array(parameters[name]) * factor).tolist()
@@ -253,7 +253,7 @@ TRANSFORMATIONS = {
 def symmetries(name, attack):
     """The transformations under which nothing that the attack is told changes its meaning."""
     release, _, _ = released(name)
-    method = release.step.method
+    method = release.only_part.method
     found = [] if attack.attack_name() == "serial-attack" else ["rows"]
     found += ["records"] if of_records(release) else []
     found += [] if method == "transform-domain" else ["private columns"]
@@ -288,7 +288,7 @@ def plays():
     """Every attack on every release that it applies to, with what it requires and with all that it uses."""
     found = []
     for name in RELEASES:
-        model = released(name)[0].step.model
+        model = released(name)[0].only_part.model
         for attack in filter(lambda each: each.applies_to(model) and not each.whole_release, every_attack()):
             more = tuple(kind for kind in attack.uses if kind is not KnownNoise)
             for kinds in dict.fromkeys([attack.requires, (*attack.requires, *more)]):
@@ -365,7 +365,7 @@ def test_links_are_the_same_rows(name, variant):
         new, _, _, _ = TRANSFORMATIONS[transformation](release, [])
         table, order = external.table, np.arange(N)
         if transformation in FACTORS:
-            units = dict(zip(release.step.names, FACTORS[transformation], strict=True))
+            units = dict(zip(release.only_part.names, FACTORS[transformation], strict=True))
             columns = [pa.array(table.column(n).to_numpy() * units[n], from_pandas=True) for n in table.column_names]
             table = pa.table(columns, names=table.column_names)
         if transformation == "rows":

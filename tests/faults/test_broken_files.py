@@ -154,7 +154,7 @@ def test_dialects_of_csv_are_read(separator, mark, end, command):
     path.write_bytes(mark + CSV.replace(",", separator).replace("\n", end).encode())
     command.succeeds(*command.perturb(path))
     release = veil.Release.load(command.folder / "release", kind="pandas")
-    assert release.step.names == ("a", "b")
+    assert release.only_part.names == ("a", "b")
     assert len(release.data) == 40
 
 

@@ -94,7 +94,7 @@ def test_one_flipped_digit_of_a_key_does_not_restore_a_wrong_table(field, number
     key.save(tmp_path / "key")
     text = (tmp_path / "key").read_text()
     document = json.loads(text)
-    step = document["ledger"][0]["steps"][0]
+    step = document["ledger"][0]["parts"][0]
     value = {
         "secret": document["secret"],
         "fingerprint": step["fingerprint"],

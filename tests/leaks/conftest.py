@@ -45,7 +45,7 @@ class Secrets:
             "integer key": str(int.from_bytes(self.raw, "big")).encode(),
         }
         for i, entry in enumerate(document["ledger"]):
-            for step in entry["steps"]:
+            for step in entry["parts"]:
                 if step["fingerprint"]:
                     self.forms[f"fingerprint {i}"] = step["fingerprint"].encode()
         for matrix in document["matrices"].values():

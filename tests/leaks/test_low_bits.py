@@ -52,7 +52,11 @@ def lowest_bit(values, unit: float = 2.0**-60):
 def release_of(columns, law, scale=SCALE, **settings):
     method = veil.AdditiveNoise(scale, distribution=law, random_state=20_240_601, **settings)
     release, _ = veil.publish(pd.DataFrame(columns), method, roles=dict.fromkeys(columns, "sensitive"))
-    return release.to_numpy(), np.array(release.step.parameters["grid"]), np.array(release.step.parameters["scale"])
+    return (
+        release.to_numpy(),
+        np.array(release.only_part.parameters["grid"]),
+        np.array(release.only_part.parameters["scale"]),
+    )
 
 
 # -- what the grid is ---------------------------------------------------------------------------
@@ -92,7 +96,7 @@ def test_transform_and_consistent_releases_are_on_the_grid_too(law):
     release, _ = veil.publish(frame, method, consistent_on="id")
     for y, grid in (
         (fitted.transform(frame[["x"]]), fitted.grid_),
-        (release.to_numpy(), release.step.parameters["grid"]),
+        (release.to_numpy(), release.only_part.parameters["grid"]),
     ):
         steps = y[:, 0] / grid[0]
         np.testing.assert_array_equal(steps, np.rint(steps))
@@ -200,5 +204,5 @@ def test_files_keep_the_grid(format, tmp_path):
     release.save(tmp_path / "release", format=format)
     loaded = veil.Release.load(tmp_path / "release")
     np.testing.assert_array_equal(loaded.to_numpy(), release.to_numpy())
-    steps = loaded.to_numpy() / release.step.parameters["grid"][0]
+    steps = loaded.to_numpy() / release.only_part.parameters["grid"][0]
     np.testing.assert_array_equal(steps, np.rint(steps))

@@ -58,10 +58,10 @@ def test_manifest_is_an_allow_list(method, private, roles):
     release, _ = veil.publish(private, METHODS[method], roles=roles)
     manifest = json.loads(release.manifest.to_json())
     assert set(manifest) == {
-        "release", "release_id", "steps", "public", "schema", "key", "missing", "row_order", "arithmetic", "veil",
+        "release", "release_id", "parts", "public", "schema", "key", "missing", "row_order", "arithmetic", "veil",
         "format", "data", "method", "guarantee",
     }  # fmt: skip
-    (step,) = manifest["steps"]
+    (step,) = manifest["parts"]
     assert set(step) == {"method", "catalogue", "parameters", "columns", "released", "guarantee"}
     allowed = {"distribution", "scale", "grid"} if "noise" in step["method"] else {"unit", "proper", "translation"}
     assert set(step["parameters"]) == allowed
@@ -72,7 +72,7 @@ def test_manifest_is_an_allow_list(method, private, roles):
 @pytest.mark.parametrize("method", METHODS)
 def test_measured_parameters_have_two_digits(method, private, roles):
     """Standard deviations are rounded to two digits before use, so that they do not betray single records."""
-    parameters = veil.publish(private, METHODS[method], roles=roles)[0].step.parameters
+    parameters = veil.publish(private, METHODS[method], roles=roles)[0].only_part.parameters
     relative = METHODS[method].get_params().get("scale", 1.0)
     measured = [v / relative for v in parameters.get("scale", parameters.get("unit", []))]
     measured.append(parameters.get("translation", 0.0) / 2.0)

@@ -183,7 +183,7 @@ def test_frames_are_read_by_name():
     names = ["a", "b", "c", "d"]
     frame = pd.DataFrame(x, columns=names).assign(species=species)
     release, key = veil.publish(frame, veil.RandomProjection(3), roles={"species": "public"})
-    released = release.data[list(release.step.released)]
+    released = release.data[list(release.only_part.released)]
     model = LogisticRegression(max_iter=1000).fit(released, species)
     turned = LogisticRegression(max_iter=1000).fit(released.iloc[:, ::-1], species)
     for trained, table in ((model, released), (turned, released.iloc[:, ::-1])):

@@ -49,7 +49,7 @@ def mixed(seed=5, **settings):
 
 def test_every_part_changes_its_columns_and_the_rest_goes_to_none():
     release, _ = veil.publish(people(), mixed())
-    assert [step.names for step in release.manifest.steps] == [
+    assert [step.names for step in release.manifest.parts] == [
         ("name",),
         ("income",),
         ("smokes",),
@@ -83,7 +83,7 @@ def test_columns_of_a_part_follow_the_table_not_the_plan():
     table = people()[["age", "income"]]
     noise = veil.AdditiveNoise([1.0, 50.0], relative=False, random_state=1)
     one, _ = veil.publish(table, veil.Plan([(["income", "age"], noise)]))
-    assert one.step.names == ("age", "income")
+    assert one.only_part.names == ("age", "income")
     assert np.std(one.to_numpy()[:, 1] - table["income"]) > 20
 
 
@@ -120,7 +120,7 @@ def test_roles_of_publish_win_over_those_of_the_plan():
 def test_a_named_text_column_needs_no_role():
     plan = veil.Plan([("name", veil.Pseudonymize()), ("smokes", veil.RandomizedResponse())])
     release, _ = veil.publish(people()[["name", "smokes"]], plan)
-    roles = {step.names[0]: step.columns[0]["role"] for step in release.manifest.steps}
+    roles = {step.names[0]: step.columns[0]["role"] for step in release.manifest.parts}
     assert roles == {"name": "quasi", "smokes": "sensitive"}
 
 
@@ -128,7 +128,7 @@ def test_an_identifier_may_be_pseudonymized_and_nothing_else():
     table = people()[["name", "age"]]
     roles = {"name": "identifier"}
     pseudonyms = veil.Plan([("name", veil.Pseudonymize()), ("age", veil.AdditiveNoise())])
-    assert veil.publish(table, pseudonyms, roles=roles)[0].manifest.steps[0].columns[0]["role"] == "quasi"
+    assert veil.publish(table, pseudonyms, roles=roles)[0].manifest.parts[0].columns[0]["role"] == "quasi"
     responses = veil.Plan([("name", veil.RandomizedResponse()), ("age", veil.AdditiveNoise())])
     with pytest.raises(RoleError, match="'name' has the role identifier and is in the plan"):
         veil.publish(table, responses, roles=roles)
@@ -260,7 +260,7 @@ def test_guarantees_are_per_step():
     plan = veil.Plan([("age", veil.LaplaceMechanism(1.0, (0, 120))), ("income", veil.AdditiveNoise())])
     release, _ = veil.publish(people()[["age", "income"]], plan)
     assert release.manifest.guarantee == "see steps"
-    assert [s.guarantee == "none" for s in release.manifest.steps] == [False, True]
+    assert [s.guarantee == "none" for s in release.manifest.parts] == [False, True]
 
 
 # -- the ledger ----------------------------------------------------------------------------------------
@@ -356,10 +356,10 @@ def test_saved_releases_have_the_same_parts(tmp_path):
     for format in ("parquet", "csv", "feather"):
         release.save(tmp_path / format, format=format)
         loaded = veil.Release.load(tmp_path / format)
-        assert loaded.manifest.steps == release.manifest.steps
+        assert loaded.manifest.parts == release.manifest.parts
         with pytest.raises(NotApplicableError, match=r"5 perturbations; use release.part\(i\)"):
-            loaded.step
-        assert loaded.part(1).step.names == ("income",)
+            loaded.only_part
+        assert loaded.part(1).only_part.names == ("income",)
         assert loaded.part(1).to_numpy().tobytes() == release.part(1).to_numpy().tobytes()
         assert np.array_equal(loaded.part(2).codes(), release.part(2).codes())
         assert loaded.part(4).to_numpy().shape == (N, 2)
@@ -424,7 +424,7 @@ def test_files_give_the_same_bits_as_memory(tmp_path):
         assert got.schema.names == want.schema.names
         for name in got.schema.names:
             assert got.column(name).to_pylist() == want.column(name).to_pylist(), name
-    assert release.manifest.steps == expected.manifest.steps
+    assert release.manifest.parts == expected.manifest.parts
 
 
 def test_restore_file_of_a_plan(tmp_path):

@@ -159,7 +159,7 @@ def test_consistent_on_keeps_the_noise_of_unchanged_cells():
     np.testing.assert_array_equal(a[:, 1:], b[:, 1:])
     np.testing.assert_array_equal(a[100:, 0], b[100:, 0])
     assert (a[:100, 0] != b[:100, 0]).all()
-    assert one.step.parameters == two.step.parameters, "the scale is fixed at the first publication"
+    assert one.only_part.parameters == two.only_part.parameters, "the scale is fixed at the first publication"
 
 
 def test_consistent_on_needs_good_ids_and_a_noise_method():
@@ -205,7 +205,7 @@ def test_restore_gives_the_original_back(method, shuffle, kind):
     if isinstance(method, veil.OrthogonalTransform):
         assert (np.abs(again - truth) <= 1e-12 * norm).all()
     else:
-        assert np.abs(again - truth).max() <= release.step.parameters["grid"][1] / 2
+        assert np.abs(again - truth).max() <= release.only_part.parameters["grid"][1] / 2
     if shuffle:
         assert not np.allclose(release.to_numpy()[:, 0], veil.publish(table, method, roles=ROLES)[0].to_numpy()[:, 0])
 
@@ -312,7 +312,7 @@ def test_text_and_unique_integers_need_a_role():
         veil.publish(table, veil.AdditiveNoise())
     roles = {**ROLES, "name": "drop", "number": "sensitive"}
     release, _ = veil.publish(table, veil.AdditiveNoise(), roles=roles)
-    assert release.step.names == ("age", "income", "weight", "number")
+    assert release.only_part.names == ("age", "income", "weight", "number")
     assert list(release.data.columns) == ["age", "income", "weight", "region", "number"]
 
 

@@ -22,7 +22,7 @@ def test_all_quantiles_are_covered_at_once(law, shape):
     for seed in range(100):
         x = SHAPES[shape](np.random.default_rng(seed), 2_000)[:, None]
         release, _ = veil.publish(x, veil.AdditiveNoise(1.0, distribution=law, random_state=seed))
-        scale = release.step.parameters["scale"][0]
+        scale = release.only_part.parameters["scale"][0]
         y = release.to_numpy()[:, 0]
         for q in (0.05, 0.25, 0.5, 0.75, 0.95):
             low, high = quantile_interval(y, q, (law, scale))

@@ -99,12 +99,12 @@ def plain(value):
 
 def findings(release):
     """What each recovery of these releases finds."""
-    model = type(release.step.model).__name__
+    model = type(release.only_part.model).__name__
     if model == "ResponseModel":
         found = ProportionRecovery().fit(release)
         yield {k: v for k, v in vars(found).items() if k.endswith("_")}
         yield found.joint(["d", "c"])
-        if release.step.model.compound is None:
+        if release.only_part.model.compound is None:
             yield found.association(["c", "d"])
     else:
         yield vars(MomentRecovery().fit(release))
@@ -168,14 +168,14 @@ def test_leaves_and_their_sums_can_travel():
         answers(100), veil.RandomizedResponse(keep=0.7, missing="category", joint=True, random_state=0)
     )
     columns = tuple(noisy_columns(release, None, "test"))
-    reports = Reports(told.step.released, told.step.model.categories)
+    reports = Reports(told.only_part.released, told.only_part.model.categories)
     leaves = [
         (release, CountsOf(columns, 512)),
         (release, JointCountsOf(columns, 64)),
-        (release, ProductsOf(release.step.released, (1.0, 2.0))),
+        (release, ProductsOf(release.only_part.released, (1.0, 2.0))),
         (told, CategoryCounts(reports)),
         (told, CellCounts(reports)),
-        (told, CompoundCounts(reports, told.step.model.compound)),
+        (told, CompoundCounts(reports, told.only_part.model.compound)),
     ]
     for source, leaf in leaves:
         (block,) = source.table.blocks()
@@ -274,7 +274,7 @@ def test_counted_intervals_hold_the_exact_ones(law, shape, most):
     for seed in range(8):
         x = SHAPES[shape](np.random.default_rng(seed), 1_500)[:, None]
         release, _ = veil.publish(x, veil.AdditiveNoise(0.5, distribution=law, random_state=seed))
-        noise = (law, release.step.parameters["scale"][0])
+        noise = (law, release.only_part.parameters["scale"][0])
         y = release.to_numpy()[:, 0]
         counts = fine_counts(y, noise[1], "x0", most)
         assert most < 1_500 or counts.step <= noise[1] / 16

@@ -110,7 +110,7 @@ def test_seeds_keep_their_noise(name: str) -> None:
 def test_can_be_attacked(name: str) -> None:
     release = veil.Release.load(FOLDER / name)
     guess = ATTACKS[name]().run(release)
-    assert guess.values.shape == (60, len(release.step.columns))
+    assert guess.values.shape == (60, len(release.only_part.columns))
     assert np.isfinite(guess.values).all()
 
 

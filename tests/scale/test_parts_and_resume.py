@@ -22,7 +22,7 @@ from veil.data.tables import MemoryTable, Table
 from veil.errors import FileFormatError, InputError, KeyRefusedError, VeilError
 from veil.release.release import Release
 from veil.storage.drafts import Draft, Interrupted
-from veil.storage.shards import PartFolder
+from veil.storage.shards import ShardFolder
 
 N = 5 * BLOCK_ROWS + 77
 KINDS = ["parquet", "csv", "csv.gz", "feather"]
@@ -311,10 +311,10 @@ def cut_assembly(monkeypatch):
     """Killed once in the middle of putting parts together."""
 
     def arm(when="after"):
-        real = PartFolder.assemble
+        real = ShardFolder.assemble
 
         def broken(self, parts, target):
-            monkeypatch.setattr(PartFolder, "assemble", real)
+            monkeypatch.setattr(ShardFolder, "assemble", real)
             if when == "after":
                 real(self, parts, target)
             elif self.kind == "parquet":
@@ -324,7 +324,7 @@ def cut_assembly(monkeypatch):
                 target.write_bytes(b"half")
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(PartFolder, "assemble", broken)
+        monkeypatch.setattr(ShardFolder, "assemble", broken)
 
     return arm
 
@@ -393,9 +393,9 @@ def test_other_verbs_go_on_where_they_were_cut(verb, kind, home, tmp_path, cut, 
     assert stat.S_IMODE(draft.folder.stat().st_mode) == 0o700
     assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in draft.parts.iterdir())
     again = []
-    real = PartFolder.write
+    real = ShardFolder.write
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(PartFolder, "write", lambda s, n, *rest: (again.append(n), real(s, n, *rest))[1])
+        patch.setattr(ShardFolder, "write", lambda s, n, *rest: (again.append(n), real(s, n, *rest))[1])
         VERBS[verb](home, target, resume=True)
     assert sorted(again) == [n for n in range(6) if f"part-{n:05d}.{kind}" not in before]
     assert [p.name for p in tmp_path.iterdir()] == [target.name]

@@ -25,7 +25,7 @@ def test_scale_is_the_standard_deviation_of_the_noise(distribution):
     x = np.random.default_rng(0).normal(size=(100_000, 2)) * [1, 50]
     release, _ = veil.publish(x, veil.AdditiveNoise(0.5, distribution=distribution, random_state=0))
     noise = release.to_numpy() - x
-    stated = np.array(release.step.parameters["scale"])
+    stated = np.array(release.only_part.parameters["scale"])
     kurtosis = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}[distribution]
     se = np.sqrt((kurtosis - 1) / len(x)) / 2
     np.testing.assert_allclose(noise.std(axis=0) / stated, 1, atol=4 * se)
@@ -36,7 +36,7 @@ def test_scale_is_the_standard_deviation_of_the_noise(distribution):
 def test_published_scale_is_rounded_before_use():
     x = np.random.default_rng(0).normal(size=(1000, 1)) * 1.2345678
     release, _ = veil.publish(x, veil.AdditiveNoise(1.0, random_state=0))
-    assert release.step.parameters["scale"] == [float(f"{x.std():.1e}")]
+    assert release.only_part.parameters["scale"] == [float(f"{x.std():.1e}")]
 
 
 def test_face_value_attack_has_the_noise_variance():

@@ -127,14 +127,14 @@ def test_amplification_of_select():
 
 def test_guarantees():
     x = np.eye(4)
-    said = {name: veil.publish(x, basket(name))[0].step.guarantee for name in KINDS}
+    said = {name: veil.publish(x, basket(name))[0].only_part.guarantee for name in KINDS}
     assert said["mask"].startswith("local differential privacy: epsilon 1.38629 for one item, 5.54518 for all 4 items")
     assert said["gamma"].startswith("local differential privacy: epsilon 4.09434 for one transaction of 4 items")
     assert "epsilon 3.43399, delta 2.78e-17" in said["select"]
     assert "sizes are released as they are" in said["select"]
     assert all(text.endswith("the number of transactions is outside it") for text in said.values())
     for name in KINDS:
-        assert veil.publish(x, basket(name, 1))[0].step.guarantee == "none", "a seed is no secret"
+        assert veil.publish(x, basket(name, 1))[0].only_part.guarantee == "none", "a seed is no secret"
 
 
 # -- supports ---------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ FREQUENT = [(0,), (1,), (2,), (5,), (6,), (0, 1), (0, 2), (1, 2), (5, 6), (0, 1,
 def test_planted_itemsets_are_found(method, n):
     x = planted(n, np.random.default_rng(1))
     release, _ = veil.publish(x, method.set_params(random_state=4))
-    found = frequent_itemsets(release.to_numpy(), BasketModel(**release.step.parameters), 0.18)
+    found = frequent_itemsets(release.to_numpy(), BasketModel(**release.only_part.parameters), 0.18)
     assert [s.items for s in found] == FREQUENT
     for s in found:
         own = x[:, list(s.items)].all(axis=1).mean()
@@ -393,7 +393,7 @@ def test_the_manifest_says_the_law(name, tmp_path):
     release, _ = veil.publish(population(40, np.random.default_rng(0)), basket(name))
     release.save(tmp_path / "release")
     again = veil.Release.load(tmp_path / "release")
-    assert again.step.model == BasketModel(**release.step.parameters)
+    assert again.only_part.model == BasketModel(**release.only_part.parameters)
     assert np.array_equal(again.to_numpy(), release.to_numpy())
 
 

@@ -169,8 +169,8 @@ def test_zeros_and_ones_of_any_type(kind):
     matrix = veil.BinaryProjection(50, epsilon=0.5, random_state=3)
     named = pd.DataFrame(BITS, columns=NAMES) if not kind.startswith("numpy") else BITS
     np.testing.assert_array_equal(u, matrix.fit_transform(named))
-    assert isinstance(release.step.model, BinaryProjectionModel)
-    assert release.step.parameters == {"n_components": 50, "p": 0.25 / 3}
+    assert isinstance(release.only_part.model, BinaryProjectionModel)
+    assert release.only_part.parameters == {"n_components": 50, "p": 0.25 / 3}
     with pytest.raises(NotInvertibleError):
         veil.restore(release, key)
 

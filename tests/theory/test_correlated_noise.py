@@ -19,11 +19,11 @@ def table(n=20_000, d=20, large=400.0, seed=0):
 def test_the_noise_has_the_stated_covariance_and_power(similarity):
     x, _ = table()
     release, _ = veil.publish(x, veil.AdditiveNoise(5.0, relative=False, similarity=similarity, random_state=1))
-    noise, stated = release.to_numpy() - x, release.step.model.covariance
+    noise, stated = release.to_numpy() - x, release.only_part.model.covariance
     se = np.sqrt((np.outer(np.diag(stated), np.diag(stated)) + stated**2) / len(x))
     assert (np.abs(np.cov(noise.T, ddof=0) - stated) < 5.5 * se).all()
     assert np.trace(stated) / len(stated) == pytest.approx(25, rel=0.01), "total power is that of independent noise"
-    assert release.step.catalogue == "P2"
+    assert release.only_part.catalogue == "P2"
 
 
 def test_the_error_of_the_bayes_attack_falls_along_the_path():
@@ -63,7 +63,7 @@ def test_an_explicit_covariance_may_be_singular():
     x, _ = table(2_000, 4)
     covariance = np.ones((4, 4)) + np.diag([1.0, 1.0, 1.0, 0.0]) * 3
     release, key = veil.publish(x, veil.AdditiveNoise(covariance=covariance, random_state=4))
-    np.testing.assert_allclose(release.step.model.covariance, covariance, atol=1e-9)
+    np.testing.assert_allclose(release.only_part.model.covariance, covariance, atol=1e-9)
     np.testing.assert_allclose(veil.restore(release, key), x, atol=1e-5)
 
 

@@ -28,7 +28,7 @@ def released(y, model, dtypes="double", **parameters):
     step = SimpleNamespace(
         model=model, names=names, columns=columns, parameters=parameters, released=tuple(table.schema.names)
     )
-    return Release(table, SimpleNamespace(steps=(step,)))
+    return Release(table, SimpleNamespace(parts=(step,)))
 
 
 def projection(k, d, noise=0.0, unit=1.0):

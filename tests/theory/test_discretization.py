@@ -58,7 +58,7 @@ def test_every_value_lies_in_its_class(law, strategy):
     for n_bins in (2, 10, 37):
         release, names = classes(values, n_bins=n_bins, strategy=strategy)
         assert inside(values, names).all()
-        edges = release.step.parameters["edges"][0]
+        edges = release.only_part.parameters["edges"][0]
         assert len(set(names)) <= len(edges) + 1 <= n_bins
         assert list(edges) == sorted(set(edges))
         stated = {edge for name in names for edge in limits(name) if np.isfinite(edge)}
@@ -70,7 +70,7 @@ def test_every_value_lies_in_its_class(law, strategy):
 
 def test_equal_width():
     release, _ = classes(np.random.default_rng(0).uniform(0, 100, 20_000), n_bins=10)
-    edges = np.array(release.step.parameters["edges"][0])
+    edges = np.array(release.only_part.parameters["edges"][0])
     np.testing.assert_allclose(np.diff(edges), 10, atol=1.01)  # between the 1 % and 99 % points, two digits
     assert len(edges) == 9
 
@@ -78,7 +78,7 @@ def test_equal_width():
 def test_equal_count():
     values = np.random.default_rng(0).exponential(100, 50_000)
     release, names = classes(values, n_bins=8, strategy="count")
-    edges = np.array(release.step.parameters["edges"][0])
+    edges = np.array(release.only_part.parameters["edges"][0])
     np.testing.assert_allclose(edges, np.quantile(values, np.arange(1, 8) / 8), rtol=0.055)  # two digits
     shares = np.array(list(pd.Series(names).value_counts())) / len(names)
     assert len(shares) == 8
@@ -91,14 +91,14 @@ def test_equal_counts_of_several_blocks_are_those_of_the_table():
     values = np.r_[rng.normal(0, 1, BLOCK_ROWS), rng.normal(50, 1, BLOCK_ROWS), rng.normal(100, 1, 10_000)]
     release, _ = classes(values, n_bins=4, strategy="count")
     wanted = np.quantile(values, [0.25, 0.5, 0.75])
-    np.testing.assert_allclose(release.step.parameters["edges"][0], wanted, atol=0.6)
+    np.testing.assert_allclose(release.only_part.parameters["edges"][0], wanted, atol=0.6)
 
 
 def test_given_edges():
     values = np.array([-5.0, 9.999, 10.0, 19.0, 20.0, 1e9])
     release, names = classes(values, edges=[10, 20])
     assert names == ["< 10", "< 10", "[10, 20)", "[10, 20)", ">= 20", ">= 20"]
-    assert release.step.parameters["edges"] == [[10.0, 20.0]]
+    assert release.only_part.parameters["edges"] == [[10.0, 20.0]]
     table = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     apart = veil.publish(table, veil.Discretize(edges={"a": [1.5], "b": [5]}))[0].data
     assert apart["a"].tolist() == ["< 1.5", ">= 1.5"]
@@ -107,7 +107,7 @@ def test_given_edges():
 
 def test_given_edges_say_nothing_about_the_table():
     one, other = (classes(values, edges=[1, 2])[0] for values in ([0.0, 1.5], [9.0, 9.5]))
-    assert one.step.parameters == other.step.parameters
+    assert one.only_part.parameters == other.only_part.parameters
 
 
 def test_values_lie_in_classes_of_edges_with_many_digits():
@@ -122,13 +122,13 @@ def test_no_extreme_is_among_the_edges(strategy):
     values = np.random.default_rng(2).normal(size=2_000)
     values[[5, 6]] = 47.0, -33.0  # two digits, so that rounding would not hide them
     release, _ = classes(values, n_bins=10, strategy=strategy)
-    assert max(map(abs, release.step.parameters["edges"][0])) < 5
+    assert max(map(abs, release.only_part.parameters["edges"][0])) < 5
 
 
 def test_no_extreme_is_among_the_edges_of_tied_values():
     values = np.r_[np.full(700, 12.0), np.linspace(13, 40, 300)]
     release, _ = classes(values, strategy="count")
-    assert min(release.step.parameters["edges"][0]) > 12.0
+    assert min(release.only_part.parameters["edges"][0]) > 12.0
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_files_and_memory_agree(strategy, tmp_path):
     )
     expected, _ = veil.publish(table, veil.Discretize(6, strategy=strategy))
     assert made.table.read().equals(expected.table.read())
-    assert made.step == expected.step
+    assert made.only_part == expected.only_part
 
 
 def test_the_release_does_not_depend_on_the_key():

@@ -29,7 +29,7 @@ def published(table, method):
     """Private records as they were transformed, their released images, classes, and a training half."""
     x, classes = TABLES[table](return_X_y=True)
     release, _ = veil.publish(x, METHODS[method])
-    z = (x - x.mean(axis=0)) / x.std(axis=0) if method == "P5" else x / np.array(release.step.parameters["unit"])
+    z = (x - x.mean(axis=0)) / x.std(axis=0) if method == "P5" else x / np.array(release.only_part.parameters["unit"])
     return z, release.to_numpy(), classes, np.arange(len(x)) % 2 == 0
 
 

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import ortho_group
 
 import veil
-from veil import models
 from veil.attacks.knowledge import IndependentSignals, KnownSample
 from veil.attacks.separation.akica import AKICAAttack, recover_linear
 from veil.attacks.separation.ica import ICAAttack
 from veil.measures.matching import match_signals, matched_signals
-from veil.release.release import Manifest, Step, memory_release
+from veil.release import models
+from veil.release.release import Manifest, Part, memory_release
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_ica.py"
@@ -36,7 +36,7 @@ def released(monkeypatch):
         names = names or [f"x{j}" for j in range(len(getattr(model, "unit", y.T)))]
         columns = tuple({"name": n, "kind": "number", "role": "sensitive", "dtype": "double"} for n in names)
         outputs = [f"y{j}" for j in range(y.shape[1])]
-        step = Step("given", "P0", {}, columns, tuple(outputs))
+        step = Part("given", "P0", {}, columns, tuple(outputs))
         schema = tuple({"name": n, "type": "double"} for n in outputs)
         manifest = Manifest(1, "r", "given", "none", (step,), (), schema, "secret", "none", "kept", "any", "0")
         return memory_release(pa.table(dict(zip(outputs, y.T, strict=True))), manifest, "numpy", {})
@@ -82,7 +82,7 @@ def test_public_units_fix_the_scale_once_the_order_is_known():
     release, _ = veil.publish(sources(3, 800), veil.OrthogonalTransform(random_state=2))
     guess = ICAAttack().run(release, IndependentSignals())
     assert guess.up_to == ("order", "sign")
-    np.testing.assert_array_equal(guess.units, release.step.model.unit)
+    np.testing.assert_array_equal(guess.units, release.only_part.model.unit)
     moved, _ = veil.publish(sources(3, 800), veil.OrthogonalTransform(translation=1.0, random_state=2))
     assert ICAAttack().run(moved, IndependentSignals()).up_to == ("order", "sign", "scale")
 

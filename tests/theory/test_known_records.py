@@ -7,7 +7,7 @@ import pytest
 import veil
 from veil.attacks.rotation.known_records import KnownRecordsAttack
 from veil.attacks.rotation.matching import match_records
-from veil.release.release import Manifest, Step, memory_release
+from veil.release.release import Manifest, Part, memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.
 SLIDES = np.array([[10, 85, 2], [15, 70, 18], [20, 120, 35], [45, 23, 134], [80, 40, 15]], dtype=float)
@@ -28,7 +28,7 @@ def by_hand(y, *, translated=False, unit=None, dtype="float64"):
         "translation": float(translated),
     }
     columns = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": dtype} for n in names)
-    step = Step("orthogonal-transform", "P6", parameters, columns, tuple(names))
+    step = Part("orthogonal-transform", "P6", parameters, columns, tuple(names))
     schema = tuple({"name": n, "type": "double"} for n in names)
     manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, "k", "", "", "", "0")
     return memory_release(pa.table(dict(zip(names, y.T, strict=True))), manifest, "numpy", {})
@@ -172,7 +172,7 @@ def test_of_a_grids_symmetries_the_most_ordinary_is_taken():
         release = released(x, seed, translation=2.0)
         guess = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(known))
         right += bool((np.abs(guess.values - x) < 0.5).all())
-        scaled = release.step.model.scaled(known)
+        scaled = release.only_part.model.scaled(known)
         chances.append(1 / match_records(scaled, release.to_numpy(), translated=True).alternatives)
     p = np.array(chances)
     assert right > p.sum() + 3 * np.sqrt((p * (1 - p)).sum())

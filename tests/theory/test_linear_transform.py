@@ -33,9 +33,9 @@ def test_a_given_matrix_is_used_exactly(matrix):
     np.testing.assert_array_equal(released(x, matrix, scaling=None), released(x, matrix.tolist(), scaling=None))
     np.testing.assert_allclose(released(x, matrix, scaling=None), x @ matrix.T, rtol=1e-13, atol=1e-12)
     release, _ = veil.publish(x, veil.LinearTransform(matrix))
-    unit = np.array(release.step.parameters["unit"])
+    unit = np.array(release.only_part.parameters["unit"])
     np.testing.assert_allclose(release.to_numpy(), (x / unit) @ matrix.T, rtol=1e-13, atol=1e-12)
-    assert release.step.model.kind == "given"
+    assert release.only_part.model.kind == "given"
 
 
 def test_the_slides_example():
@@ -78,10 +78,10 @@ def test_noise_is_what_the_manifest_says(given):
     """Normal, independent over columns and records, its deviation ``noise_scale`` of the released column's own."""
     x, scale, n = table(n=20_000), 0.3, 20_000
     release, key = veil.publish(x, veil.LinearTransform(given, noise_scale=scale))
-    noise = np.array(release.step.parameters["noise"])
+    noise = np.array(release.only_part.parameters["noise"])
     clean = released(x, given) if given is not None else None
     if clean is None:
-        back = veil.restore(release, key) / np.array(release.step.parameters["unit"])
+        back = veil.restore(release, key) / np.array(release.only_part.parameters["unit"])
         matrix = np.linalg.lstsq(back, release.to_numpy(), rcond=None)[0]
         clean = back @ matrix
     e = (release.to_numpy() - clean) / noise
@@ -91,21 +91,21 @@ def test_noise_is_what_the_manifest_says(given):
     assert np.abs((e**4).mean(axis=0) - 3).max() < 4.5 * math.sqrt(96 / n)
     others = np.corrcoef(np.column_stack([e, clean, np.roll(e, 1, axis=0)]).T) - np.eye(3 * e.shape[1])
     assert np.abs(others[: e.shape[1]]).max() < 5 / math.sqrt(n)
-    assert isinstance(release.step.model, ProjectionModel)
-    np.testing.assert_array_equal(release.step.model.noise, noise)
+    assert isinstance(release.only_part.model, ProjectionModel)
+    np.testing.assert_array_equal(release.only_part.model.noise, noise)
 
 
 def test_released_values_are_on_the_grid():
     x = table()
     release, _ = veil.publish(x, veil.LinearTransform(noise_scale=0.2))
-    for column, scale in zip(release.to_numpy().T, release.step.parameters["noise"], strict=True):
+    for column, scale in zip(release.to_numpy().T, release.only_part.parameters["noise"], strict=True):
         steps = column / grid_for(scale)
         np.testing.assert_array_equal(steps, np.rint(steps))
 
 
 def test_without_noise_there_is_none():
     release, _ = veil.publish(table(), veil.LinearTransform())
-    assert release.step.parameters["noise"] == [0.0, 0.0, 0.0]
+    assert release.only_part.parameters["noise"] == [0.0, 0.0, 0.0]
 
 
 # -- the way back -----------------------------------------------------------------------------------
@@ -168,13 +168,13 @@ def test_the_matrix_is_secret(given):
     method = veil.LinearTransform(given, scaling=None)
     x = table()
     release, _ = veil.publish(x, method)
-    parameters = json.loads(release.manifest.to_json())["steps"][0]["parameters"]
+    parameters = json.loads(release.manifest.to_json())["parts"][0]["parameters"]
     assert set(parameters) == {"unit", "noise", "given"}
     assert parameters["unit"] == [1.0, 1.0, 1.0]
     assert (parameters["given"] is None) == (given is None)
     other, _ = veil.publish(x, method)
     if given is not None:
-        assert other.step.parameters["given"] != parameters["given"], "a name without a key could be guessed at"
+        assert other.only_part.parameters["given"] != parameters["given"], "a name without a key could be guessed at"
     assert parameters["noise"] == [0.0, 0.0, 0.0]
     text = release.manifest.to_json() + repr(method) + str(method.get_params()) + method.describe()
     assert not any(digits in text for digits in ("1.25", ".375", "1.125", "0.75"))

@@ -125,7 +125,7 @@ def test_noise_has_the_stated_law(mechanism, law):
     scale = fitted(mechanism).scale_[0]
     assert kstest(noise / scale, law.cdf).pvalue > 1e-4
     assert kstest(noise / (1.1 * scale), law.cdf).pvalue < 1e-4
-    assert release.step.parameters["scale"][0] == pytest.approx(scale * (2**0.5 if law is laplace else 1.0))
+    assert release.only_part.parameters["scale"][0] == pytest.approx(scale * (2**0.5 if law is laplace else 1.0))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_noise_has_the_stated_law(mechanism, law):
 def test_the_attainable_set_does_not_depend_on_the_value(mechanism):
     values = np.array([[0.0], [1.0], [0.1], [1 / 3], [0.7000000001]]).repeat(400, axis=0)
     release, _ = veil.publish(values, mechanism)
-    grid = release.step.parameters["grid"][0]
+    grid = release.only_part.parameters["grid"][0]
     steps = release.to_numpy() / grid
     assert np.log2(grid).is_integer()
     assert (steps == np.rint(steps)).all()
@@ -235,7 +235,7 @@ def test_bounds_per_column():
     release, _ = veil.publish(frame, veil.LaplaceMechanism(1.0, {"age": (0, 100), "rate": (0, 1)}, random_state=0))
     spread = release.to_numpy().std(axis=0)
     assert spread[0] / spread[1] == pytest.approx(100, rel=0.15)
-    assert release.step.parameters["bounds"] == [[0.0, 100.0], [0.0, 1.0]]
+    assert release.only_part.parameters["bounds"] == [[0.0, 100.0], [0.0, 1.0]]
     both = np.corrcoef(release.to_numpy().T)[0, 1]
     assert abs(both) < 5 / np.sqrt(4_000)
 
@@ -318,7 +318,7 @@ def test_the_key_cannot_take_the_noise_off():
 
 def test_the_release_says_bounds_and_law_and_nothing_measured():
     one, other = (
-        veil.publish(np.full((20, 1), value), veil.LaplaceMechanism(1.0, (0, 1)))[0].step.parameters
+        veil.publish(np.full((20, 1), value), veil.LaplaceMechanism(1.0, (0, 1)))[0].only_part.parameters
         for value in (0.1, 0.9)
     )
     assert one == other
@@ -337,7 +337,7 @@ def test_noise_attacks_apply(mechanism):
     n, rng = 4_000, np.random.default_rng(0)
     x = rng.normal(size=(n, 1)) + 0.1 * rng.normal(size=(n, 4))
     release, _ = veil.publish(x, mechanism, key=veil.Key.from_seed(4))
-    power = release.step.parameters["scale"][0] ** 2
+    power = release.only_part.parameters["scale"][0] ** 2
     large = 4.01
     theory = (large * power / (large + power) + 3 * 0.01 * power / (0.01 + power)) / 4
     together = np.mean((veil.BayesEstimateAttack().run(release).values - x) ** 2)

@@ -69,7 +69,7 @@ def test_zeros_and_signs_go_out_and_the_docs_say_so():
 def test_combined_noise_has_both_variances():
     x = np.random.default_rng(1).gamma(4.0, size=(N, 1))
     release, _ = veil.publish(x, veil.CombinedNoise(0.2, bounds=(0.5, 1.8), scale=0.5, random_state=1))
-    law, sigma = factor_law(1, 0.2, (0.5, 1.8), None), release.step.parameters["scale"][0]
+    law, sigma = factor_law(1, 0.2, (0.5, 1.8), None), release.only_part.parameters["scale"][0]
     expected = law.variance * np.mean(x**2) + sigma**2
     error = release.to_numpy() - law.expectation * x
     assert np.mean(error**2) == pytest.approx(expected, abs=5 * (error**2).std() / np.sqrt(N))
@@ -91,7 +91,7 @@ def test_scheme_two_has_the_logarithms_correlations():
     u = rng.normal(size=(N, 3)) @ mixing * 0.4
     release, _ = veil.publish(np.exp(u), veil.LogNormalNoise(c=0.3, random_state=2))
     noise = np.log(release.to_numpy()) - u
-    stated = release.step.model.covariance
+    stated = release.only_part.model.covariance
     se = np.sqrt((np.outer(np.diag(stated), np.diag(stated)) + stated**2) / N)
     assert (np.abs(np.cov(noise.T) - stated) < 5 * se).all()
     # Rounded to two digits before use: within a few per cent of c·Cov(u).

@@ -20,7 +20,7 @@ def table(n, d, seed=0):
 
 
 def applicable(release):
-    return [cls() for cls in ATTACKS.values() if not cls.requires and cls.applies_to(release.step.model)]
+    return [cls() for cls in ATTACKS.values() if not cls.requires and cls.applies_to(release.only_part.model)]
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda m: m.describe())
@@ -127,8 +127,8 @@ def test_combined_noise_is_filtered_linearly():
     method = veil.CombinedNoise(std=0.15, scale=1.0, random_state=0)
     release, _ = veil.publish(x, method)
     guess, raw = veil.LogAttack().run(release).values, veil.NoiseDistributionAttack().run(release).values
-    m1, m2 = release.step.model.law.raw_moments()[:2]
-    noise = ((m2 - m1**2) * (x**2).mean(axis=0) + release.step.model.noise**2) / m1**2
+    m1, m2 = release.only_part.model.law.raw_moments()[:2]
+    noise = ((m2 - m1**2) * (x**2).mean(axis=0) + release.only_part.model.noise**2) / m1**2
     np.testing.assert_allclose(((raw - x) ** 2).mean(axis=0), noise, rtol=0.05)
     sigma = np.cov(x.T, ddof=0)
     theory = np.diag(sigma - sigma @ np.linalg.solve(sigma + np.diag(noise), sigma))

@@ -42,7 +42,7 @@ def test_proper_keeps_to_rotations():
 def test_distances_are_kept(translation):
     x = np.random.default_rng(0).normal(size=(200, 5)) * [1, 10, 100, 0.1, 3] + 7
     release, _ = veil.publish(x, veil.OrthogonalTransform(translation=translation))
-    y, z = release.to_numpy(), x / np.array(release.step.parameters["unit"])
+    y, z = release.to_numpy(), x / np.array(release.only_part.parameters["unit"])
     pairs = np.random.default_rng(1).integers(0, 200, size=(500, 2))
     np.testing.assert_allclose(
         np.linalg.norm(y[pairs[:, 0]] - y[pairs[:, 1]], axis=1),

@@ -214,12 +214,12 @@ def test_the_manifest_holds_no_number_of_the_table_and_no_angle(normalize):
     method = veil.PairwiseRotation(pairs=[(0, 1)], angles=[13.7], normalize=normalize)
     release, _ = veil.publish(PEOPLE, method)
     manifest = json.loads(release.manifest.to_json())
-    assert set(manifest["steps"][0]["parameters"]) == {"normalize", "rotation"}
+    assert set(manifest["parts"][0]["parameters"]) == {"normalize", "rotation"}
     assert set(numbers_in(manifest)) == {1}, "only the release number and the format"
     text = release.manifest.to_json() + repr(method) + str(method.get_params()) + method.describe()
     for secret in ("13.7", "34.6", "7.58", "40333", "16", "72000", "19000"):
         assert secret not in text.replace(manifest["release_id"], "").replace(
-            manifest["steps"][0]["parameters"]["rotation"], ""
+            manifest["parts"][0]["parameters"]["rotation"], ""
         )
 
 
@@ -234,7 +234,7 @@ def test_the_keyed_name_tells_angles_apart_and_is_not_their_hash():
     same, _ = veil.publish(PEOPLE, veil.PairwiseRotation(pairs=[(0, 1)], angles=[1.0]), key=key)
     np.testing.assert_array_equal(same.to_numpy(), release.to_numpy())
     other, _ = veil.publish(PEOPLE, veil.PairwiseRotation(pairs=[(0, 1)], angles=[1.0]))
-    assert other.step.parameters["rotation"] != release.step.parameters["rotation"]
+    assert other.only_part.parameters["rotation"] != release.only_part.parameters["rotation"]
 
 
 def test_another_key_turns_otherwise():

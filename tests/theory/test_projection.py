@@ -204,8 +204,8 @@ def test_redrawing_does_not_bias_distances():
 def test_the_matrix_is_not_in_the_manifest():
     x = np.random.default_rng(1).normal(size=(40, 5))
     release, _ = veil.publish(x, veil.RandomProjection(3))
-    assert set(release.step.parameters) == {"unit", "kind", "n_components", "axis", "n_records"}
-    matrix = np.linalg.lstsq(x / release.step.parameters["unit"], release.to_numpy(), rcond=None)[0]
+    assert set(release.only_part.parameters) == {"unit", "kind", "n_components", "axis", "n_records"}
+    matrix = np.linalg.lstsq(x / release.only_part.parameters["unit"], release.to_numpy(), rcond=None)[0]
     text = release.manifest.to_json()
     assert not any(f"{abs(entry):.5f}"[:7] in text for entry in matrix.ravel())
 
@@ -291,12 +291,12 @@ def test_what_was_reduced_does_not_come_back(parameters):
 def test_models_say_what_was_projected():
     frame = pd.DataFrame(np.random.default_rng(7).normal(size=(50, 4)), columns=list("abcd"))
     columns = veil.publish(frame, veil.RandomProjection(3, kind="sparse"))[0]
-    assert isinstance(columns.step.model, ProjectionModel)
-    assert columns.step.model.kind == "sparse"
+    assert isinstance(columns.only_part.model, ProjectionModel)
+    assert columns.only_part.model.kind == "sparse"
     assert list(columns.data.columns) == [f"randomprojection{i}" for i in range(3)]
     records = veil.publish(frame, veil.RandomProjection(6, axis="records"))[0]
-    assert isinstance(records.step.model, RecordProjectionModel)
-    assert (records.step.model.n_components, records.step.model.n_records) == (6, 50)
+    assert isinstance(records.only_part.model, RecordProjectionModel)
+    assert (records.only_part.model.n_components, records.only_part.model.n_records) == (6, 50)
     assert list(records.data.columns) == list("abcd")
     assert records.data.shape == (6, 4)
 

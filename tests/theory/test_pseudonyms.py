@@ -186,7 +186,7 @@ def test_an_identifier_may_be_pseudonymized_without_a_plan():
 
 def test_the_manifest_warns_and_promises_nothing():
     release, _ = veil.publish(frame(NAMES), veil.Pseudonymize())
-    parameters = release.step.parameters
+    parameters = release.only_part.parameters
     assert "equality and frequency remain" in parameters["warning"]
     assert release.manifest.guarantee == "none"
     assert parameters["bits"] == 128
@@ -195,13 +195,13 @@ def test_the_manifest_warns_and_promises_nothing():
 def test_the_bound_on_collisions():
     n = 1_000
     release, _ = veil.publish(frame([f"p{i}" for i in range(n)]), veil.Pseudonymize())
-    assert release.step.parameters["collision_probability_below"] == pytest.approx(n**2 / 2.0**129, rel=0.05)
+    assert release.only_part.parameters["collision_probability_below"] == pytest.approx(n**2 / 2.0**129, rel=0.05)
 
 
 def test_the_stated_bound_on_collisions_is_one():
     n = 985
     release, _ = veil.publish(frame([f"p{i}" for i in range(n)]), veil.Pseudonymize())
-    assert release.step.parameters["collision_probability_below"] >= n * (n - 1) / 2.0**129
+    assert release.only_part.parameters["collision_probability_below"] >= n * (n - 1) / 2.0**129
 
 
 def test_no_private_value_in_the_release(tmp_path):

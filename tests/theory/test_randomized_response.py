@@ -76,7 +76,7 @@ def published(column, **settings):
 def test_reports_follow_the_matrix(settings, matrix):
     true = of_shares(PI4, 40_000, JOBS)
     release = published(true, **settings)
-    stated = np.array(release.step.parameters["matrices"][0])
+    stated = np.array(release.only_part.parameters["matrices"][0])
     np.testing.assert_allclose(stated, matrix, atol=1e-12)
     drawn = np.array([[float(p) for p in row] for row in exact_probabilities(cumulative(stated))])
     assert np.abs(drawn - stated).max() < 1e-15
@@ -95,7 +95,7 @@ def test_rows_and_columns_are_not_exchanged():
 def test_an_invariant_matrix_leaves_the_proportions():
     true = of_shares(PI4, 40_000, JOBS)
     release = published(true, matrix=P4, invariant=True)
-    matrix = np.array(release.step.parameters["matrices"][0])
+    matrix = np.array(release.only_part.parameters["matrices"][0])
     np.testing.assert_allclose(matrix @ PI4, PI4, atol=1e-12)
     np.testing.assert_allclose(matrix.sum(axis=0), 1, atol=1e-12)
     reported = release.data["job"].to_numpy()
@@ -134,7 +134,7 @@ def test_joint_responses_keep_structural_zeros():
     release, _ = veil.publish(table, veil.RandomizedResponse(keep=0.4, joint=True, random_state=1))
     told = release.data
     assert not ((told["sex"] == "m") & (told["state"] == "pregnant")).any()
-    model = release.step.model
+    model = release.only_part.model
     assert len(model.compound) == 5
     names = [(model.categories[0][a], model.categories[1][b]) for a, b in model.compound]
     places = {name: i for i, name in enumerate(names)}
@@ -174,12 +174,12 @@ def test_labelled_matrices_are_put_in_the_order_of_the_categories():
     table = pd.DataFrame({"job": of_shares(PI4, 400, JOBS), "smokes": ["no", "yes"] * 200})
     two = [[0.8, 0.3], [0.2, 0.7]]
     release, _ = veil.publish(table, veil.RandomizedResponse(matrix={"job": frame, "smokes": two}))
-    model = release.step.model
+    model = release.only_part.model
     assert model.categories == (tuple(JOBS), ("no", "yes"))
     np.testing.assert_array_equal(model.matrices[0], P4)
     np.testing.assert_array_equal(model.matrices[1], two)
     release, _ = veil.publish(table[["job"]], veil.RandomizedResponse(matrix=frame))
-    np.testing.assert_array_equal(release.step.model.matrices[0], P4)
+    np.testing.assert_array_equal(release.only_part.model.matrices[0], P4)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_a_labelled_polars_matrix_is_not_taken_by_position():
         release = published(["no", "yes"] * 50, matrix=matrix)
     except InputError:
         return
-    assert release.step.model.matrices[0][1, 1] == 0.9
+    assert release.only_part.model.matrices[0][1, 1] == 0.9
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def test_categories_of_every_kind_go_in_and_come_out(frame, tmp_path):
     release, _ = veil.publish(frame, response)
     assert isinstance(release.data, type(frame))
     before = veil.publish(frame, veil.RandomizedResponse(keep=0.999, missing="category", random_state=5))[0]
-    (known,) = release.step.model.categories
+    (known,) = release.only_part.model.categories
     assert len(set(known)) == len(known)
     assert None not in known[:-1]
     if known[-1] is None:
@@ -366,7 +366,7 @@ def test_categories_of_a_wrong_type_are_refused_in_plain_words(column, categorie
         release, _ = veil.publish(frame, veil.RandomizedResponse(categories=categories))
     except InputError:
         return
-    json.dumps(release.step.parameters)
+    json.dumps(release.only_part.parameters)
 
 
 @pytest.mark.parametrize("column", [[1, 2] * 100, [True, False] * 100], ids=["integers", "booleans"])
@@ -513,7 +513,7 @@ def test_a_million_reports_stay_within_the_simultaneous_limit():
     method = veil.RandomizedResponse(epsilon=epsilon, random_state=20)
     release, _ = veil.publish(pd.DataFrame({"c": codes}), method)
     reported = np.bincount(codes * k + release.codes()[:, 0], minlength=k * k).reshape(k, k)
-    share, exact = reported / reported.sum(axis=1, keepdims=True), release.step.model.matrices[0].T
+    share, exact = reported / reported.sum(axis=1, keepdims=True), release.only_part.model.matrices[0].T
     error = np.sqrt(exact * (1 - exact) / (n / k))
     limit = norm.isf(0.001 / (2 * k * k))
     assert (np.abs(share - exact) < limit * error).all()

@@ -12,13 +12,13 @@ from veil.attacks.regression.learned_map import learn_map
 from veil.attacks.regression.regression import RegressionAttack
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel
-from veil.release.release import Manifest, Step, memory_release
+from veil.release.release import Manifest, Part, memory_release
 
 
 def foreign(columns, private):
     """A release by another tool: its columns, and the names of the private ones."""
     described = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": "double"} for n in private)
-    step = Step(FOREIGN, "none", {}, described, tuple(columns))
+    step = Part(FOREIGN, "none", {}, described, tuple(columns))
     table = pa.table(columns)
     schema = tuple({"name": f.name, "type": str(f.type)} for f in table.schema)
     manifest = Manifest(1, "r", FOREIGN, "none", (step,), (), schema, "none", "", "", "", "0")

@@ -33,7 +33,7 @@ def noisy(x, scale, seed, **options):
 
 def with_values(release, y):
     """A release of the same manifest with other values."""
-    table = pa.table({name: pa.array(y[:, j], from_pandas=True) for j, name in enumerate(release.step.released)})
+    table = pa.table({name: pa.array(y[:, j], from_pandas=True) for j, name in enumerate(release.only_part.released)})
     return Release(MemoryTable(table), release.manifest)
 
 
@@ -292,7 +292,7 @@ def test_factors_are_averaged_in_logarithms():
     x[:50, 0] = 0.0
     releases = [veil.publish(x, veil.MultiplicativeNoise(std=0.4, random_state=s))[0] for s in range(4)]
     guess = ATTACK.run(releases[0], PreviousReleases(releases[1:]))
-    variance = releases[0].step.model.law.log_moments()[1]
+    variance = releases[0].only_part.model.law.log_moments()[1]
     np.testing.assert_allclose(guess.details["noise_scale"] ** 2, variance / 4)
     np.testing.assert_array_equal(np.sign(guess.values), np.sign(x))
     squares = np.log(guess.values[x != 0] / x[x != 0]) ** 2
@@ -308,7 +308,7 @@ def test_lognormal_noise_is_averaged_by_its_covariance():
     x = np.exp(rng.multivariate_normal([0, 0], [[1.0, 0.7], [0.7, 1.0]], size=3000))
     releases = [veil.publish(x, veil.LogNormalNoise(0.4, random_state=s))[0] for s in range(2)]
     guess = ATTACK.run(releases[0], PreviousReleases(releases[1]))
-    covariance = releases[0].step.model.covariance
+    covariance = releases[0].only_part.model.covariance
     np.testing.assert_allclose(guess.details["noise_scale"] ** 2, np.diag(covariance) / 2, rtol=0.02)
     single, both = (np.mean(np.log(g.values / x) ** 2) for g in (LogAttack().run(releases[0]), guess))
     assert both < 0.75 * single
@@ -319,7 +319,7 @@ def test_factors_and_noise_are_averaged_linearly():
     factors = veil.publish(x, veil.MultiplicativeNoise(std=0.15, random_state=1))[0]
     other = noisy(x, 1.0, 2)
     guess = ATTACK.run(factors, PreviousReleases(other))
-    law = factors.step.model.law
+    law = factors.only_part.model.law
     own = law.variance / law.expectation**2 * 26
     s = 1 / (1 / own + 1)
     assert within(guess, x, s / (1 + s))

@@ -147,7 +147,7 @@ def test_the_likeliest_joint_prior_would_overfit() -> None:
     matrices = [keep_matrix(0.6, k)] * d
     codes = released(true, matrices, rng).codes()
     found = joint_prior(codes, matrices, seed=0)
-    assert 0 < found.steps < 256
+    assert 0 < found.parts < 256
     same = 0.7 * np.eye(k) + 0.1
     law = np.einsum("ca,cb,cd,ce->abde", same, same, same, same) / k
     counts = table_of(codes, (k,) * d)
@@ -213,7 +213,7 @@ def test_refusals() -> None:
     with pytest.raises(NotApplicableError, match="no theory"):
         ResponsePosteriorAttack().run(Reports(np.array([[0]]), UnknownModel()))
     with pytest.raises(NotApplicableError, match="no rows"):
-        ResponsePosteriorAttack().run(Reports(np.empty((0, 1), dtype=int), release.step.model))
+        ResponsePosteriorAttack().run(Reports(np.empty((0, 1), dtype=int), release.only_part.model))
     tiny = ResponsePosteriorAttack().run(
         Reports(np.array([[0, 1]]), ResponseModel((("a", "b"),) * 2, (warner(0.7),) * 2))
     )

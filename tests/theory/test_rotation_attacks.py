@@ -71,7 +71,7 @@ def test_one_known_record_gives_the_order_of_the_coefficients(basis, k):
     x = table(500, 8).cumsum(axis=1)
     release, _ = veil.publish(x, veil.TransformDomain(k, basis=basis, random_state=5))
     guess = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:1], [0]))
-    model = release.step.model
+    model = release.only_part.model
     coefficients = model.scaled(x) @ model.transform.T
     np.testing.assert_allclose(coefficients[:, guess.details["order"]], release.to_numpy(), atol=1e-9)
     assert guess.ambiguity == "none"
@@ -84,7 +84,7 @@ def test_a_sample_recognises_coefficients_by_their_distribution(k):
     x = table(4_000, 6).cumsum(axis=1)
     release, _ = veil.publish(x[:3_000], veil.TransformDomain(k, random_state=6))
     guess = veil.KnownSampleAttack().run(release, veil.KnownSample(x[3_000:]))
-    model = release.step.model
+    model = release.only_part.model
     coefficients = model.scaled(x[:3_000]) @ model.transform.T
     np.testing.assert_allclose(coefficients[:, guess.details["order"]], release.to_numpy(), atol=1e-9)
     if k == 6:

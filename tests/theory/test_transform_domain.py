@@ -63,7 +63,7 @@ def test_the_fourier_transform_has_the_energy_of_the_fft(d):
 def test_all_coefficients_keep_distances_and_come_back(kind, scaling, tmp_path):
     x = series() * np.logspace(-2, 2, 8)
     release, key = veil.publish(x, veil.TransformDomain(basis=kind, scaling=scaling), shuffle=True)
-    z = x / np.array(release.step.parameters["unit"])
+    z = x / np.array(release.only_part.parameters["unit"])
     y = release.to_numpy()
     np.testing.assert_allclose(np.sort((y**2).sum(axis=1)), np.sort((z**2).sum(axis=1)), rtol=1e-12)
     key.save(tmp_path / "key")
@@ -126,9 +126,9 @@ def test_seeds_keys_and_manifest():
     one, same = (released(x, 5, random_state=1) for _ in range(2))
     np.testing.assert_array_equal(one, same)
     release, key = veil.publish(x, veil.TransformDomain(5))
-    assert set(release.step.parameters) == {"unit", "basis", "n_components"}
-    assert isinstance(release.step.model, PermutedTransformModel)
-    np.testing.assert_array_equal(release.step.model.transform, orthonormal_transform("dct", 8))
+    assert set(release.only_part.parameters) == {"unit", "basis", "n_components"}
+    assert isinstance(release.only_part.model, PermutedTransformModel)
+    np.testing.assert_array_equal(release.only_part.model.transform, orthonormal_transform("dct", 8))
     repeated, _ = veil.publish(x, veil.TransformDomain(5), key=key)
     np.testing.assert_array_equal(repeated.to_numpy(), release.to_numpy())
     with pytest.raises(KeyRefusedError):

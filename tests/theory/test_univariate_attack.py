@@ -6,9 +6,9 @@ import pytest
 from scipy.stats import norm
 
 import veil
-from veil import deconvolution
 from veil.attacks.noise.univariate import UnivariateBayesAttack
 from veil.checks import check_attack
+from veil.numerics import deconvolution
 from veil.numerics.deconvolution import GridPrior, deconvolve, fit_weights, noise_mass
 
 N = 20_000
@@ -166,7 +166,7 @@ def test_likelihood_never_falls_and_the_rule_stops(monkeypatch):
     release = published(bimodal(2_000, 10), 1.0, 10)
     prior = deconvolve(release.to_numpy()[:, 0], "normal", 1.0)
     assert isinstance(prior, GridPrior)
-    assert 5 < prior.steps < deconvolution.MOST_STEPS
+    assert 5 < prior.parts < deconvolution.MOST_STEPS
     kernel, reached = noise_mass("normal", deconvolution.BINS_PER_SIGMA), []
     for steps in range(1, 40, 4):
         monkeypatch.setattr(deconvolution, "MOST_STEPS", steps)
@@ -197,7 +197,7 @@ def test_the_aim_to_hit_reads_whole_numbers_through_the_noise():
         )
         for aim in ("mean", "hit")
     }
-    sigma = release.step.parameters["scale"][0]
+    sigma = release.only_part.parameters["scale"][0]
     # The best guess of x given y is the most probable of the four: its rate, by numeric integration.
     y = np.linspace(-10, 20, 30_001)
     joint = norm.pdf(y[:, None] - [0, 3, 4, 8], scale=sigma) * [0.3, 0.3, 0.2, 0.2]

@@ -152,7 +152,7 @@ class Attack(ABC):
                 )
         if self.variant not in self.variants:
             raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
-        steps = release.manifest.steps if self.whole_release else (release.step,)
+        steps = release.manifest.parts if self.whole_release else (release.only_part,)
         if not any(self.applies_to(step.model) for step in steps):
             raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.manifest.method}")
         for needed in self.requires:
@@ -183,7 +183,7 @@ def needed(knowledge: Sequence[Knowledge], kind: type[K]) -> K:
 
 def check_width(records: Matrix, release: Release, parameter: str) -> None:
     """Refuse knowledge with another number of columns than the private table."""
-    d = len(release.step.names)
+    d = len(release.only_part.names)
     if records.shape[1] != d:
         raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
 
@@ -198,4 +198,4 @@ def full_guess(
     **details: Any,
 ) -> Guess:
     """A guess for every row of the release."""
-    return Guess(values, release.step.names, np.arange(len(values)), ambiguity, details, up_to, units)
+    return Guess(values, release.only_part.names, np.arange(len(values)), ambiguity, details, up_to, units)

@@ -19,10 +19,9 @@ import numpy as np
 from veil.attacks.base import Attack, Guess, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Block, Matrix, Span, tiles
+from veil.data.blocks import Block, Matrix, Span, Vector, tiles
 from veil.data.passes import Lane, Threads
 from veil.data.tables import Table
-from veil.numerics.moments import Vector
 from veil.release.release import Release
 
 
@@ -140,7 +139,7 @@ def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
         held = deque(parts)
         n_rows = sum(len(guess.values) for part in held for _, guess in part)
         parts = _drained(held)
-    values = np.empty((n_rows, len(release.step.names)))
+    values = np.empty((n_rows, len(release.only_part.names)))
     beside: dict[str, Matrix] = {}
     tally = Counter[str]()
     for part in parts:

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks.blockwise import BlockGuess, Reconstruction
-from veil.data.blocks import Block, Span, to_float
+from veil.data.blocks import Block, Span, Vector, to_float
 from veil.data.tables import Table
-from veil.numerics.moments import Vector
 
 Change = Callable[[Vector], Vector]
 

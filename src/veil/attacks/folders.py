@@ -119,7 +119,7 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
 
     An attack on the whole release gets all of it.
     """
-    steps = release.manifest.steps
+    steps = release.manifest.parts
     if attack.whole_release:
         if part is not None:
             raise InputError(f"--part: {attack.attack_name()} looks at all parts of a release at once; leave it out")
@@ -137,7 +137,7 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
 
 def _private(release: Release) -> tuple[str, ...]:
     """The private columns of all parts."""
-    return tuple(name for step in release.manifest.steps for name in step.names)
+    return tuple(name for step in release.manifest.parts for name in step.names)
 
 
 def read_known_pairs(path: Path, release: Release) -> KnownPairs:

@@ -25,7 +25,7 @@ from veil.release.models import ResponseModel
 from veil.release.release import Release
 from veil.storage.atomic import land_file
 from veil.storage.drafts import Draft
-from veil.storage.shards import Part, PartFolder, WritingParts
+from veil.storage.shards import Shard, ShardFolder, WritingShards
 
 ROW_COLUMN = "row"
 
@@ -81,13 +81,13 @@ def write_guess(
         known = hashlib.sha256(pickle.dumps(tuple(knowledge))).hexdigest()
         data = release.manifest.data.get("sha256", release.manifest.release_id)
         about = {"attack": attack.label, "release": data, "knowledge": known, "format": kind, "veil": __version__}
-        steps = [[step.method, *step.names] for step in release.manifest.steps]
+        steps = [[step.method, *step.names] for step in release.manifest.parts]
         resumed = draft.same_run({**about, "columns": steps})
         learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
         if learned is None:
             guess = attack.run(release, *knowledge)
             table = _links(guess) if "links" in guess.details else _values(release, guess)
-            folder = PartFolder(draft.parts, table.schema, kind, mode=0o600)
+            folder = ShardFolder(draft.parts, table.schema, kind, mode=0o600)
             batches = (GuessBatch(batch, {}) for batch in table.to_batches())
             parts = [folder.write(0, batches, Lane())]
             found = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
@@ -99,7 +99,7 @@ def write_guess(
                     tally.update(note)
             n_rows = sum(part.n_rows for part in parts)
             details = learned.details_with(tally)
-            found = GuessFile(n_rows, release.step.names, learned.ambiguity, details)
+            found = GuessFile(n_rows, release.only_part.names, learned.ambiguity, details)
         out = draft.fresh(f"guess.{kind}")
         folder.assemble(parts, out)
         land_file(out, target)
@@ -108,12 +108,12 @@ def write_guess(
 
 def _streamed(
     release: Release, learned: Reconstruction, draft: Draft, kind: str, progress: Progress, *, resumed: bool
-) -> tuple[list[Part], PartFolder]:
-    private = release.step.names
+) -> tuple[list[Shard], ShardFolder]:
+    private = release.only_part.names
     schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
-    folder = PartFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
+    folder = ShardFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
     done = folder.whole() if resumed else {}
-    work = WritingParts(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
+    work = WritingShards(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
     for written in (release.engine or Threads()).run(work, release.table, what="guessing", progress=progress):
         done.update({part.number: part for part in written})
     return [done[number] for number in sorted(done)], folder
@@ -147,7 +147,7 @@ def _links(guess: Guess) -> pa.Table:
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:
     """A guessed column; codes of categories as the categories themselves."""
-    model = release.step.model
+    model = release.only_part.model
     if not isinstance(model, ResponseModel):
         return pa.array(guess.values[:, j], from_pandas=True)
     return pa.array(list(model.categories[j])).take(pa.array(guess.values[:, j].astype(np.int64)))

@@ -210,7 +210,7 @@ class Stage:
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
         dealt = self._with_previous(dealt, kept)
         if level.kind == "matrix":
-            leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.steps)))
+            leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.parts)))
             return Exposure(release, kept, dealt, leaked)
         return Exposure(release, kept, dealt)
 
@@ -267,7 +267,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
     """The matrix that a part of a release was made with, from its key; None where it was made without one."""
-    step = key.entry(release.manifest.release_id).steps[part]
+    step = key.entry(release.manifest.release_id).parts[part]
     return find_perturbation(step.method).rebuild(step, key).secret_matrix()
 
 

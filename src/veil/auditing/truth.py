@@ -72,7 +72,7 @@ class Truth:
 
     def stated(self, guess: Guess, release: Release) -> Guess:
         """A guess in these numbers and codes, where it was made in codes of the release's own list."""
-        model = release.step.model
+        model = release.only_part.model
         if not isinstance(model, ResponseModel):
             return guess
         values = guess.values.copy()

@@ -42,7 +42,7 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
     A method that mixes columns publishes the units it divided by; one that does not leaves
     columns in their own units, and both sides are divided by the original's standard deviation.
     """
-    y, model = release.to_numpy(), release.step.model
+    y, model = release.to_numpy(), release.only_part.model
     complete = ~(np.isnan(truth).any(axis=1) | np.isnan(y).any(axis=1))
     x, y = truth[complete], y[complete]
     if isinstance(model, Scaled):
@@ -66,7 +66,7 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     Of noise the analyst takes out what is published about it (R3). Mixed columns are compared as they are; where
     they are fewer than the private ones, there is nothing to compare.
     """
-    model = release.step.model
+    model = release.only_part.model
     complete = truth[~np.isnan(truth).any(axis=1)]
     if isinstance(model, COLUMNWISE):
         scale = _spread(complete)
@@ -86,7 +86,7 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
 
 def means_kept(truth: Matrix, release: Release) -> Measure | None:
     """1 − error of the means that the analyst recovers (R3), in standard deviations of the columns."""
-    if not isinstance(release.step.model, COLUMNWISE):
+    if not isinstance(release.only_part.model, COLUMNWISE):
         return None
     complete = truth[~np.isnan(truth).any(axis=1)]
     found = MomentRecovery().fit(release)
@@ -102,12 +102,12 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     Through additive noise the analyst deconvolves (R1); other columns are taken as released. The interval is over
     columns, from the worst to the best.
     """
-    model = release.step.model
+    model = release.only_part.model
     if isinstance(model, AdditiveModel):
         recovered = DistributionRecovery(n_bins=DISTRIBUTION_BINS).fit(release)
-        off = [_distance(truth[:, j], recovered, name) for j, name in enumerate(release.step.names)]
+        off = [_distance(truth[:, j], recovered, name) for j, name in enumerate(release.only_part.names)]
     elif isinstance(model, COLUMNWISE) or (
-        isinstance(model, ForeignModel) and release.step.released == release.step.names
+        isinstance(model, ForeignModel) and release.only_part.released == release.only_part.names
     ):
         y = release.to_numpy()
         off = [
@@ -154,7 +154,7 @@ def plan_utilities(
 ) -> dict[str, Measure]:
     """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest."""
     found: dict[str, list[Measure]] = {}
-    for i, step in enumerate(release.manifest.steps):
+    for i, step in enumerate(release.manifest.parts):
         truth, part = private.part(step.names), release.part(i)
         model = step.model
         if isinstance(model, ResponseModel):
@@ -169,7 +169,7 @@ def plan_utilities(
 def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
     """The utilities of a release whose rows belong to nobody in particular: moments and distributions."""
     found: dict[str, Measure] = {}
-    for i, step in enumerate(release.manifest.steps):
+    for i, step in enumerate(release.manifest.parts):
         truth, part = private.part(step.names), release.part(i)
         named = isinstance(step.model, ForeignModel) and step.released == step.names
         measured = {"means": means_kept, "covariance": covariance_kept, "distribution": distribution_kept}
@@ -184,8 +184,10 @@ def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
 
 def _comparable(truth: Truth, part: Release) -> bool:
     """Whether a release that nobody described has the private columns and records."""
-    described = not isinstance(part.step.model, ForeignModel)
-    return not described and part.step.released == part.step.names and len(part.to_numpy()) == len(truth.values)
+    described = not isinstance(part.only_part.model, ForeignModel)
+    return (
+        not described and part.only_part.released == part.only_part.names and len(part.to_numpy()) == len(truth.values)
+    )
 
 
 def proportions_kept(truth: Truth, release: Release) -> Measure:
@@ -227,12 +229,12 @@ def utilities(
         kept = measured(truth, release)
         if kept is not None:
             found[name] = kept
-    if isinstance(release.step.model, RecordProjectionModel):
+    if isinstance(release.only_part.model, RecordProjectionModel):
         return found
     x, y = analyst_views(truth, release)
     if len(x) < 3:
         return found
-    if not isinstance(release.step.model, BinaryProjectionModel):
+    if not isinstance(release.only_part.model, BinaryProjectionModel):
         found = {"distances": _kept(measures.distance_distortion(x, y, seed=seed)), **found}
     if len(x) > n_clusters:
         agreement = measures.clustering_agreement(x, y, n_clusters, seed=seed)

@@ -31,6 +31,7 @@ _STRIP = 512
 EXACT_INTEGERS = 2**53
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
+Vector: TypeAlias = npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint64]
 
 

@@ -33,7 +33,7 @@ _SCRYPT_LIMIT = 2**20
 
 
 @dataclass(frozen=True)
-class LedgerStep:
+class LedgerPart:
     """One perturbation of a release: its method, the owner's settings, what it disclosed, and where."""
 
     method: str
@@ -51,7 +51,7 @@ class LedgerEntry:
     method's rounding would bring them back off by a few units.
     """
 
-    steps: list[LedgerStep]
+    parts: list[LedgerPart]
     columns: list[dict[str, str]]
     kind: str
     native: dict[str, str]
@@ -65,10 +65,10 @@ class LedgerEntry:
     @property
     def address(self) -> dict[str, Any]:
         """What makes two publications the same one: everything but the key that determines a release."""
-        steps = [[s.method, s.parameters, s.columns, s.fingerprint] for s in self.steps]
+        parts = [[p.method, p.parameters, p.columns, p.fingerprint] for p in self.parts]
         roles = [[c["name"], c["role"]] for c in self.columns]
         return {
-            "steps": steps,
+            "steps": parts,  # the name that addresses have always had
             "roles": roles,
             "rows": self.n_rows,
             "shuffled": self.shuffled,
@@ -243,7 +243,10 @@ def key_from(random_state: Any) -> Key:
 
 
 def _entry(raw: dict[str, Any]) -> LedgerEntry:
-    return LedgerEntry(**{**raw, "steps": [LedgerStep(**step) for step in raw["steps"]]})
+    """An entry of a key file; files of version 0.1 call its parts steps."""
+    fields = dict(raw)
+    parts = fields.pop("parts", None) or fields.pop("steps")
+    return LedgerEntry(**{**fields, "parts": [LedgerPart(**part) for part in parts]})
 
 
 def _plain(matrix: Matrix) -> dict[str, Any]:

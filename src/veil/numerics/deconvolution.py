@@ -29,7 +29,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.numerics.moments import Moments, Vector, block_moments
+from veil.data.blocks import Vector
+from veil.numerics.moments import Moments, block_moments
 
 BINS_PER_SIGMA: Final = 8
 MOST_BINS: Final = 2**14

@@ -17,13 +17,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
 from veil.arguments import number
+from veil.data.blocks import Vector
 from veil.errors import InputError
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

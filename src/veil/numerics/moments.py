@@ -16,10 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix, tiles
+from veil.data.blocks import Matrix, Vector, tiles
 from veil.data.sums import Tree
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

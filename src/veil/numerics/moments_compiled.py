@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-import numpy.typing as npt
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 
-Vector = npt.NDArray[np.float64]
 _REORDERED = {"reassoc", "contract"}
 _FINITE = {"reassoc", "contract", "nnan", "ninf", "nsz"}
 

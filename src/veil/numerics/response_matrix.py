@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import number, whole_number
-from veil.data.blocks import Matrix, Words
+from veil.data.blocks import Matrix, Vector, Words
 from veil.errors import InputError
 
-Vector = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 UNITS = 2**63

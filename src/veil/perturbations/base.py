@@ -28,7 +28,7 @@ from veil.data.passes import each_block
 from veil.data.schema import Kind, Role
 from veil.data.sums import Tree
 from veil.errors import InputError, KeyRefusedError
-from veil.keys.key import Key, LedgerStep, key_from
+from veil.keys.key import Key, LedgerPart, key_from
 from veil.keys.randomness import Generator, cell_words, column_digests, row_words
 from veil.keys.randomness import fingerprint as keyed_fingerprint
 from veil.numerics.moments import Moments
@@ -321,13 +321,13 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
         return self
 
     @classmethod
-    def rebuild(cls, step: LedgerStep, key: Key) -> Self:
-        """The fitted perturbation behind a step of a key's ledger."""
-        self = cls(**step.settings)
-        self.n_features_in_ = len(step.columns)
-        self.feature_names_in_ = np.array(step.columns, dtype=object)
-        self._adopt(step.parameters)
-        self.key_, self._fitted_on = key, step.fingerprint
+    def rebuild(cls, part: LedgerPart, key: Key) -> Self:
+        """The fitted perturbation behind a part of a key's ledger."""
+        self = cls(**part.settings)
+        self.n_features_in_ = len(part.columns)
+        self.feature_names_in_ = np.array(part.columns, dtype=object)
+        self._adopt(part.parameters)
+        self.key_, self._fitted_on = key, part.fingerprint
         return self
 
     def _secret_matrix(self, part: str, make: Callable[[Generator], Matrix], said: Any = None) -> Matrix:

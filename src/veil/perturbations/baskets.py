@@ -96,7 +96,7 @@ class MarketBasket(Perturbation):
     >>> from veil import MarketBasket
     >>> x = np.random.default_rng(0).random((1000, 5)) < 0.2
     >>> release, _ = veil.publish(x, MarketBasket(keep=0.8))
-    >>> release.step.guarantee.split(";")[0]
+    >>> release.only_part.guarantee.split(";")[0]
     'local differential privacy: epsilon 1.38629 for one item, 6.93147 for all 5 items of one transaction'
     """
 

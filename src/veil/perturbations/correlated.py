@@ -21,14 +21,11 @@ therefore lifted to :data:`LEAST_POWER` of their mean first, which covers the ti
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from veil.data.blocks import Matrix, tiles
+from veil.data.blocks import Matrix, Vector, tiles
 from veil.errors import InputError
 from veil.numerics.moments import Moments
 from veil.perturbations.base import rounded
-
-Vector = npt.NDArray[np.float64]
 
 LEAST_POWER = 0.01
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.data.schema import listed
 from veil.errors import InputError
 from veil.keys.randomness import column_digests, fingerprint
-from veil.numerics.moments import Moments, Vector, block_moments
+from veil.numerics.moments import Moments, block_moments
 
 Counts = npt.NDArray[np.int64]
 Tally = dict[Any, int]

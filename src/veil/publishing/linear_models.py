@@ -22,12 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.data.schema import listed
 from veil.data.tables import memory_table
 from veil.errors import InputError, KeyRefusedError, NotApplicableError
-from veil.keys.key import Key, LedgerStep
-from veil.numerics.moments import Vector
+from veil.keys.key import Key, LedgerPart
 from veil.perturbations import PairwiseRotation, Perturbation, Place, find_perturbation
 from veil.perturbations.linear import LinearPerturbation
 from veil.release.release import Release
@@ -170,10 +169,10 @@ def linear_model_to_original(model: Any, key: Key, release: Release | None = Non
     """
     if not isinstance(key, Key):
         raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
-    step = _step(key, release)
-    method = _affine(step, key)
-    matrix, offset = _map_of(method, step)
-    released = method.released_names(step.columns)
+    part = _ledger_part(key, release)
+    method = _affine(part, key)
+    matrix, offset = _map_of(method, part)
+    released = method.released_names(part.columns)
     trained = _read(model)
     if trained.weights.shape[1] != len(matrix):
         raise InputError(
@@ -185,7 +184,7 @@ def linear_model_to_original(model: Any, key: Key, release: Release | None = Non
     weights = np.empty_like(trained.weights)
     weights[:, order] = trained.weights
     return LinearModel(
-        columns=tuple(step.columns),
+        columns=tuple(part.columns),
         coefficients=weights @ matrix,
         intercept=trained.bias + weights @ offset,
         classes=trained.classes,
@@ -196,32 +195,32 @@ def linear_model_to_original(model: Any, key: Key, release: Release | None = Non
 # -- the release ----------------------------------------------------------------------------
 
 
-def _step(key: Key, release: Release | None) -> LedgerStep:
-    """The ledger's step behind the release, or behind the key's only one."""
+def _ledger_part(key: Key, release: Release | None) -> LedgerPart:
+    """The ledger's part behind the release, or behind the key's only one."""
     if release is None:
         if len(key.ledger) != 1:
             raise InputError(f"release must say which one is meant: this key made {len(key.ledger)} releases")
-        steps, columns = key.ledger[0].steps, None
+        parts, columns = key.ledger[0].parts, None
     elif isinstance(release, Release):
-        steps, columns = key.entry(release.manifest.release_id).steps, list(release.step.names)
+        parts, columns = key.entry(release.manifest.release_id).parts, list(release.only_part.names)
     else:
         raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
-    found = [step for step in steps if columns is None or step.columns == columns]
+    found = [part for part in parts if columns is None or part.columns == columns]
     if len(found) != 1:
-        raise InputError(f"release must say which of {len(steps)} perturbations is meant: pass release.part(i)")
+        raise InputError(f"release must say which of {len(parts)} perturbations is meant: pass release.part(i)")
     return found[0]
 
 
-def _affine(step: LedgerStep, key: Key) -> Perturbation:
-    """The method behind a step, without its noise."""
-    noiseless = {"noise": [0.0] * len(step.parameters["noise"])} if "noise" in step.parameters else {}
-    kind = find_perturbation(step.method)
+def _affine(part: LedgerPart, key: Key) -> Perturbation:
+    """The method behind a part, without its noise."""
+    noiseless = {"noise": [0.0] * len(part.parameters["noise"])} if "noise" in part.parameters else {}
+    kind = find_perturbation(part.method)
     if not issubclass(kind, LinearPerturbation | PairwiseRotation):
         raise NotApplicableError(
-            f"{step.method} does not release every record by one linear map; linear models map back from "
+            f"{part.method} does not release every record by one linear map; linear models map back from "
             "pairwise-rotation, orthogonal-transform, linear-transform, random-projection and transform-domain"
         )
-    method: Perturbation = kind.rebuild(replace(step, parameters={**step.parameters, **noiseless}), key)
+    method: Perturbation = kind.rebuild(replace(part, parameters={**part.parameters, **noiseless}), key)
     if method.reduces:
         raise NotApplicableError(
             "the rows of this release are projections of all records, not records: its columns are the private ones, "
@@ -230,11 +229,11 @@ def _affine(step: LedgerStep, key: Key) -> Perturbation:
     return method
 
 
-def _map_of(method: Perturbation, step: LedgerStep) -> tuple[Matrix, Vector]:
+def _map_of(method: Perturbation, part: LedgerPart) -> tuple[Matrix, Vector]:
     """The matrix A (k × d) and the offset t of ``y = A x + t``."""
-    d = len(step.columns)
+    d = len(part.columns)
     with one_blas_thread():
-        seen = method.perturb_block(np.hstack([np.zeros((d, 1)), FAR * np.eye(d)]), Place(step.fingerprint, 0))
+        seen = method.perturb_block(np.hstack([np.zeros((d, 1)), FAR * np.eye(d)]), Place(part.fingerprint, 0))
     return np.asarray(seen[:, 1:] / FAR), np.asarray(seen[:, 0])
 
 
@@ -247,7 +246,7 @@ def _read(model: Any) -> _Trained:
 
     scalers: list[Any] = []
     if isinstance(model, Pipeline):
-        scalers, model = [scaler for _, scaler in model.steps[:-1]], model.steps[-1][1]
+        scalers, model = [scaler for _, scaler in model.steps[:-1]], model.parts[-1][1]
     coefficients, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coefficients is None or intercept is None:
         raise InputError(

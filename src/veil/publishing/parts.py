@@ -14,11 +14,11 @@ from sklearn.base import clone
 from veil.data.blocks import BLOCK_ROWS, Block, Matrix
 from veil.data.schema import Schema
 from veil.errors import FileFormatError
-from veil.keys.key import Key, LedgerStep
+from veil.keys.key import Key, LedgerPart
 from veil.keys.randomness import DIGEST
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.perturbations.scan import Summary
-from veil.release.release import Step
+from veil.release.release import Part as PublicPart
 
 Corrections = dict[str, tuple[list[int], list[int]]]
 # Integers beyond this may come back off by one from a matrix product in float64.
@@ -37,7 +37,7 @@ class Part:
         self._key, self._consistent_on = key, consistent_on
         self.scan = self.perturbation.new_scan(self.columns, key.derive("fingerprint"))
 
-    def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerStep:
+    def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerPart:
         """Fit the perturbation from the first pass: what the ledger keeps of it."""
         p, result = self.perturbation, self.scan.result(total)
         self._digests = b"" if total is None else total.digests
@@ -57,8 +57,8 @@ class Part:
             and pa.types.is_integer(schema.field(name).type)
             and reach[j] > ROUNDING_LIMIT
         ]
-        self.step = LedgerStep(p.method_name(), p.settings(), p.disclose(), self.columns, result.fingerprint)
-        return self.step
+        self.ledger_part = LedgerPart(p.method_name(), p.settings(), p.disclose(), self.columns, result.fingerprint)
+        return self.ledger_part
 
     def renumber(self, first: int) -> None:
         """Count the made columns from ``first`` on, where another part of the same method has the earlier numbers."""
@@ -74,26 +74,26 @@ class Part:
             return kept
         method, settings = self.perturbation.method_name(), self.perturbation.settings()
         for entry in self._key.ledger:
-            for step in entry.steps:
-                if (step.method, step.settings, entry.consistent_on) == (method, settings, self._consistent_on):
-                    earlier = find_perturbation(method).rebuild(step, self._key)
+            for part in entry.parts:
+                if (part.method, part.settings, entry.consistent_on) == (method, settings, self._consistent_on):
+                    earlier = find_perturbation(method).rebuild(part, self._key)
                     with suppress(NotImplementedError):  # a method that has nothing to keep
-                        for j, name in enumerate(step.columns):
+                        for j, name in enumerate(part.columns):
                             kept.setdefault(name, earlier.column_parameters(j))
         return kept
 
-    def public_step(self, private: Schema) -> Step:
-        """The step as the world may know it."""
+    def public_part(self, private: Schema) -> PublicPart:
+        """The part as the world may know it."""
         columns = {c.name: c for c in private.columns}
         described = tuple(
             {"name": n, "kind": str(columns[n].kind), "role": str(columns[n].role), "dtype": columns[n].dtype}
             for n in self.columns
         )
         p = self.perturbation
-        return Step(
-            method=self.step.method,
+        return PublicPart(
+            method=self.ledger_part.method,
             catalogue=p.catalogue_id(),
-            parameters=self.step.parameters,
+            parameters=self.ledger_part.parameters,
             columns=described,
             released=tuple(self.released),
             guarantee=p.formal_guarantee(consistent=self._consistent_on is not None),
@@ -103,7 +103,7 @@ class Part:
         """The released columns of one block, by name, and where restoring them would be off."""
         self._check_unchanged(block)
         p = self.perturbation
-        place = Place(self.step.fingerprint, block.start, ids if p.addressed else None)
+        place = Place(self.ledger_part.fingerprint, block.start, ids if p.addressed else None)
         arrays = p.released_arrays(block, self.columns, place)
         corrections: Corrections = {}
         if self._large:
@@ -130,7 +130,7 @@ class Part:
         """A block's share in a release of sums over records."""
         self._check_unchanged(block)
         return self.perturbation.perturb_block(
-            self.perturbation.encoded(block, self.columns), Place(self.step.fingerprint, block.start)
+            self.perturbation.encoded(block, self.columns), Place(self.ledger_part.fingerprint, block.start)
         )
 
     def _corrections(self, private: Matrix, released: Matrix, place: Place) -> Corrections:

@@ -27,7 +27,7 @@ from veil.data.schema import Role
 from veil.data.sources import as_table
 from veil.data.tables import Table
 from veil.errors import InputError, KeyRefusedError
-from veil.keys.key import Key, LedgerEntry, LedgerStep, key_from
+from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
 from veil.perturbations import Perturbation
 from veil.perturbations.scan import Scan, Summary
 from veil.progress import Progress, silent
@@ -117,7 +117,7 @@ class Publication:
 
     # -- first pass -------------------------------------------------------------------------
 
-    def _scan(self) -> list[LedgerStep]:
+    def _scan(self) -> list[LedgerPart]:
         columns = [name for part in self._parts for name in part.columns]
         wanted = columns if self._consistent_on is None else list(dict.fromkeys([*columns, self._consistent_on]))
         leaf = Scanning(tuple(part.scan for part in self._parts), self._consistent_on)
@@ -126,17 +126,17 @@ class Publication:
         if self._consistent_on is not None and found is not None:
             _check_ids(pa.chunked_array(list(found.ids)), self._consistent_on)
         totals = [None] * len(self._parts) if found is None else found.summaries
-        steps = [part.fit(total, self._table.schema) for part, total in zip(self._parts, totals, strict=True)]
+        entries = [part.fit(total, self._table.schema) for part, total in zip(self._parts, totals, strict=True)]
         made: dict[str, int] = {}
-        for part, step in zip(self._parts, steps, strict=True):
-            part.renumber(made.get(step.method, 0))
-            made[step.method] = made.get(step.method, 0) + len(part.released)
-        return steps
+        for part, entry in zip(self._parts, entries, strict=True):
+            part.renumber(made.get(entry.method, 0))
+            made[entry.method] = made.get(entry.method, 0) + len(part.released)
+        return entries
 
-    def _enter(self, steps: list[LedgerStep], *, again: bool, shuffle: bool) -> None:
+    def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
         self.schema = self._released_schema()
         entry = LedgerEntry(
-            steps=steps,
+            parts=parts,
             columns=[{"name": c.name, "role": str(c.role), "dtype": c.dtype} for c in self._private.columns],
             kind=self._table.kind,
             native=self._table.native,
@@ -173,18 +173,18 @@ class Publication:
 
     def _manifest(self) -> Manifest:
         kinds = {c.name: str(c.kind) for c in self._private.columns}
-        steps = tuple(part.public_step(self._private) for part in self._parts)
+        parts = tuple(part.public_part(self._private) for part in self._parts)
         passes = "missing values are released as missing: their pattern is public"
         order = "rows are in the private table's order"
         if self._plan.reduces:
             order = "rows are sums over records"
-        guarantees = {step.guarantee for step in steps}
+        guarantees = {part.guarantee for part in parts}
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
-            method=" + ".join(step.method for step in steps),
+            method=" + ".join(part.method for part in parts),
             guarantee=guarantees.pop() if len(guarantees) == 1 else "see steps",
-            steps=steps,
+            parts=parts,
             public=tuple({"name": n, "kind": kinds[n]} for n in self._private.public),
             schema=tuple({"name": f.name, "type": str(f.type)} for f in self.schema),
             key="seeded, not secret" if self.key.seeded else "secret",

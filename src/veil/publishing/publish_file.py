@@ -28,7 +28,7 @@ from veil.publishing.second_pass import Released, join_corrections
 from veil.release.release import MANIFEST, Release
 from veil.storage.atomic import land_folder, locked, refuse_existing, refuse_unwritable, writing
 from veil.storage.drafts import Draft, another_run
-from veil.storage.shards import Part, PartFolder, WritingParts
+from veil.storage.shards import Shard, ShardFolder, WritingShards
 
 NEW_KEY = "key"
 
@@ -140,13 +140,13 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         resumed = draft.same_run(what)
         if not resumed and fresh:
             publication.key.save(kept, order.passphrase, replace=True)
-        parts = PartFolder(draft.parts, publication.schema, kind)
+        parts = ShardFolder(draft.parts, publication.schema, kind)
         made = _made(publication, parts, resumed=resumed)
         _land(draft, parts, made, publication, key_path, order.passphrase, replace_key=not fresh)
         return publication.remarks()
 
 
-def _made(publication: Publication, parts: PartFolder, *, resumed: bool) -> list[Part]:
+def _made(publication: Publication, parts: ShardFolder, *, resumed: bool) -> list[Shard]:
     """All parts of the release, in order."""
     order = publication.permutation()
     if publication.reduces or order is not None:
@@ -157,7 +157,7 @@ def _made(publication: Publication, parts: PartFolder, *, resumed: bool) -> list
         return [parts.write(0, batches, Lane())]
     done = parts.whole() if resumed else {}
     releasing = publication.releasing
-    for written in publication.run(WritingParts(releasing, releasing.columns, parts, frozenset(done))):
+    for written in publication.run(WritingShards(releasing, releasing.columns, parts, frozenset(done))):
         done.update({part.number: part for part in written})
     found = [done[number] for number in sorted(done)]
     corrections: Corrections = {}
@@ -170,8 +170,8 @@ def _made(publication: Publication, parts: PartFolder, *, resumed: bool) -> list
 
 def _land(
     draft: Draft,
-    parts: PartFolder,
-    made: list[Part],
+    parts: ShardFolder,
+    made: list[Shard],
     publication: Publication,
     key_path: Path,
     passphrase: str | None,

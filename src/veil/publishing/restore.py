@@ -13,7 +13,7 @@ from veil.data.blocks import Block, Span, from_float
 from veil.data.passes import Lane, Threads
 from veil.data.tables import MemoryTable, Table, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
-from veil.keys.key import Key, LedgerEntry, LedgerStep
+from veil.keys.key import Key, LedgerEntry, LedgerPart
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.release.release import Manifest, Release, arrow_type
 
@@ -50,11 +50,11 @@ class Restoring:
     def __call__(self, block: Block) -> Restored:
         """The private rows of a released block."""
         columns: dict[str, pa.Array] = {}
-        for step, public, method in zip(self.entry.steps, self.manifest.steps, self.methods, strict=True):
-            if step.columns[0] not in self.schema.names:
+        for part, public, method in zip(self.entry.parts, self.manifest.parts, self.methods, strict=True):
+            if part.columns[0] not in self.schema.names:
                 continue
-            values = method.restore_block(block.matrix(public.released), Place(step.fingerprint, block.start))
-            for name, row in zip(step.columns, values, strict=True):
+            values = method.restore_block(block.matrix(public.released), Place(part.fingerprint, block.start))
+            for name, row in zip(part.columns, values, strict=True):
                 self._correct(name, row, block.start)
                 columns[name] = from_float(row, self.schema.field(name).type)
         for name in self.schema.names:
@@ -106,13 +106,13 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     if not isinstance(key, Key):
         raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
     entry = key.entry(release.manifest.release_id)
-    if len(entry.steps) != len(release.manifest.steps):
+    if len(entry.parts) != len(release.manifest.parts):
         raise InputError("restore needs the whole release, not one part of it")
-    methods = tuple(_rebuilt(step, key) for step in entry.steps)
+    methods = tuple(_rebuilt(part, key) for part in entry.parts)
     stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
-    for step, method in zip(entry.steps, methods, strict=True):
+    for part, method in zip(entry.parts, methods, strict=True):
         if not method.invertible(consistent=entry.consistent_on is not None):
-            stuck += step.columns
+            stuck += part.columns
     if len(stuck) == len(entry.columns):
         raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
     if stuck and not partial:
@@ -132,5 +132,5 @@ def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:
     return released.field(column["name"]).type if dtype is None else dtype
 
 
-def _rebuilt(step: LedgerStep, key: Key) -> Perturbation:
-    return find_perturbation(step.method).rebuild(step, key)
+def _rebuilt(part: LedgerPart, key: Key) -> Perturbation:
+    return find_perturbation(part.method).rebuild(part, key)

@@ -13,7 +13,7 @@ from veil.publishing.restore import Restoring, restoring
 from veil.release.release import Release
 from veil.storage.atomic import land_file, refuse_existing
 from veil.storage.drafts import Draft
-from veil.storage.shards import Part, PartFolder, WritingParts
+from veil.storage.shards import Shard, ShardFolder, WritingShards
 
 
 def restore_file(
@@ -41,7 +41,7 @@ def restore_file(
     with draft.held(resume=resume):
         about = {"restore": loaded.manifest.data.get("sha256"), "columns": work.schema.names, "format": kind}
         resumed = draft.same_run({**about, "veil": __version__})
-        folder = PartFolder(draft.parts, work.schema, kind, mode=0o600)
+        folder = ShardFolder(draft.parts, work.schema, kind, mode=0o600)
         parts = _parts(work, loaded, folder, engine or Threads(), progress, resumed=resumed)
         out = draft.fresh(f"restored.{kind}")
         folder.assemble(parts, out)
@@ -50,13 +50,13 @@ def restore_file(
 
 
 def _parts(
-    work: Restoring, release: Release, folder: PartFolder, engine: Engine, progress: Progress, *, resumed: bool
-) -> list[Part]:
+    work: Restoring, release: Release, folder: ShardFolder, engine: Engine, progress: Progress, *, resumed: bool
+) -> list[Shard]:
     if work.order is not None:  # a secret order needs all rows at hand
         blocks = work.ordered(release).blocks()
         return [folder.write(0, map(work, blocks), Lane())]
     done = folder.whole() if resumed else {}
-    writing = WritingParts(work, tuple(release.table.schema.names), folder, frozenset(done))
+    writing = WritingShards(work, tuple(release.table.schema.names), folder, frozenset(done))
     for written in engine.run(writing, release.table, what="restoring", progress=progress):
         done.update({part.number: part for part in written})
     return [done[number] for number in sorted(done)]

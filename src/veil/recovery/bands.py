@@ -21,13 +21,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import numpy.typing as npt
 
 from veil.arguments import number
+from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.recovery.counting import Counts, FineCounts
 
-Vector = npt.NDArray[np.float64]
 _REACH = np.linspace(0.0, 4.0, 81)
 
 

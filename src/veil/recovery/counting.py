@@ -19,10 +19,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 
-Vector = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 _PER_SCALE = 16
 _DENSE = 2**18

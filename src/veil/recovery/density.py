@@ -33,11 +33,10 @@ from scipy.stats import chi2
 
 from veil.arguments import number, whole_number
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.recovery.noise import NoiseLaw
 
-Vector = npt.NDArray[np.float64]
 METHODS = {"bayes": 0.001, "em": 0.1}
 MAX_ITER = 5000
 

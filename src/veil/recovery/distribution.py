@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import whole_number
-from veil.data.blocks import Block
+from veil.data.blocks import Block, Vector
 from veil.errors import InputError
 from veil.recovery.bands import counted_interval
 from veil.recovery.counting import FINE_BINS, FineCounts, GridCounts, fine_counts
@@ -24,7 +24,6 @@ from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_m
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.release import Release
 
-Vector = npt.NDArray[np.float64]
 _UNEXPLAINED = 0.01
 
 

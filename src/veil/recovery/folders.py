@@ -41,7 +41,7 @@ def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
     moments: list[MomentRecovery] = []
     refused: NotApplicableError | None = None
     n_rows = 0
-    for i, step in enumerate(release.manifest.steps):
+    for i, step in enumerate(release.manifest.parts):
         part = release.part(i)
         if isinstance(step.model, ResponseModel):
             found = ProportionRecovery().fit(part)
@@ -90,7 +90,7 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[Rec
     # Delta method: the error of a root is the error of its square over twice the root.
     std_error = np.divide(error, 2 * std, out=np.full_like(std, np.nan), where=std > 0)
     shapes = None
-    if isinstance(release.step.model, AdditiveModel):
+    if isinstance(release.only_part.model, AdditiveModel):
         shapes = DistributionRecovery(n_bins=n_bins).fit(release)
     columns = []
     for j, name in enumerate(moments.columns_):

@@ -33,10 +33,10 @@ import numpy.typing as npt
 from scipy import special
 
 from veil.arguments import number, whole_number
+from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.measures.projection import KINDS, ProjectionKind, projection_kurtosis
 
-Vector = npt.NDArray[np.float64]
 Fourth = Literal["bound", "spread"]
 
 

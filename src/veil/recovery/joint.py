@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import whole_number
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
@@ -22,8 +22,6 @@ from veil.recovery.distribution import check_counted, check_explained, check_sup
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
-
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -158,8 +156,8 @@ class JointRecovery:
 
 
 def _check_independent(release: Release, names: Sequence[str]) -> None:
-    model = release.step.model
-    places = [release.step.names.index(name) for name in names]
+    model = release.only_part.model
+    places = [release.only_part.names.index(name) for name in names]
     if isinstance(model, AdditiveModel) and model.covariance[places[0], places[1]] != 0:
         raise NotApplicableError(
             f"JointRecovery needs noises that are independent of each other; those of {names[0]!r} and {names[1]!r} "

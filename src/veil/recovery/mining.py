@@ -18,9 +18,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from veil.arguments import whole_number
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.numerics.moments import Vector
 
 Rows = npt.NDArray[np.intp]
 CANDIDATES = 1_024

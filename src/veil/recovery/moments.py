@@ -22,16 +22,14 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from veil.data.blocks import Block, Matrix, tiles
+from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 
-Vector = npt.NDArray[np.float64]
 KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
 
 
@@ -102,9 +100,9 @@ def _tile_products(y: Matrix) -> ProductSums:
 
 def release_products(release: Release) -> Products:
     """All products that the moments need, in one pass (and one more for the mean where noise is additive)."""
-    names = release.step.released
+    names = release.only_part.released
     # With additive noise nothing depends on the origin, and products about the mean lose no digits.
-    additive = isinstance(release.step.model, AdditiveModel)
+    additive = isinstance(release.only_part.model, AdditiveModel)
     origin = release.moments().complete_mean.tolist() if additive else [0.0] * len(names)
     found = release.summed(ProductsOf(names, tuple(origin)))
     if found.n < 2:
@@ -150,7 +148,7 @@ class MomentRecovery:
         """Estimate from a release."""
         if not isinstance(release, Release):
             raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
-        model = release.step.model
+        model = release.only_part.model
         if not isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             raise NotApplicableError(
                 f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
@@ -163,7 +161,7 @@ class MomentRecovery:
         else:
             self._lognormal(products, model.covariance)
         self.n_rows_ = products.n_rows
-        self.columns_ = release.step.names
+        self.columns_ = release.only_part.names
         return self
 
     def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:

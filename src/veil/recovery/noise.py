@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
 from veil.arguments import number
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.data.schema import listed
 from veil.errors import InputError, NotApplicableError
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
-Vector = npt.NDArray[np.float64]
 LAWS = ("normal", "uniform", "laplace")
 
 
@@ -82,7 +80,7 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
     """The wanted columns of an additive release with their noise, as the manifest states it."""
     if not isinstance(release, Release):
         raise InputError(f"{recovery} reads a release; got a {type(release).__name__}")
-    step, model = release.step, release.step.model
+    step, model = release.only_part, release.only_part.model
     if not isinstance(model, AdditiveModel) or model.distribution not in LAWS:
         raise NotApplicableError(f"{recovery} has no theory for a {release.method} release; it needs additive noise")
     known = step.names

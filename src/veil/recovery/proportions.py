@@ -11,9 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response_matrix import Vector
 from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
 from veil.recovery.response_estimates import (
     Dispersion,
@@ -71,10 +70,10 @@ class ProportionRecovery:
         """Estimate from a release with randomized responses."""
         if not isinstance(release, Release):
             raise InputError(f"ProportionRecovery takes a release; got a {type(release).__name__}")
-        model = release.step.model
+        model = release.only_part.model
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {release.method} release has no randomized categories; use another recovery")
-        self._model, self._release, self.columns_ = model, release, release.step.names
+        self._model, self._release, self.columns_ = model, release, release.only_part.names
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
         if model.compound is None:
@@ -136,7 +135,7 @@ class ProportionRecovery:
         return shape
 
     def _reports(self, at: Sequence[int]) -> Reports:
-        released = self._release.step.released
+        released = self._release.only_part.released
         return Reports(tuple(released[j] for j in at), tuple(self._model.categories[j] for j in at))
 
     def _columns(self) -> list[Vector]:

@@ -22,11 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import whole_number
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_likelihood import most_likely
 from veil.numerics.response_matrix import (
-    Vector,
     check_channel,
     check_proportions,
     check_response_matrix,

@@ -63,7 +63,7 @@ def itemset_support(released: npt.ArrayLike, items: Sequence[int], model: Basket
     items
         Places of the items' columns, from 0.
     model
-        ``release.step.model``.
+        ``release.only_part.model``.
 
     >>> reports = np.array([[1, 1]] * 65 + [[1, 0]] * 10 + [[0, 1]] * 10 + [[0, 0]] * 15)
     >>> found = itemset_support(reports, [0, 1], BasketModel("mask", 2, keep=0.9, insert=0.1))

@@ -11,16 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.transforms import orthonormal_transform
 
 if TYPE_CHECKING:
-    from veil.release.release import Step
-
-Vector = npt.NDArray[np.float64]
+    from veil.release.release import Part
 
 
 @dataclass(frozen=True)
@@ -361,7 +358,7 @@ def _fits(
     return good and n_released == model.n_components
 
 
-def model_of(step: Step) -> Model:
-    """The public model of one step of a release."""
-    make = _MODELS.get(step.method)
-    return make(step.parameters) if make is not None else UnknownModel()
+def model_of(part: Part) -> Model:
+    """The public model of one part of a release."""
+    make = _MODELS.get(part.method)
+    return make(part.parameters) if make is not None else UnknownModel()

@@ -33,12 +33,12 @@ from veil.storage.atomic import draft_folder, land_folder, writing
 from veil.storage.hashes import sha256_of, sha256_of_parts
 
 S = TypeVar("S", bound=Summable)
-FORMAT = 1
+FORMAT = 2
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
-class Step:
+class Part:
     """One perturbation as the world may know it.
 
     Attributes
@@ -64,7 +64,7 @@ class Step:
 
     @property
     def model(self) -> Model:
-        """The step as a model that attacks and recovery can use."""
+        """The part as a model that attacks and recovery can use."""
         return model_of(self)
 
     @property
@@ -81,7 +81,7 @@ class Manifest:
     release_id: str
     method: str
     guarantee: str
-    steps: tuple[Step, ...]
+    parts: tuple[Part, ...]
     public: tuple[dict[str, str], ...]
     schema: tuple[dict[str, str], ...]
     key: str
@@ -104,13 +104,19 @@ class Manifest:
     def from_json(cls, text: str) -> Manifest:
         """Parse a manifest."""
         raw = json.loads(text)
+        if raw["format"] == 1:  # version 0.1 called the parts steps
+            raw = {
+                **{name: value for name, value in raw.items() if name != "steps"},
+                "parts": raw["steps"],
+                "format": 2,
+            }
         if raw["format"] != FORMAT:
             raise ValueError("another format")
-        steps = tuple(
-            Step(**{**s, "columns": tuple(s["columns"]), "released": tuple(s["released"])}) for s in raw["steps"]
+        parts = tuple(
+            Part(**{**p, "columns": tuple(p["columns"]), "released": tuple(p["released"])}) for p in raw["parts"]
         )
         sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
-        manifest = cls(**{**raw, **sequences, "steps": steps})
+        manifest = cls(**{**raw, **sequences, "parts": parts})
         manifest.check()
         return manifest
 
@@ -119,16 +125,16 @@ class Manifest:
         texts = [self.release_id, self.method, self.guarantee, self.key, self.missing, self.row_order, self.veil]
         texts += [c[part] for c in self.schema for part in ("name", "type")]
         texts += [c[part] for c in self.public for part in ("name", "kind")]
-        texts += [c[part] for s in self.steps for c in s.columns for part in ("name", "kind", "role", "dtype")]
-        texts += [text for s in self.steps for text in (s.method, s.catalogue, s.guarantee, *s.released)]
+        texts += [c[part] for s in self.parts for c in s.columns for part in ("name", "kind", "role", "dtype")]
+        texts += [text for s in self.parts for text in (s.method, s.catalogue, s.guarantee, *s.released)]
         texts += [self.arithmetic, *self.data.values()]
         right = all(isinstance(text, str) for text in texts) and isinstance(self.release, int)
         names = {c["name"] for c in self.schema}
-        right = right and bool(self.steps) and all(set(s.released) <= names for s in self.steps)
+        right = right and bool(self.parts) and all(set(s.released) <= names for s in self.parts)
         right = right and {c["name"] for c in self.public} <= names
-        for step in self.steps:
-            right = right and isinstance(step.parameters, dict) and bool(step.columns) and bool(step.released)
-            check_model(step.model, len(step.columns), len(step.released))
+        for part in self.parts:
+            right = right and isinstance(part.parameters, dict) and bool(part.columns) and bool(part.released)
+            check_model(part.model, len(part.columns), len(part.released))
         if not right:
             raise ValueError("not a manifest")
 
@@ -163,42 +169,42 @@ class Release:
         return self._table
 
     @property
-    def step(self) -> Step:
+    def only_part(self) -> Part:
         """The one perturbation of this release."""
-        if len(self.manifest.steps) != 1:
+        if len(self.manifest.parts) != 1:
             raise NotApplicableError(
-                f"this release has {len(self.manifest.steps)} perturbations; use release.part(i) for one of them"
+                f"this release has {len(self.manifest.parts)} perturbations; use release.part(i) for one of them"
             )
-        return self.manifest.steps[0]
+        return self.manifest.parts[0]
 
     @property
     def method(self) -> str:
         """Name of the one perturbation."""
-        return self.step.method
+        return self.only_part.method
 
     def part(self, i: int) -> Release:
         """The release as far as its ``i``-th perturbation goes, with the public columns."""
-        if not 0 <= i < len(self.manifest.steps):
-            raise InputError(f"part must be from 0 to {len(self.manifest.steps) - 1}; got {i}")
-        return Release(self._table, replace(self.manifest, steps=(self.manifest.steps[i],)), self.engine)
+        if not 0 <= i < len(self.manifest.parts):
+            raise InputError(f"part must be from 0 to {len(self.manifest.parts) - 1}; got {i}")
+        return Release(self._table, replace(self.manifest, parts=(self.manifest.parts[i],)), self.engine)
 
     def to_numpy(self) -> Matrix:
         """The perturbed columns as an N × k array, missing values as NaN."""
         types = {f.name: f.type for f in self._table.schema}
-        if any(pa.types.is_string(types[n]) or pa.types.is_dictionary(types[n]) for n in self.step.released):
+        if any(pa.types.is_string(types[n]) or pa.types.is_dictionary(types[n]) for n in self.only_part.released):
             raise NotApplicableError(f"a {self.method} release holds texts, not numbers; use release.data")
-        blocks = [block.matrix(self.step.released) for block in self._table.blocks(self.step.released)]
+        blocks = [block.matrix(self.only_part.released) for block in self._table.blocks(self.only_part.released)]
         if not blocks:
-            return np.empty((0, len(self.step.released)))
+            return np.empty((0, len(self.only_part.released)))
         return np.ascontiguousarray(np.hstack(blocks).T)
 
     def codes(self) -> npt.NDArray[np.int64]:
         """Reported categories of a randomized response as N × d codes in the order that the manifest lists them."""
-        model = self.step.model
+        model = self.only_part.model
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {self.method} release has no categories")
         columns = []
-        for name, known in zip(self.step.released, model.categories, strict=True):
+        for name, known in zip(self.only_part.released, model.categories, strict=True):
             values = self._table.read([name]).column(0)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
@@ -209,7 +215,7 @@ class Release:
     def moments(self) -> Moments:
         """Mean and covariance of the perturbed columns, in one pass; computed once."""
         if self._moments is None:
-            self._moments = self.summed(MomentsOf(self.step.released))
+            self._moments = self.summed(MomentsOf(self.only_part.released))
         return self._moments
 
     def summed(self, leaf: Callable[[Block], S], columns: Sequence[str] | None = None) -> S:
@@ -218,14 +224,14 @@ class Release:
         Sums follow a fixed binary tree, so they are the same on one core, on several and on a cluster. For a cluster
         ``leaf`` must be able to travel: a module's function, or an object of a module's class.
         """
-        wanted = self.step.released if columns is None else columns
+        wanted = self.only_part.released if columns is None else columns
         found: S | None = summed(leaf, self._table, wanted, engine=self.engine)
         if found is None:
             raise NotApplicableError("the release has no rows")
         return found
 
     def __repr__(self) -> str:
-        methods = " + ".join(step.method for step in self.manifest.steps)
+        methods = " + ".join(part.method for part in self.manifest.parts)
         return f"<Release {self.manifest.release}: {methods}, {len(self.manifest.schema)} columns>"
 
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:

@@ -45,7 +45,7 @@ class Made(Protocol):
 
 
 @dataclass(frozen=True)
-class Part:
+class Shard:
     """A part that is whole: its number, rows, hash, and the notes of its blocks."""
 
     number: int
@@ -55,7 +55,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class PartFolder:
+class ShardFolder:
     """Where parts are written: a folder that nobody else reads; in ``distinct`` columns no value repeats."""
 
     path: Path
@@ -72,7 +72,7 @@ class PartFolder:
         """The note beside a part."""
         return self.path / f"part-{number:05d}.json"
 
-    def write(self, number: int, made: Iterable[Made], lane: Lane) -> Part:
+    def write(self, number: int, made: Iterable[Made], lane: Lane) -> Shard:
         """Write one part, whole or not at all."""
         draft = self.path / f".part-{number:05d}.{uuid.uuid4().hex[:12]}.tmp"
         notes: list[dict[str, Any]] = []
@@ -89,7 +89,7 @@ class PartFolder:
                             notes.append(each.notes)
             finally:
                 writer.close()
-            part = Part(number, n_rows, sha256_of(draft), notes)
+            part = Shard(number, n_rows, sha256_of(draft), notes)
             with writing(self.path):
                 sync_file(draft)
                 draft.replace(self.file(number))
@@ -98,21 +98,21 @@ class PartFolder:
             draft.unlink(missing_ok=True)
         return part
 
-    def whole(self) -> dict[int, Part]:
+    def whole(self) -> dict[int, Shard]:
         """The parts that are there and have the hash that their note says."""
         notes = sorted(self.path.glob("part-*.json"))
         with ThreadPoolExecutor() as pool:
             found = pool.map(self._checked, notes)
             return {part.number: part for part in found if part is not None}
 
-    def _checked(self, note: Path) -> Part | None:
+    def _checked(self, note: Path) -> Shard | None:
         try:
-            part = Part(**json.loads(note.read_text(encoding="utf-8")))
+            part = Shard(**json.loads(note.read_text(encoding="utf-8")))
             return part if sha256_of(self.file(part.number)) == part.sha256 else None
         except (OSError, ValueError, TypeError):
             return None
 
-    def assemble(self, parts: list[Part], target: Path) -> str:
+    def assemble(self, parts: list[Shard], target: Path) -> str:
         """Make one table of all parts, in order, and return its hash; ``target`` is a new name on the same disk."""
         with writing(target):
             if len(parts) == 1:
@@ -128,7 +128,7 @@ class PartFolder:
                 return self._rewritten(parts, target)
             return self._joined(parts, target)
 
-    def _joined(self, parts: list[Part], target: Path) -> str:
+    def _joined(self, parts: list[Shard], target: Path) -> str:
         """Texts one after the other; gzip allows that, too."""
         digest = hashlib.sha256()
         descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self.mode)
@@ -140,7 +140,7 @@ class PartFolder:
                         out.write(chunk)
         return digest.hexdigest()
 
-    def _rewritten(self, parts: list[Part], target: Path) -> str:
+    def _rewritten(self, parts: list[Shard], target: Path) -> str:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, self.mode))
         writer = open_writer(target, self.schema, self.kind)
         for part in parts:
@@ -169,15 +169,15 @@ def _written(made: Iterable[Made], writer: Writer, lane: Lane) -> Iterator[Made]
 
 
 @dataclass(frozen=True)
-class WritingParts:
+class WritingShards:
     """The work of making a span's parts, except those that are done."""
 
     work: Callable[[Block], Made]
     columns: tuple[str, ...]
-    folder: PartFolder
+    folder: ShardFolder
     done: frozenset[int] = frozenset()
 
-    def __call__(self, table: Table, span: Span, lane: Lane) -> list[Part]:
+    def __call__(self, table: Table, span: Span, lane: Lane) -> list[Shard]:
         if span.stop is not None and span.stop - span.first <= SPAN_BLOCKS and _number(span.first) in self.done:
             return []
         todo = (block for block in lane.blocks(table, self.columns, span) if self._open(block))

@@ -55,7 +55,7 @@ def release_of(context: Context, s: float, n: int, r: int) -> tuple[Vector, veil
 
 def published(release: veil.Release) -> Vector:
     """The noise's variances along the data's eigenvectors, as the release states them."""
-    stated = release.step.parameters
+    stated = release.only_part.parameters
     factor = np.array(stated["factor"]) if "factor" in stated else np.diag(stated["scale"])
     return np.asarray(((fourier_basis(D, P).T @ factor) ** 2).sum(axis=1))
 

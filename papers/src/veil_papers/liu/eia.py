@@ -30,7 +30,7 @@ def run(context: Context) -> Result:
     variance = float(factors.var())
     error = float(np.sqrt((((factors - factors.mean()) ** 2).var()) / n))
     share_error = float(np.sqrt(kept * (1 - kept) / n))
-    rounding = float(release.step.parameters["grid"][0])
+    rounding = float(release.only_part.parameters["grid"][0])
     inside = np.abs(factors - 1)
     bounded = bool(inside.min() > NOTCH - rounding and inside.max() < BOUND + rounding)
     claims = (

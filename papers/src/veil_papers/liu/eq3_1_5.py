@@ -38,7 +38,7 @@ def run(context: Context) -> Result:
             release, _ = veil.publish(x, first if scheme == "I" else veil.LogNormalNoise(C, random_state=seed))
             found = veil.MomentRecovery().fit(release)
             y = release.to_numpy()
-            factor = np.array(release.step.parameters["factor"]) if scheme == "II" else np.eye(2)
+            factor = np.array(release.only_part.parameters["factor"]) if scheme == "II" else np.eye(2)
             ours = flat(found.mean_, found.covariance_), flat(found.mean_se_, found.covariance_se_)
             if scheme == "I":
                 # Z as the paper defines it, and as the standard normal density; then eq 3.2 with the right mean.

@@ -42,7 +42,7 @@ def run(context: Context) -> Result:
                 ("I", "inner product, variance", spread.mean(), spread.std() / replications**0.5, right[1], printed[1])
             )
         else:
-            factor = np.array(release.step.parameters["factor"])
+            factor = np.array(release.only_part.parameters["factor"])
             printed = right = lemma_two(x[0], x[1], (factor**2).sum(axis=1))
         for name, values, at in (("inner product, bias", product, 0), ("squared distance, bias", distance, 2)):
             rows.append((scheme, name, values.mean(), values.std() / replications**0.5, right[at], printed[at]))

@@ -40,7 +40,7 @@ def run(context: Context) -> Result:
             x = np.exp(3.0 + (u - 3.0) / size * size.mean() if scheme == "I" else u)
             release, _ = veil.publish(x, method)
             if scheme == "II":  # c per column as published: the product rounds the noise's factor to two digits
-                c = (np.array(release.step.parameters["factor"]) ** 2).sum(axis=1) / np.log(x).var(axis=0)
+                c = (np.array(release.only_part.parameters["factor"]) ** 2).sum(axis=1) / np.log(x).var(axis=0)
                 limits.append(c / (1 + c))
             for name, attack in zip(ATTACKS, attacks, strict=True):
                 guess = veil.LogAttack(attack).run(release).details["log_values"]

@@ -87,7 +87,7 @@ def run(context: Context) -> Result:
 
 
 def printed(truth: Matrix, span: Matrix, outside: Matrix, rng: np.random.Generator) -> Matrix:
-    """Step 7 as the paper has it, which only the owner of M_T can follow."""
+    """Part 7 as the paper has it, which only the owner of M_T can follow."""
     return np.asarray(truth @ (span @ span.T + outside @ haar_basis(N - KNOWN, rng) @ outside.T))
 
 
@@ -119,7 +119,7 @@ def figure(rows: list[tuple[Any, ...]], ours: Matrix) -> Curves:
 
 EXPERIMENT = Experiment(
     id="liu-alg4.4.3.1",
-    title="Step 7 of the known input–output attack",
+    title="Part 7 of the known input–output attack",
     stated="choose M̂ uniformly from the matrices that fit the known pairs, by L⁻¹(P); L is defined with M_T",
     chosen="60 records of 6 attributes, 3 of them known with their rows; 1,000 draws. Exact for every choice",
     run=run,

@@ -128,5 +128,5 @@ def tables_of(release: veil.Release) -> Matrix:
 
 def noise_covariance(release: veil.Release) -> Matrix:
     """Of the logarithms' noise, as published."""
-    factor = np.asarray(release.step.parameters["factor"])
+    factor = np.asarray(release.only_part.parameters["factor"])
     return np.asarray(factor @ factor.T)

@@ -63,7 +63,7 @@ def one_draw(
     seed = int(rng.integers(2**31))
     noise = veil.AdditiveNoise(LAWS[law], relative=False, distribution=law, random_state=seed)
     release, _ = veil.publish(x[:, None], noise)
-    (name,) = release.step.names
+    (name,) = release.only_part.names
     true = np.histogram(x, edges)[0] / n
     noisy = histogram(release.to_numpy()[:, 0])
     before = 0.5 * float(np.abs(noisy - histogram(x)).sum())

@@ -86,7 +86,7 @@ class ResponsePosteriorAttack(Attack):
         whole_number(self.seed, "seed")
         if not isinstance(self.joint, bool):
             raise InputError(f"joint must be True or False; got a {type(self.joint).__name__}")
-        model = release.step.model
+        model = release.only_part.model
         if isinstance(model, BasketModel):
             model, codes = basket_response(model), release.to_numpy().astype(np.int64)
         elif isinstance(model, ResponseModel):
@@ -97,7 +97,7 @@ class ResponsePosteriorAttack(Attack):
             raise NotApplicableError("the release has no rows")
         groups = _groups(codes, model, joint=self.joint)
         if model.compound is None:
-            groups = [sorted(group, key=release.step.names.__getitem__) for group in groups]
+            groups = [sorted(group, key=release.only_part.names.__getitem__) for group in groups]
         found: dict[int, ColumnPosterior] = {}
         steps = []
         for group in groups:
@@ -118,7 +118,7 @@ class ResponsePosteriorAttack(Attack):
             expected_rate=confidence.mean(axis=0),
             prior=tuple(c.prior for c in columns),
             gain=tuple(_gain(c) for c in columns),
-            groups=tuple(tuple(release.step.names[j] for j in group) for group in groups),
+            groups=tuple(tuple(release.only_part.names[j] for j in group) for group in groups),
             steps=tuple(steps),
         )
 

@@ -37,10 +37,9 @@ from veil.attacks.linkage.likelihood import (
     TableClue,
 )
 from veil.attacks.rotation.matching import release_tolerance
-from veil.data.blocks import Matrix, to_float
+from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of, listed
 from veil.errors import InputError
-from veil.numerics.moments import Vector
 from veil.numerics.response_likelihood import most_likely
 from veil.release.models import (
     AdditiveModel,
@@ -52,7 +51,7 @@ from veil.release.models import (
     ResponseModel,
     UnknownModel,
 )
-from veil.release.release import Release, Step
+from veil.release.release import Part, Release
 
 WIDTH = 0.01
 """Where a method says nothing: the standard deviation of y − x, in units of the released column's spread."""
@@ -73,7 +72,7 @@ class Evidence:
         self._release, self._table = release, external.table
         there = set(self._table.column_names)
         public = [column["name"] for column in release.manifest.public]
-        private = [name for step in release.manifest.steps for name in step.names]
+        private = [name for step in release.manifest.parts for name in step.names]
         self.columns = tuple(name for name in (*private, *public) if name in there)
         if not self.columns:
             raise InputError(
@@ -85,7 +84,7 @@ class Evidence:
     def clues(self) -> list[Clue]:
         """What the published laws say."""
         found: list[Clue] = [EqualityClue(*self._equal(name)) for name in self._public]
-        for i, step in enumerate(self._release.manifest.steps):
+        for i, step in enumerate(self._release.manifest.parts):
             shared = [j for j, name in enumerate(step.names) if name in self._table.column_names]
             if shared:
                 found += self._of_part(self._release.part(i), step, shared)
@@ -94,7 +93,7 @@ class Evidence:
     def distances(self) -> list[Clue]:
         """Half the squared distance in units of each released column's spread; other values of a category count 1."""
         found: list[Clue] = [EqualityClue(*self._equal(name), gain=0.0, cost=-0.5) for name in self._public]
-        for i, step in enumerate(self._release.manifest.steps):
+        for i, step in enumerate(self._release.manifest.parts):
             for j, name in enumerate(step.names):
                 if name not in self._table.column_names or step.released[j : j + 1] != (name,):
                     continue
@@ -108,7 +107,7 @@ class Evidence:
                     found.append(DistanceClue(self._numbers([name])[:, 0], y, _spread(y)))
         return found
 
-    def _of_part(self, part: Release, step: Step, shared: list[int]) -> list[Clue]:
+    def _of_part(self, part: Release, step: Part, shared: list[int]) -> list[Clue]:
         model, names = step.model, [step.names[j] for j in shared]
         if isinstance(model, ClassModel):
             return [EqualityClue(*self._classes(step, model, j)) for j in shared]
@@ -133,7 +132,7 @@ class Evidence:
     def _length(self, part: Release, model: OrthogonalModel) -> list[Clue]:
         y = part.to_numpy()
         lengths = np.linalg.norm(y, axis=1)[:, None]
-        known = np.linalg.norm(model.scaled(self._numbers(part.step.names)), axis=1)[:, None]
+        known = np.linalg.norm(model.scaled(self._numbers(part.only_part.names)), axis=1)[:, None]
         error = np.array([[max(release_tolerance(y), 1e-140) ** 2]])
         return [NormalClue(known, lengths, Background(lengths, error[0]), error)]
 
@@ -154,7 +153,7 @@ class Evidence:
             columns.append(_tame(to_float(array, name)))
         return np.column_stack(columns)
 
-    def _classes(self, step: Step, model: ClassModel, j: int) -> tuple[Codes, Codes]:
+    def _classes(self, step: Part, model: ClassModel, j: int) -> tuple[Codes, Codes]:
         x = self._numbers([step.names[j]])[:, 0]
         texts = self._release.table.read([step.released[j]]).column(0).combine_chunks()
         rows = pc.index_in(texts, value_set=pa.array(list(model.names[j]))).fill_null(-1)
@@ -163,9 +162,9 @@ class Evidence:
 
     def _codes(self, part: Release, j: int) -> Codes:
         """External categories as the manifest's codes; −1 for missing values and other categories."""
-        name, model = part.step.names[j], part.step.model
+        name, model = part.only_part.names[j], part.only_part.model
         assert isinstance(model, ResponseModel)  # noqa: S101 - for the type checker
-        values = self._cast(name, part.table.schema.field(part.step.released[j]).type)
+        values = self._cast(name, part.table.schema.field(part.only_part.released[j]).type)
         known = pa.array(list(model.categories[j]), type=values.type)
         found = pc.index_in(values, value_set=known, skip_nulls=True).fill_null(-1)
         return np.asarray(found.to_numpy(), dtype=np.int64)
@@ -205,7 +204,7 @@ def _spread(y: Matrix) -> float:
 
 
 def _noisy(
-    model: AdditiveModel | MultiplicativeModel | LogNormalModel, step: Step, shared: list[int], x: Matrix, y: Matrix
+    model: AdditiveModel | MultiplicativeModel | LogNormalModel, step: Part, shared: list[int], x: Matrix, y: Matrix
 ) -> list[Clue]:
     """Clues of noise on single columns ``shared`` of a step, known as x and released as y."""
     grid = np.asarray(step.parameters.get("grid", np.zeros(len(step.names))), dtype=np.float64)[shared]

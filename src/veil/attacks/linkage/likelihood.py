@@ -20,9 +20,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.numerics.factor_law import FactorLaw
-from veil.numerics.moments import Vector
 
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

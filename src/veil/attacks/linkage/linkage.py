@@ -52,7 +52,7 @@ class LinkageAttack(Attack):
         from veil.attacks.linkage.search import link_records  # numba compiles it on first use
 
         found = link_records(release, needed(knowledge, ExternalTable), variant=self.variant, overlap=self.overlap)
-        names = tuple(name for step in release.manifest.steps for name in step.names)
+        names = tuple(name for step in release.manifest.parts for name in step.names)
         n = count_rows(release)
         details = {
             "links": found.rows,

@@ -31,9 +31,8 @@ from veil.attacks.knowledge import ExternalTable
 from veil.attacks.linkage.evidence import Evidence
 from veil.attacks.linkage.likelihood import Clue
 from veil.attacks.previous_releases import count_rows
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.release.release import Release
 
 BLOCK = 4_000_000

@@ -17,9 +17,8 @@ from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Re
 from veil.attacks.knowledge import Knowledge, KnownNoise
 from veil.attacks.noise.mixture import mixture_estimate
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.release.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
 from veil.release.release import Release
 
@@ -50,12 +49,12 @@ def with_grain(noise: Matrix, spread: Vector) -> Matrix:
 def published_noise(release: Release, knowledge: Sequence[Knowledge]) -> Matrix:
     """Σr as granted, or as the manifest publishes it."""
     known = granted(knowledge, KnownNoise)
-    d = len(release.step.names)
+    d = len(release.only_part.names)
     if known is not None:
         if known.covariance.shape != (d, d):
             raise InputError(f"KnownNoise has {len(known.covariance)} columns; the release has {d} perturbed ones")
         return known.covariance
-    model = release.step.model
+    model = release.only_part.model
     if not isinstance(model, AdditiveModel):
         raise NotApplicableError("the manifest does not say the noise's covariance; grant KnownNoise")
     return model.covariance
@@ -78,7 +77,7 @@ class NoiseDistributionAttack(BlockwiseAttack):
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
         """Nothing: the manifest says it all."""
-        model, released = release.step.model, release.step.released
+        model, released = release.only_part.model, release.only_part.released
         if isinstance(model, ClassModel):
             return ClassMiddles(columns=released, edges=model.edges, classes=model.names)
         if isinstance(model, ForeignModel):
@@ -102,7 +101,7 @@ class FaceValue(Reconstruction):
 
 def _same_names(release: Release) -> FaceValue:
     """Released columns that have a private column's name."""
-    released, names = release.step.released, release.step.names
+    released, names = release.only_part.released, release.only_part.names
     shared = tuple(name for name in names if name in released)
     if not shared:
         raise NotApplicableError("no released column has a private column's name, so none can be taken at face value")
@@ -176,7 +175,7 @@ class BayesEstimateAttack(BlockwiseAttack):
         if self.prior == "mixture":
             return None
         noise = noise_covariance(release, knowledge)
-        moments, released = release.moments(), release.step.released
+        moments, released = release.moments(), release.only_part.released
         complete = not moments.missing.any()
         covariance = moments.covariance if complete else release_covariance(release)
         if self.variant == "paper":
@@ -193,7 +192,7 @@ class BayesEstimateAttack(BlockwiseAttack):
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         noise = noise_covariance(release, knowledge)
-        known, model = granted(knowledge, KnownNoise), release.step.model
+        known, model = granted(knowledge, KnownNoise), release.only_part.model
         law = known.distribution if known is not None else getattr(model, "distribution", "normal")
         values, details = mixture_estimate(release.to_numpy(), noise, distribution=law)
         return full_guess(release, values, **details)
@@ -241,7 +240,7 @@ def pair_sums(y: Matrix, mean: Vector) -> Matrix:
 
 def release_covariance(release: Release) -> Matrix:
     """Covariance of a release over all pairs of present values, in one pass."""
-    return pair_covariance(release.summed(PairsOf(release.step.released, release.moments().mean)))
+    return pair_covariance(release.summed(PairsOf(release.only_part.released, release.moments().mean)))
 
 
 def available_covariance(y: Matrix, mean: Vector) -> Matrix:

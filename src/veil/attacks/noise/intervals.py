@@ -18,10 +18,9 @@ from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import available_covariance, filter_incomplete, noise_covariance, published_noise
 from veil.attacks.noise.shrinkage import pooled_filter
 from veil.attacks.noise.univariate import column_prior, noise_law
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.numerics.deconvolution import Prior
-from veil.numerics.moments import Vector
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 

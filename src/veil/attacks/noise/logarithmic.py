@@ -25,9 +25,9 @@ from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.changed import Change, ChangedFirst, ChangedTable, Divided, Logarithm
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import BayesEstimateAttack
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Moments, Vector, block_moments
+from veil.numerics.moments import Moments, block_moments
 from veil.release.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
 from veil.release.release import Release
 
@@ -58,7 +58,7 @@ class LogAttack(BlockwiseAttack):
         base = self._base()
         if not isinstance(base, BlockwiseAttack):
             return None
-        model, released = release.step.model, release.step.released
+        model, released = release.only_part.model, release.only_part.released
         linear = has_noise(model)
         other, shift = (linear_release(release), 0.0) if linear else log_release(release)
         inner = base.prepare(other, *knowledge)
@@ -83,7 +83,7 @@ class LogAttack(BlockwiseAttack):
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         base = self._base()
-        if has_noise(release.step.model):
+        if has_noise(release.only_part.model):
             linear = base.run(linear_release(release), *knowledge)
             return full_guess(release, linear.values, ambiguity=linear.ambiguity)
         logs, shift = log_release(release)
@@ -140,7 +140,7 @@ def has_noise(model: Model) -> TypeGuard[MultiplicativeModel]:
 
 def log_release(release: Release) -> tuple[Release, float]:
     """The same release in logarithms, with additive noise of mean zero after a shift; zeros become missing."""
-    model = release.step.model
+    model = release.only_part.model
     parameters: dict[str, Any]
     shift = 0.0
     if isinstance(model, LogNormalModel):
@@ -148,7 +148,7 @@ def log_release(release: Release) -> tuple[Release, float]:
         parameters = {"factor": (q * np.sqrt(np.clip(eigenvalues, 0.0, None))).tolist()}
     elif isinstance(model, MultiplicativeModel):
         shift, variance = model.law.log_moments()
-        parameters = {"scale": [float(np.sqrt(variance))] * len(release.step.released)}
+        parameters = {"scale": [float(np.sqrt(variance))] * len(release.only_part.released)}
     else:
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
     return _as_additive(release, Logarithm(), {"distribution": "normal", **parameters}), shift
@@ -160,7 +160,7 @@ def linear_release(release: Release) -> Release:
     ``n = (x(r − E r) + e)/E r`` has variance ``(Var r·E x² + Var e)/(E r)²`` per column, and E x² follows from E y²
     (R3), so the best linear filter is that of additive noise.
     """
-    model, moments = release.step.model, release.moments()
+    model, moments = release.only_part.model, release.moments()
     if not isinstance(model, MultiplicativeModel):
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
     m1, m2 = model.law.raw_moments()[:2]
@@ -171,13 +171,13 @@ def linear_release(release: Release) -> Release:
 
 
 def _as_additive(release: Release, change: Change, parameters: dict[str, Any]) -> Release:
-    step = replace(release.step, method="additive-noise", parameters=parameters)
-    table = ChangedTable(release.table, step.released, change)
-    return Release(table, replace(release.manifest, steps=(step,)), release.engine)
+    part = replace(release.only_part, method="additive-noise", parameters=parameters)
+    table = ChangedTable(release.table, part.released, change)
+    return Release(table, replace(release.manifest, parts=(part,)), release.engine)
 
 
 def _left(logs: Release, filtered: Moments) -> Vector:
     """Var(u|y) on average: what a filter that does not say it has left, by the law of total variance."""
-    model = logs.step.model
+    model = logs.only_part.model
     noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else np.zeros(len(filtered.mean))
     return np.asarray(np.clip(logs.moments().variance - noise - filtered.variance, 0.0, noise))

@@ -22,9 +22,8 @@ import numpy as np
 from veil.arguments import whole_number
 from veil.attacks.noise.mixture_fit import NoisyMixture, choose_mixture
 from veil.attacks.noise.shrinkage import pooled_eigenvalues, pooled_prior, whitening
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.numerics.ordering import size_order
 
 MOST_DIMENSIONS = 50

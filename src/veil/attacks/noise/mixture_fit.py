@@ -15,8 +15,7 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from veil.attacks.noise.shrinkage import pooled_eigenvalues
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 MOST_ROWS = 10_000
 MOST_CELLS = 120_000

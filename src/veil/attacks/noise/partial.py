@@ -27,9 +27,9 @@ from veil.attacks.noise.additive import (
     with_grain,
 )
 from veil.attacks.noise.shrinkage import pooled_filter
-from veil.data.blocks import Block, Matrix, array_blocks
+from veil.data.blocks import Block, Matrix, Vector, array_blocks
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Moments, Vector, block_moments, moments_of
+from veil.numerics.moments import Moments, block_moments, moments_of
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
@@ -65,7 +65,7 @@ class PartialDisclosureAttack(BlockwiseAttack):
         noise = noise_covariance(release, knowledge)
         records = _partial_records(release, noise, granted(knowledge, KnownAttributes))
         known, given, n = records.known, records.given, moments.n_rows
-        columns = (*release.step.released, *known.public)
+        columns = (*release.only_part.released, *known.public)
         expected = np.zeros(len(given))
         found = {"known": known.names, "expected_mse": expected}
         if given.all():
@@ -266,10 +266,10 @@ def _partial_records(release: Release, noise: Matrix, granted: KnownAttributes |
         raise NotApplicableError(
             f"{n_rows} records do not show how the private columns depend on {len(known.names)} known ones"
         )
-    names = release.step.names
+    names = release.only_part.names
     given = np.array([name in known.names for name in names])
     place = np.array([known.names.index(name) for name in names if name in known.names], dtype=np.intp)
-    return PartialRecords(release.step.released, known, given, place, *_shared_noise(noise, given))
+    return PartialRecords(release.only_part.released, known, given, place, *_shared_noise(noise, given))
 
 
 def _shared_noise(noise: Matrix, given: npt.NDArray[np.bool_]) -> tuple[Matrix, Matrix]:

@@ -19,9 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.moments import Vector
 
 MOST_GAIN = 1.0 - 1e-12
 MOST_RISE = 0.4

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize
 
-from veil.numerics.moments import Vector
+from veil.data.blocks import Vector
 
 MOST_ROWS = 20_000
 """Records, from the start, that the parameters are fitted to."""

@@ -28,9 +28,8 @@ from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import noise_covariance
 from veil.attacks.noise.shrinkage import whitening
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
@@ -86,7 +85,7 @@ class _ProjectionAttack(BlockwiseAttack):
         gain = (into @ kept) @ (chosen.basis.T @ back)
         found = {"n_components": chosen.basis.shape[1], "eigenvalues": chosen.eigenvalues, **chosen.details}
         return LinearFilter(
-            columns=release.step.released, details=found, mean=moments.mean, centre=moments.mean, gain=gain.T
+            columns=release.only_part.released, details=found, mean=moments.mean, centre=moments.mean, gain=gain.T
         )
 
 

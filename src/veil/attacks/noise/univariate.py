@@ -16,10 +16,9 @@ from veil.attacks.base import check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.attacks.noise.additive import published_noise
-from veil.data.blocks import Block
+from veil.data.blocks import Block, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
-from veil.numerics.moments import Vector
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
@@ -32,7 +31,7 @@ HIT_REACH = 0.1
 
 def noise_law(release: Release, knowledge: Sequence[Knowledge]) -> str:
     """The name of the noise's law, as granted, or as the manifest publishes it."""
-    known, model = granted(knowledge, KnownNoise), release.step.model
+    known, model = granted(knowledge, KnownNoise), release.only_part.model
     if known is not None:
         return known.distribution
     if not isinstance(model, AdditiveModel) or model.distribution not in LAWS:
@@ -47,7 +46,7 @@ def column_prior(y: Vector, law: str, sigma: float) -> Prior:
 
 def release_priors(release: Release, law: str, sigmas: Vector) -> list[Prior | None]:
     """The prior of every column of a release, by passes over it; None for a column without values."""
-    released = release.step.released
+    released = release.only_part.released
 
     def count(grids: Sequence[Grid | None]) -> list[npt.NDArray[np.int64]]:
         sizes = [0 if grid is None else grid.n_bins for grid in grids]
@@ -143,7 +142,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
             hits.append(None)
             if not isinstance(prior, GridPrior):
                 continue
-            whole = release.step.columns[j]["dtype"].startswith(("int", "uint")) and sigmas[j] < MOST_NOISE
+            whole = release.only_part.columns[j]["dtype"].startswith(("int", "uint")) and sigmas[j] < MOST_NOISE
             if self.aim == "hit" and whole:
                 prior = prior.on_whole_numbers()
             if known is not None:
@@ -154,7 +153,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
         errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
         kinds = tuple("none" if prior is None else prior.kind for prior in priors)
         found = {"expected_mse": errors, "prior": kinds}
-        return ColumnFilter(columns=release.step.released, details=found, priors=tuple(priors), hits=tuple(hits))
+        return ColumnFilter(columns=release.only_part.released, details=found, priors=tuple(priors), hits=tuple(hits))
 
 
 def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
@@ -168,4 +167,4 @@ def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
         "expected_mse": np.array([prior.expected_variance for prior in priors]),
         "prior": tuple("normal" if n else "none" for n in moments.count),
     }
-    return ColumnFilter(columns=release.step.released, details=found, priors=priors, hits=(None,) * len(priors))
+    return ColumnFilter(columns=release.only_part.released, details=found, priors=priors, hits=(None,) * len(priors))

@@ -24,8 +24,7 @@ import numpy as np
 from veil.attacks.projection.features import random_frame, release_features
 from veil.attacks.projection.posterior import Target, island
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import rounded
 
 _ROWS: Final = 20_000

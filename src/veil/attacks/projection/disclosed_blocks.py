@@ -14,8 +14,7 @@ from veil.attacks.blockwise import BlockGuess, Reconstruction
 from veil.attacks.projection.linear_bayes import Prior, conditional_mean, mixture_mean
 from veil.attacks.projection.whole_search import MOST_NODES, WholeSearch, search_details
 from veil.attacks.rotation.parity import parities_of
-from veil.data.blocks import Block, Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Block, Matrix, Vector
 from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel
 
 LinearModel = ProjectionModel | OrthogonalModel | PermutedTransformModel

@@ -31,10 +31,9 @@ from veil.attacks.projection.linear_bayes import Prior, conditional_mean, plain_
 from veil.attacks.projection.whole_search import WholeNumbers, WholeSearch, search_details
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.rotation.parity import parities_of
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures.row_space import determined_attributes
-from veil.numerics.moments import Vector
 from veil.release.models import (
     BinaryProjectionModel,
     Model,
@@ -88,7 +87,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
         """The way back through the matrix; records that were projected are not apart from each other."""
         number(self.tolerance, "tolerance", low=0, high=np.inf, rule="half a rounding step, at least 0")
-        model, matrix = release.step.model, needed(knowledge, KnownMatrix).matrix
+        model, matrix = release.only_part.model, needed(knowledge, KnownMatrix).matrix
         if isinstance(model, RecordProjectionModel):
             return None
         if isinstance(model, NormalizedRotationModel):
@@ -101,15 +100,15 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")
         sample = None if known is None else model.scaled(known.sample)
-        released, d = release.step.released, len(release.step.names)
+        released, d = release.only_part.released, len(release.only_part.names)
         _check_shape(matrix, len(released), d)
-        named = tuple(release.step.names[j] for j in determined_attributes(matrix))
+        named = tuple(release.only_part.names[j] for j in determined_attributes(matrix))
         lengths = None
         if ranges is None and (sample is None or len(sample) < 2):
             lengths = release.summed(LengthsOf(released))
         own = None if known is None else known.sample
         whole = whole_numbers(
-            release.step.columns, model.unit, ranges, own, None if lengths is None else lengths.longest
+            release.only_part.columns, model.unit, ranges, own, None if lengths is None else lengths.longest
         )
         if isinstance(model, OrthogonalModel) and model.translated:
             if sample is None:
@@ -130,7 +129,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         centres = None
         if sample is not None and len(sample) > 1 and (noise.any() or np.linalg.matrix_rank(matrix) < d):
             centres = thinned(sample)
-        widest = max(self.tolerance, float(np.max(release.step.parameters.get("grid", 0.0)) / 2))
+        widest = max(self.tolerance, float(np.max(release.only_part.parameters.get("grid", 0.0)) / 2))
         return Disclosed(
             columns=released,
             details={"determined": named},
@@ -146,7 +145,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         model, matrix, known = (
-            release.step.model,
+            release.only_part.model,
             needed(knowledge, KnownMatrix).matrix,
             granted(knowledge, KnownSample),
         )
@@ -167,7 +166,7 @@ def _linear(
     """``centre + gain (y − mean)``; zero where they are not given."""
     d, k = gain.shape
     return LinearFilter(
-        columns=release.step.released,
+        columns=release.only_part.released,
         details=details,
         mean=np.zeros(k) if mean is None else mean,
         centre=np.zeros(d) if centre is None else centre,
@@ -179,13 +178,13 @@ def _rotated_back(
     release: Release, model: NormalizedRotationModel, matrix: Matrix, knowledge: Sequence[Knowledge]
 ) -> LinearFilter:
     """Normalized values follow exactly; a sample, or the ranges of min-max columns, gives their units."""
-    k = len(release.step.released)
+    k = len(release.only_part.released)
     _check_shape(matrix, k, k)
     known, ranges = granted(knowledge, KnownSample), granted(knowledge, KnownRanges)
     if ranges is not None and model.normalize == "minmax":
         lower, upper = ranges.for_columns(k)
         gain = (upper - lower)[:, None] * matrix.T
-        return _linear(release, gain, centre=lower, determined=release.step.names)
+        return _linear(release, gain, centre=lower, determined=release.only_part.names)
     if known is not None and len(known.sample) > 1:
         centre, width = normalization_of_sample(model, known.sample)
         return replace(_linear(release, width[:, None] * matrix.T, centre=centre, determined=()), ambiguity="scale")
@@ -194,12 +193,14 @@ def _rotated_back(
 
 def _parities(release: Release, matrix: Matrix, known: KnownSample | None) -> Parities:
     """What follows modulo 2 from the disclosed subsets; the rest as a sample mostly has it, or 0."""
-    k = len(release.step.released)
-    _check_shape(matrix, k, len(release.step.names))
+    k = len(release.only_part.released)
+    _check_shape(matrix, k, len(release.only_part.names))
     usual = np.zeros(matrix.shape[1]) if known is None else np.rint(known.sample.mean(axis=0))
     determined, _ = parities_of(matrix > 0.5, np.empty((0, k)), usual)
-    named = tuple(name for name, told in zip(release.step.names, determined, strict=True) if told)
-    return Parities(columns=release.step.released, details={"determined": named}, subsets=matrix > 0.5, usual=usual)
+    named = tuple(name for name, told in zip(release.only_part.names, determined, strict=True) if told)
+    return Parities(
+        columns=release.only_part.released, details={"determined": named}, subsets=matrix > 0.5, usual=usual
+    )
 
 
 def _snapped(release: Release, back: LinearFilter, whole: WholeNumbers) -> LinearFilter:

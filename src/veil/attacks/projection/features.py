@@ -22,8 +22,7 @@ from typing import Final
 import numba
 import numpy as np
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 WIDTHS: Final = (0.6, 1.6)
 """Factors a of the standardized projections: tails and centre."""

@@ -27,10 +27,9 @@ import numpy as np
 from veil.arguments import number, whole_number
 from veil.attacks.base import Attack, Guess, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.measures.sphere import breach_bound, norm_range
-from veil.numerics.moments import Vector
 from veil.release.models import Model, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
 
@@ -81,10 +80,10 @@ class HypersphereAttack(Attack):
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         number(self.epsilon, "epsilon", low=0, high=np.inf, rule="a relative error of at least 0, for example 0.1")
         seed = whole_number(self.random_state, "random_state")
-        y, model = release.to_numpy(), release.step.model
+        y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, ProjectionModel | OrthogonalModel):
             raise NotApplicableError("the manifest does not describe a projection or an orthogonal transformation")
-        d = len(release.step.names)
+        d = len(release.only_part.names)
         lower, upper = (model.scaled(side) for side in needed(knowledge, KnownRanges).for_columns(d))
         noise = model.noise if isinstance(model, ProjectionModel) else np.zeros(y.shape[1])
         square = (y**2).sum(axis=1) - (noise**2).sum()

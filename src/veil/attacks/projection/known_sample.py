@@ -73,7 +73,7 @@ class ProjectedSampleAttack(Attack):
         whole_number(self.seed, "seed")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
-        model = release.step.model
+        model = release.only_part.model
         if not isinstance(model, ProjectionModel):
             raise NotApplicableError("the manifest does not describe a projection of attributes")
         y, sample = release.to_numpy(), model.scaled(known.sample)
@@ -88,7 +88,7 @@ class ProjectedSampleAttack(Attack):
         if model.kind == "given":  # the owner's matrix need not have the usual size, but the release shows it
             variance = float((y**2).sum() / len(y) / k / max((sample**2).sum() / len(sample), 1e-300))
         # Chains of draws amplify rounding: columns by name and rows by value give the same bits in any order.
-        released, private = by_name(release.step.released), by_name(release.step.names)
+        released, private = by_name(release.only_part.released), by_name(release.only_part.names)
         shown = y[:, released]
         pairs = self._pairs(release, knowledge, model, y)
         found = align_projection(

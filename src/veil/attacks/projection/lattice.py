@@ -28,9 +28,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.numerics.moments import Vector
 
 Integers = npt.NDArray[np.int64]
 

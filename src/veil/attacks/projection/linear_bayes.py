@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 Prior = tuple[Vector, Matrix]
 """Mean and covariance."""

@@ -33,9 +33,8 @@ from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSamp
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
 from veil.attacks.projection.lattice import LatticeSearch
 from veil.attacks.projection.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.numerics.ordering import Order, by_name
 from veil.release.models import Model, ProjectionModel
 from veil.release.release import Release
@@ -83,7 +82,7 @@ class ProjectionMAPAttack(Attack):
         rng = np.random.default_rng(whole_number(self.random_state, "random_state"))
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
-        y, model = release.to_numpy(), release.step.model
+        y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, ProjectionModel):
             raise NotApplicableError("the manifest does not describe a linear projection")
         if not len(pairs.rows) or pairs.rows.max() >= len(y):
@@ -100,7 +99,7 @@ class ProjectionMAPAttack(Attack):
                 check_width(known.sample, release, "KnownSample.sample")
             sample = None if known is None else model.scaled(known.sample)
             belief = known_rows(matrix_belief(known_z, known_y, model), known_z, known_y, model)
-            draws = _Draws(np.argsort(by_name(release.step.names)), rng)
+            draws = _Draws(np.argsort(by_name(release.only_part.names)), rng)
             prior, centres, belief = _prior(y, known_z, known_y, sample, belief, model, draws)
             details["exact_rows"] = int(belief.exact.sum())
             z = belief.posterior_mean(y, prior, centres, model.noise)
@@ -108,7 +107,7 @@ class ProjectionMAPAttack(Attack):
                 solvable = np.linalg.matrix_rank(belief.mean) == len(prior[0])
                 ranges = granted(knowledge, KnownRanges)
                 records = pairs.records if known is None else np.vstack([pairs.records, known.sample])
-                whole = None if solvable else whole_numbers(release.step.columns, model.unit, ranges, records)
+                whole = None if solvable else whole_numbers(release.only_part.columns, model.unit, ranges, records)
                 start = None if solvable else z
                 z, found = solve_disclosed(
                     y, belief.mean, prior, model.noise, whole, tolerance=belief.error, start=start

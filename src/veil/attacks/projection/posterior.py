@@ -22,8 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.projection.features import FAST, Features, feature_means, feature_slopes
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 _SMALL: Final = 40  # unknowns up to which short and frequent moves are the better ones
 _ACCEPTED: Final = 0.75

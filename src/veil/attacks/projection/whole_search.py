@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from veil.attacks.projection.lattice import LatticeSearch, Matches
 from veil.attacks.projection.linear_bayes import Prior, conditional_mean
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 MOST_NODES: Final = 200_000_000
 """Nodes of the search over a whole release: about ten seconds on one core."""

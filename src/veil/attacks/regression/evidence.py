@@ -26,8 +26,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 EXACT: Final = (1e-24, 1e-20, 1e-16, 1e-12)
 NOISY: Final = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 0.003, 0.01, 0.03, 0.07, 0.15, 0.25, 0.35, 0.5, 0.65, 0.8, 0.9, 0.97, 1.0)

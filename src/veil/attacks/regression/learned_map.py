@@ -36,9 +36,8 @@ from veil.attacks.regression.evidence import (
     posterior_weights,
     taken_for_exact,
 )
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.measures import standard_units
-from veil.numerics.moments import Vector
 from veil.numerics.ordering import size_order
 
 MOST_ROWS: Final = 4_000

@@ -65,7 +65,7 @@ class RegressionAttack(Attack):
                 f"KnownPairs.rows must be rows of the release, from 0 to {len(y) - 1}; "
                 + ("none was given" if not len(pairs.rows) else f"{int((pairs.rows >= len(y)).sum())} are beyond")
             )
-        released = list(release.step.released)
-        own = [released.index(name) if name in released else None for name in release.step.names]
+        released = list(release.only_part.released)
+        own = [released.index(name) if name in released else None for name in release.only_part.names]
         found = learn_map(y, pairs.records, pairs.rows, own, None if sample is None else sample.sample)
         return full_guess(release, found.values, explained=found.explained, exact=found.exact)

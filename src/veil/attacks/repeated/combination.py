@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from veil.attacks.noise.additive import available_covariance, with_grain
 from veil.attacks.noise.shrinkage import pooled_prior, whitening
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 Places = npt.NDArray[np.intp]
 Flags = npt.NDArray[np.bool_]

@@ -94,17 +94,17 @@ class RepeatedReleaseAttack(Attack):
         earlier: list[Part] = [
             (k, each.part(i), rows)
             for k, (each, rows) in enumerate(granted, start=1)
-            for i in range(len(each.manifest.steps))
+            for i in range(len(each.manifest.parts))
         ]
-        if isinstance(release.step.model, ResponseModel):
+        if isinstance(release.only_part.model, ResponseModel):
             return _from_reports(release, earlier)
-        n, names = len(release.to_numpy()), release.step.names
+        n, names = len(release.to_numpy()), release.only_part.names
         if not n:
             raise NotApplicableError("the release has no rows")
-        parts = [(0, release, np.arange(n)), *(part for part in earlier if set(part[1].step.names) & set(names))]
-        mixed = [(k, mix_of(part, rows, names)) for k, part, rows in parts if isinstance(part.step.model, Mixed)]
-        noisy = [part for part in parts if isinstance(part[1].step.model, Noisy)]
-        logs = not mixed and all(_in_logarithms(part.step.model) for _, part, _ in noisy)
+        parts = [(0, release, np.arange(n)), *(part for part in earlier if set(part[1].only_part.names) & set(names))]
+        mixed = [(k, mix_of(part, rows, names)) for k, part, rows in parts if isinstance(part.only_part.model, Mixed)]
+        noisy = [part for part in parts if isinstance(part[1].only_part.model, Noisy)]
+        logs = not mixed and all(_in_logarithms(part.only_part.model) for _, part, _ in noisy)
         views = [(k, view_of(part, rows, names, logs=logs)) for k, part, rows in noisy]
         bare = [(k, _unperturbed(each, rows, names, logs=logs)) for k, (each, rows) in enumerate(granted, start=1)]
         views += [(k, view) for k, view in bare if view is not None]
@@ -148,7 +148,7 @@ class RepeatedReleaseAttack(Attack):
 
 def view_of(part: Release, rows: Places, names: Sequence[str], *, logs: bool) -> NoisyView:
     """The columns of ``names`` that a release shows with noise on them, for every row of the current release."""
-    model = part.step.model
+    model = part.only_part.model
     law = "normal"
     if isinstance(model, AdditiveModel):
         y, noise, law = part.to_numpy(), model.covariance, model.distribution
@@ -165,20 +165,20 @@ def view_of(part: Release, rows: Places, names: Sequence[str], *, logs: bool) ->
         noise = complete.T @ complete / max(len(complete), 1) * -np.expm1(-model.covariance)
     else:
         raise NotApplicableError(f"a {part.method} release shows no column with noise")
-    own = [part.step.names.index(name) for name in names if name in part.step.names]
-    places = np.array([j for j, name in enumerate(names) if name in part.step.names], dtype=np.intp)
+    own = [part.only_part.names.index(name) for name in names if name in part.only_part.names]
+    places = np.array([j for j, name in enumerate(names) if name in part.only_part.names], dtype=np.intp)
     return NoisyView(places, _aligned(y[:, own], rows), noise[np.ix_(own, own)], law)
 
 
 def mix_of(part: Release, rows: Places, names: Sequence[str]) -> Mix:
     """A release that mixes columns, for every row of the current one."""
-    model, d = part.step.model, len(part.step.names)
+    model, d = part.only_part.model, len(part.only_part.names)
     exact = isinstance(model, OrthogonalModel | NormalizedRotationModel)
     if isinstance(model, ProjectionModel):
         exact = model.n_components >= d and not model.noise.any()
     if isinstance(model, PermutedTransformModel):
         exact = model.n_components >= d
-    return Mix(_aligned(part.to_numpy(), rows), np.array([exact and name in part.step.names for name in names]))
+    return Mix(_aligned(part.to_numpy(), rows), np.array([exact and name in part.only_part.names for name in names]))
 
 
 def bounds(views: Sequence[NoisyView], noise: Matrix, d: int) -> tuple[Matrix, Matrix]:
@@ -208,10 +208,10 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
     kept = [independent_reports(each) for each in reports]
     chosen = [[each[i] for i in those] for each, those in zip(reports, kept, strict=True)]
     # A compound response is one variable; columns that were answered one by one are taken together by name.
-    order = by_name(release.step.names) if len(chosen) == len(release.step.names) else np.arange(len(chosen))
+    order = by_name(release.only_part.names) if len(chosen) == len(release.only_part.names) else np.arange(len(chosen))
     after, before = combined_posteriors([chosen[j] for j in order])
     after, before = ([part[j] for j in np.argsort(order)] for part in (after, before))
-    model = release.step.model
+    model = release.only_part.model
     if isinstance(model, ResponseModel) and model.compound is not None:
         # One variable over combinations: what it says about each column.
         folds = [
@@ -250,7 +250,7 @@ def _in_logarithms(model: Model) -> bool:
 
 
 def _covariance(release: Release) -> Matrix:
-    model = release.step.model
+    model = release.only_part.model
     if not isinstance(model, AdditiveModel):
         raise NotApplicableError(f"a {release.method} release has no additive noise")
     return model.covariance
@@ -261,7 +261,7 @@ def _signs(noisy: Sequence[Part], names: Sequence[str]) -> Matrix:
     signs = np.full((len(noisy[0][2]), len(names)), np.nan)
     for _, part, rows in noisy:
         shown = _aligned(np.sign(part.to_numpy()), rows)
-        for own, name in enumerate(part.step.names):
+        for own, name in enumerate(part.only_part.names):
             if name in names:
                 column = signs[:, names.index(name)]
                 column[:] = np.where(np.isnan(column), shown[:, own], column)

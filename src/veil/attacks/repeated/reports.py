@@ -19,9 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.categories.response_prior import FOLDS, STEPS
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.moments import Vector
 from veil.release.models import ResponseModel
 from veil.release.release import Release
 
@@ -64,10 +63,10 @@ def reports_of(current: Release, earlier: Sequence[tuple[Release, Places]]) -> t
     ``earlier`` are parts of releases with one perturbation each, and their row for every row of the current one. The
     columns of a compound release are one variable, whose categories are combinations.
     """
-    model = current.step.model
+    model = current.only_part.model
     if not isinstance(model, ResponseModel):
         raise NotApplicableError("the manifest does not describe randomized responses")
-    names = current.step.names
+    names = current.only_part.names
     own = _variables(current, names, compound=model.compound is not None)
     truths = [tuple(labels) for _, labels, _ in own.values()]
     known = [dict(zip(labels, range(len(labels)), strict=True)) for labels in truths]
@@ -94,18 +93,18 @@ def _variables(
     part: Release, names: Sequence[str], *, compound: bool
 ) -> dict[tuple[str, ...], tuple[Codes, list[Any], Matrix]]:
     """Variables of a release by their columns' names: codes, categories and matrix."""
-    model = part.step.model
+    model = part.only_part.model
     if not isinstance(model, ResponseModel):
         return {}
     codes = part.codes()
     if not compound:
         if model.compound is not None:
             return {}
-        columns = zip(part.step.names, codes.T, model.categories, model.matrices, strict=True)
+        columns = zip(part.only_part.names, codes.T, model.categories, model.matrices, strict=True)
         return {(name,): (column, list(labels), matrix) for name, column, labels, matrix in columns if name in names}
-    if set(part.step.names) != set(names):
+    if set(part.only_part.names) != set(names):
         return {}
-    order = [part.step.names.index(name) for name in names]
+    order = [part.only_part.names.index(name) for name in names]
     cells = model.compound
     if cells is None:
         if float(np.prod([len(labels) for labels in model.categories])) ** 2 > MOST_CELLS:

@@ -21,11 +21,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.ordering import size_order
 
-Vector = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 Pairs = tuple[tuple[int, int], ...]
 

@@ -84,7 +84,7 @@ class KnownPairsAttack(Attack):
             whole_number(self.random_state, "random_state")
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
-        y, model = release.to_numpy(), release.step.model
+        y, model = release.to_numpy(), release.only_part.model
         if not len(pairs.rows) or pairs.rows.max() >= len(y):
             raise InputError(
                 f"KnownPairs.rows must be rows of the release, from 0 to {len(y) - 1}; "

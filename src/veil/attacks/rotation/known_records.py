@@ -26,9 +26,8 @@ from veil.attacks.knowledge import Knowledge, KnownRecords
 from veil.attacks.rotation.consistent_sets import Rows
 from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
 from veil.attacks.rotation.matching import match_records, release_tolerance
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.moments import Vector
 from veil.numerics.ordering import size_order
 from veil.release.models import Model, OrthogonalModel
 from veil.release.release import Release
@@ -79,12 +78,12 @@ class KnownRecordsAttack(Attack):
         check_width(records, release, "KnownRecords.records")
         if not len(records):
             raise InputError("KnownRecords.records has no records; at least 1 is needed")
-        y, model = release.to_numpy(), release.step.model
+        y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, OrthogonalModel):
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         known = model.scaled(records)
         allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
-        whole = np.array([column["dtype"].startswith(("int", "uint")) for column in release.step.columns])
+        whole = np.array([column["dtype"].startswith(("int", "uint")) for column in release.only_part.columns])
         seen = y[np.isfinite(y).all(axis=1)]
         seen = seen[size_order(seen)[:JUDGED_ROWS]]
 

@@ -81,7 +81,7 @@ class KnownSampleAttack(Attack):
             raise InputError(f"robust must be True or False; got a {type(self.robust).__name__}")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
-        model, y, sample = release.step.model, release.to_numpy(), known.sample
+        model, y, sample = release.only_part.model, release.to_numpy(), known.sample
         if len(sample) < 2 or len(y) < 2:
             raise InputError(
                 f"KnownSample.sample has {len(sample)} records and the release {len(y)}; both need at least 2"

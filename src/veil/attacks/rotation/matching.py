@@ -21,9 +21,7 @@ import numpy.typing as npt
 
 from veil.arguments import number, whole_number
 from veil.attacks.rotation.consistent_sets import ConsistentSets, Pairs, Rows
-from veil.data.blocks import Matrix
-
-Vector = npt.NDArray[np.float64]
+from veil.data.blocks import Matrix, Vector
 
 Judge = Callable[[Rows, Rows], float]
 

@@ -17,9 +17,8 @@ from itertools import combinations
 
 import numpy as np
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.moments import Vector
 from veil.release.models import NormalizedRotationModel
 
 EXACT = 1e-8

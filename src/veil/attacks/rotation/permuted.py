@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 from veil.release.models import PermutedTransformModel
 
 Order = npt.NDArray[np.intp]

@@ -71,7 +71,7 @@ class AKICAAttack(SeparationAttack):
         whole_number(self.seed, "seed")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
-        y, model, d = release.to_numpy(), release.step.model, len(release.step.names)
+        y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)
         if y.shape[1] < d:
             raise NotApplicableError(
                 f"the release has {y.shape[1]} columns for {d} private ones; AK-ICA needs as many as there were"
@@ -80,7 +80,7 @@ class AKICAAttack(SeparationAttack):
             raise NotApplicableError(
                 f"the sample has {len(known.sample)} records; separating {d} signals needs more than {d}"
             )
-        released, private = by_name(release.step.released), by_name(release.step.names)
+        released, private = by_name(release.only_part.released), by_name(release.only_part.names)
         if isinstance(model, NormalizedRotationModel):
             centre, width = normalization_of_sample(model, known.sample)
         elif isinstance(model, OrthogonalModel | ProjectionModel):

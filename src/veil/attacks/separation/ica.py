@@ -89,8 +89,8 @@ class ICAAttack(SeparationAttack):
             check_width(known.sample, release, "KnownSample.sample")
             if len(known.sample) < 2:
                 raise InputError(f"KnownSample.sample has {len(known.sample)} record(s); matching needs at least 2")
-        y, model, d = release.to_numpy(), release.step.model, len(release.step.names)
-        order = by_name(release.step.released)
+        y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)
+        order = by_name(release.only_part.released)
         found = self._separation(y[:, order], model, d)
         details = {
             "signals": found.signals,
@@ -116,7 +116,7 @@ class ICAAttack(SeparationAttack):
 
     def _unassigned(self, release: Release, signals: Matrix, details: dict[str, Any]) -> Guess:
         """Signals in arbitrary order, with positive means by convention."""
-        model = release.step.model
+        model = release.only_part.model
         signals = signals * np.where(signals.mean(axis=0) < 0, -1.0, 1.0)
         scaled = keeps_lengths(model) and self.variant == "best"
         # In [0, 1] only the sign with a positive mean is possible.
@@ -128,7 +128,7 @@ class ICAAttack(SeparationAttack):
                 signals, units = signals * model.unit[0], None
         else:
             ambiguity = "order, scale" if signed else "order, sign, scale"
-        values = np.full((len(signals), len(release.step.names)), np.nan)
+        values = np.full((len(signals), len(release.only_part.names)), np.nan)
         values[:, : signals.shape[1]] = signals
         open_parts = tuple(ambiguity.split(", "))
         details = {**details, "signals": signals}
@@ -136,7 +136,7 @@ class ICAAttack(SeparationAttack):
 
     def _assigned(self, release: Release, signals: Matrix, sample: Matrix, details: dict[str, Any]) -> Guess:
         """Signals as the columns whose laws they have, in private units."""
-        model = release.step.model
+        model = release.only_part.model
         z = model.scaled(sample) if isinstance(model, OrthogonalModel | ProjectionModel) else sample
         exact = isinstance(model, OrthogonalModel) and self.variant == "best"
         found = self._pairing(signals, z, model, exact=exact)

@@ -31,9 +31,8 @@ import numpy as np
 from scipy.linalg import expm
 
 from veil.attacks.rotation.signs import thin_rows
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.numerics.moments import Vector
 from veil.numerics.ordering import row_order
 
 MOST_RECORDS: Final = 50_000

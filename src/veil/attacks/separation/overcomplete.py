@@ -21,8 +21,7 @@ import numpy as np
 
 from veil.attacks.rotation.signs import thin_rows
 from veil.attacks.separation.independence import MOST_RECORDS, whiten
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 
 WIDTH: Final = 0.05

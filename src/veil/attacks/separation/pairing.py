@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 DECIDED: Final = 2.0
 """Margin from which a sign or an order counts as decided; that of a coin toss stays below it nearly always."""

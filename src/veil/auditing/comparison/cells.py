@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix
-from veil.numerics.moments import Vector
+from veil.data.blocks import Matrix, Vector
 
 MOST_EDGES, FEWEST_EDGES = 2048, 256
 _ALL_EDGES = 1 << 16

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.auditing.comparison.beside import Common
-from veil.data.blocks import Block, Matrix, tiles
+from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.measures.arrays import Mask
-from veil.numerics.moments import Moments, Vector, block_moments, tile_moments
+from veil.numerics.moments import Moments, block_moments, tile_moments
 
 Counts = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]

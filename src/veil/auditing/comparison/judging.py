@@ -11,11 +11,10 @@ from veil.auditing.comparison.cells import ColumnCells
 from veil.auditing.comparison.comparing import First
 from veil.auditing.comparison.result import ColumnMeasures, TableMeasures
 from veil.auditing.comparison.scoring import Hits
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.measures.intervals import repetition_interval, wilson
 from veil.measures.measure import Direction, Measure
 from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
-from veil.numerics.moments import Vector
 
 GROUPS = 16
 """Parts of the sample whose differences say how far the sample's distances may be off."""

@@ -15,14 +15,13 @@ from veil.auditing.comparison.comparing import First, FirstOf
 from veil.auditing.comparison.judging import column_measures, private_spread, standard_unit, table_measures
 from veil.auditing.comparison.result import ColumnMeasures, FileMeasures, TextMeasures
 from veil.auditing.comparison.scoring import BothOf, Hits, HitsOf, Later
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.data.passes import Engine, summed
 from veil.data.sources import as_table
 from veil.data.sums import Summable
 from veil.data.tables import Table
 from veil.errors import InputError
 from veil.measures.arrays import as_count, as_number
-from veil.numerics.moments import Vector
 from veil.progress import Progress, silent
 from veil.release.release import MANIFEST, Release
 

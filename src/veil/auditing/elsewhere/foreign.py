@@ -42,7 +42,7 @@ from veil.perturbations import AdditiveNoise
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.models import FOREIGN, ForeignModel
-from veil.release.release import Manifest, Release, Step, memory_release
+from veil.release.release import Manifest, Part, Release, memory_release
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -128,7 +128,7 @@ class ForeignStage(Stage):
     def _described(self, plan: Plan) -> Release:
         """The foreign rows under the manifest that the described method would have."""
         made, _ = publish(self._table, plan, roles=self._roles)
-        names = [name for step in made.manifest.steps for name in step.released]
+        names = [name for part in made.manifest.parts for name in part.released]
         if len(self._foreign) != self._table.num_rows and plan.reduces:
             raise InputError("release: a method that sums records up must have its own number of rows")
         absent = [name for name in names if name not in self._foreign.column_names]
@@ -172,7 +172,7 @@ class ForeignStage(Stage):
             release_id=FOREIGN,
             method=FOREIGN,
             guarantee="none",
-            steps=(Step(FOREIGN, "–", {}, columns, tuple(released)),),
+            parts=(Part(FOREIGN, "–", {}, columns, tuple(released)),),
             public=tuple({"name": n, "kind": str(types[n])} for n in public),
             schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
             key="not known",
@@ -207,7 +207,7 @@ class ForeignStage(Stage):
     def remarks(self) -> tuple[str, ...]:
         """How the release was looked at."""
         said = ["The release was there already: repetitions deal other knowledge, not other releases."]
-        if isinstance(self._release.manifest.steps[0].model, ForeignModel):
+        if isinstance(self._release.manifest.parts[0].model, ForeignModel):
             said.append("Its method was not described, so only attacks that need no description were played.")
         if not self.matched:
             said.append(

@@ -39,11 +39,11 @@ def released_table(release: Any) -> pa.Table:
 
 def schema_of(own: Release, private: pa.Table) -> Schema:
     """Roles of the private columns as a release's own manifest tells them."""
-    steps = [column for step in own.manifest.steps for column in step.columns]
-    said = {column["name"]: Role(column["role"]) for column in steps}
+    parts = [column for part in own.manifest.parts for column in part.columns]
+    said = {column["name"]: Role(column["role"]) for column in parts}
     said |= {column["name"]: Role.PUBLIC for column in own.manifest.public}
     check_known_columns(said, private.column_names, "release: its manifest")
-    for column in steps:
+    for column in parts:
         kind = str(kind_of(private.schema.field(column["name"]).type))
         numeric = str(Kind.NUMERIC)
         if (kind == numeric) != (column["kind"] == numeric):
@@ -109,14 +109,14 @@ def _keys(table: pa.Table, match: str, where: str) -> pa.ChunkedArray:
 
 def checked(release: Release) -> Release:
     """A release whose columns hold what the described method makes: numbers, or its own categories."""
-    for i, step in enumerate(release.manifest.steps):
-        part, model = release.part(i), step.model
+    for i, described in enumerate(release.manifest.parts):
+        part, model = release.part(i), described.model
         if isinstance(model, ResponseModel | ClassModel):
             known = model.categories if isinstance(model, ResponseModel) else model.names
-            for name, listing in zip(step.released, known, strict=True):
+            for name, listing in zip(described.released, known, strict=True):
                 _check_categories(part, name, listing)
             continue
-        for name in step.released:
+        for name in described.released:
             kind = kind_of(part.table.schema.field(name).type)
             if kind is not Kind.NUMERIC:
                 raise InputError(f"release: column {name!r} holds {kind}, and the described method makes numbers")

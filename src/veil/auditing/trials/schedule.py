@@ -14,7 +14,7 @@ from veil.auditing.memory import Cache, Shelf, candidate_words
 from veil.auditing.processes import Pool
 from veil.auditing.result import AuditRow, Break, Candidate
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
-from veil.auditing.trials.trial import Arena, Heat, Outcome, Part, Player
+from veil.auditing.trials.trial import Arena, Heat, Outcome, Player, Target
 from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
@@ -127,10 +127,10 @@ class Match:
                         continue
                     for part in parts:
                         player = Player(i, level, number, part.index)
-                        if attack.applies_to(part.step.model) and not (attack.blind and part.described):
+                        if attack.applies_to(part.part.model) and not (attack.blind and part.described):
                             heats.append(Heat(player, 0))
                         else:
-                            self.board.skip(player, f"no theory for {part.step.method}", applies=False)
+                            self.board.skip(player, f"no theory for {part.part.method}", applies=False)
         return heats
 
     def _play(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> None:
@@ -218,7 +218,7 @@ class Match:
         return Candidate(
             label=plan.describe(),
             method=manifest.method,
-            catalogue=" + ".join(step.catalogue for step in manifest.steps),
+            catalogue=" + ".join(part.catalogue for part in manifest.parts),
             guarantee=manifest.guarantee,
             threat=" ".join(_threat(p) for p in plan.perturbations),
             rows=tuple(rows),
@@ -236,11 +236,11 @@ class Match:
         scored = [part for part in parts if part.scored and not part.joins]
         for part in scored or parts:
             mine = [row for row in rows if row.part == part.index and not row.links]
-            found += self._goals.untested(mine, self._arena.stage.levels, part.step.method if len(parts) > 1 else "")
+            found += self._goals.untested(mine, self._arena.stage.levels, part.part.method if len(parts) > 1 else "")
         return found
 
 
-def remarks_on_parts(parts: Sequence[Part]) -> tuple[str, ...]:
+def remarks_on_parts(parts: Sequence[Target]) -> tuple[str, ...]:
     """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
     alone = [part for part in parts if part.scored and not part.joins]
     linked = {i for part in parts for i in part.joins}

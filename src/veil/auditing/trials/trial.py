@@ -22,7 +22,7 @@ from veil.measures import Measure
 from veil.perturbations import find_perturbation
 from veil.publishing.plan import Plan
 from veil.release.models import AdditiveModel, ForeignModel, ResponseModel
-from veil.release.release import Manifest, Release, Step
+from veil.release.release import Manifest, Part, Release
 from veil.report.model import Picture
 
 
@@ -58,22 +58,22 @@ class Outcome:
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
 
 
-def together(steps: Sequence[Step]) -> tuple[int, ...]:
+def together(parts: Sequence[Part]) -> tuple[int, ...]:
     """Steps that add independent noise of one law: whoever has the release can look at their columns as one."""
-    models = [step.model for step in steps]
+    models = [part.model for part in parts]
     laws = [model.distribution for model in models if isinstance(model, AdditiveModel)]
     law = max(laws, key=laws.count, default="")
     found = tuple(i for i, m in enumerate(models) if isinstance(m, AdditiveModel) and m.distribution == law)
     return found if len(found) > 1 else ()
 
 
-def joined(steps: Sequence[Step], chosen: Sequence[int]) -> Step:
-    """Several additive steps as one, whose noise is correlated within each of them alone."""
-    parts = [steps[i] for i in chosen]
+def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
+    """Several additive parts as one, whose noise is correlated within each of them alone."""
+    parts = [parts[i] for i in chosen]
     models = [part.model for part in parts]
     covariances = [model.covariance for model in models if isinstance(model, AdditiveModel)]
     power, basis = np.linalg.eigh(block_diag(*covariances))
-    return Step(
+    return Part(
         method="additive-noise",
         catalogue=parts[0].catalogue,
         parameters={
@@ -85,18 +85,18 @@ def joined(steps: Sequence[Step], chosen: Sequence[int]) -> Step:
     )
 
 
-class Part:
+class Target:
     """One perturbation of the release under attack: its columns, their truth and their judges.
 
-    ``joins`` are the steps of a part that is several additive ones looked at together.
+    ``joins`` are the parts of a part that is several additive ones looked at together.
     """
 
     def __init__(
-        self, index: int, step: Step, stage: Stage, tolerance: float, several: bool, joins: tuple[int, ...] = ()
+        self, index: int, part: Part, stage: Stage, tolerance: float, several: bool, joins: tuple[int, ...] = ()
     ) -> None:
-        self.index, self.step, self._several, self.joins = index, step, several, joins
-        self.at, self._d = stage.private.places(step.names), len(stage.columns)
-        self.truth = stage.private.part(step.names)
+        self.index, self.part, self._several, self.joins = index, part, several, joins
+        self.at, self._d = stage.private.places(part.names), len(stage.columns)
+        self.truth = stage.private.part(part.names)
         self._tolerance, self._stage = tolerance, stage
         self._judges: dict[tuple[int, ...], Judge] = {}
 
@@ -105,7 +105,7 @@ class Part:
         given = tuple(i for i, j in enumerate(self.at) if j in known)
         if given not in self._judges:
             # Whole numbers that were randomized as categories are right or wrong, not near.
-            exact = self.truth.categorical | isinstance(self.step.model, ResponseModel)
+            exact = self.truth.categorical | isinstance(self.part.model, ResponseModel)
             held = (self.truth.values, self.truth.columns, self._tolerance, exact, given)
             self._judges[given] = self._stage.judge(*held)
         return self._judges[given]
@@ -113,24 +113,24 @@ class Part:
     @property
     def described(self) -> bool:
         """Whether anything is known about the method; attacks that need not know it are for the others."""
-        return not isinstance(self.step.model, ForeignModel)
+        return not isinstance(self.part.model, ForeignModel)
 
     @property
     def scored(self) -> bool:
         """Whether there is anything to guess: a pseudonym says nothing."""
-        return not self.described or find_perturbation(self.step.method).scored
+        return not self.described or find_perturbation(self.part.method).scored
 
     def names(self, attack: Attack) -> str:
         """The attack, and which part it is on where there are several."""
         if not self._several or attack.whole_release:
             return attack.label
-        return f"{attack.label} on {f'{len(self.joins)} parts together' if self.joins else self.step.method}"
+        return f"{attack.label} on {f'{len(self.joins)} parts together' if self.joins else self.part.method}"
 
     def attacked(self, attack: Attack, exposure: Exposure) -> Guess:
         """The attack's guess of this part's columns, in the truth's numbers and codes."""
         if self.joins:
-            step = joined(exposure.release.manifest.steps, self.joins)
-            release = Release(exposure.release.table, replace(exposure.release.manifest, steps=(step,)))
+            part = joined(exposure.release.manifest.parts, self.joins)
+            release = Release(exposure.release.table, replace(exposure.release.manifest, parts=(part,)))
         else:
             release = exposure.release.part(self.index)
         guess = attack.run(release, *exposure.knowledge(None if self.joins else self.index, self.at, self._d))
@@ -143,7 +143,7 @@ class Arena:
     def __init__(self, stage: Stage, candidates: Sequence[Plan], attacks: Sequence[Attack], tolerance: float) -> None:
         self.stage, self.candidates, self.attacks = stage, tuple(candidates), tuple(attacks)
         self.tolerance = tolerance
-        self._parts: dict[int, list[Part]] = {}
+        self._parts: dict[int, list[Target]] = {}
         self._manifests: dict[int, Manifest] = {}
         self._last: tuple[tuple[int, Level, int], Exposure] | None = None
 
@@ -151,18 +151,18 @@ class Arena:
         """What a candidate's first release says about itself."""
         return self._manifests[candidate]
 
-    def parts(self, candidate: int) -> list[Part]:
+    def parts(self, candidate: int) -> list[Target]:
         """The parts of a candidate's releases."""
         if candidate not in self._parts:
             self._manifests[candidate] = self._exposed(candidate, self.stage.levels[0], 0).release.manifest
-            steps = self._manifests[candidate].steps
-            several = len(steps) > 1
-            parts = [Part(i, step, self.stage, self.tolerance, several) for i, step in enumerate(steps)]
-            chosen = together(steps)
+            parts = self._manifests[candidate].parts
+            several = len(parts) > 1
+            targets = [Target(i, part, self.stage, self.tolerance, several) for i, part in enumerate(parts)]
+            chosen = together(parts)
             if chosen:
-                whole = joined(steps, chosen)
-                parts.append(Part(len(steps), whole, self.stage, self.tolerance, several, chosen))
-            self._parts[candidate] = parts
+                whole = joined(parts, chosen)
+                targets.append(Target(len(parts), whole, self.stage, self.tolerance, several, chosen))
+            self._parts[candidate] = targets
         return self._parts[candidate]
 
     def _exposed(self, candidate: int, level: Level, repetition: int) -> Exposure:
