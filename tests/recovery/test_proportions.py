@@ -42,7 +42,7 @@ class Reports(Release):
         self._step = SimpleNamespace(model=model, names=names, released=names, method="randomized-response")
 
     @property
-    def step(self):
+    def only_part(self):
         return self._step
 
 

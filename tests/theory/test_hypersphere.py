@@ -15,7 +15,7 @@ def released(y, model):
     """All that an attack sees of a release."""
     names = tuple(f"c{j}" for j in range(len(model.unit)))
     step = SimpleNamespace(model=model, names=names, parameters={})
-    return SimpleNamespace(to_numpy=lambda: np.array(y), step=step)
+    return SimpleNamespace(to_numpy=lambda: np.array(y), only_part=step)
 
 
 def projection(k, d, kind="gaussian", noise=0.0):

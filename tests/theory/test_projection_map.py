@@ -26,7 +26,7 @@ def released(y, model, dtype="double"):
     """All that an attack sees of a release."""
     columns = tuple({"name": f"c{j}", "dtype": dtype} for j in range(len(model.unit)))
     step = SimpleNamespace(model=model, names=tuple(c["name"] for c in columns), columns=columns, parameters={})
-    return SimpleNamespace(to_numpy=lambda: np.array(y), step=step)
+    return SimpleNamespace(to_numpy=lambda: np.array(y), only_part=step)
 
 
 def model_of(k, d, kind="gaussian", noise=0.0, unit=1.0):

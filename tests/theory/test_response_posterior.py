@@ -23,7 +23,7 @@ class Reports(Release):
         self.manifest = SimpleNamespace(method="randomized-response")
 
     @property
-    def step(self):
+    def only_part(self):
         return self._step
 
     def codes(self):
@@ -147,7 +147,7 @@ def test_the_likeliest_joint_prior_would_overfit() -> None:
     matrices = [keep_matrix(0.6, k)] * d
     codes = released(true, matrices, rng).codes()
     found = joint_prior(codes, matrices, seed=0)
-    assert 0 < found.parts < 256
+    assert 0 < found.steps < 256
     same = 0.7 * np.eye(k) + 0.1
     law = np.einsum("ca,cb,cd,ce->abde", same, same, same, same) / k
     counts = table_of(codes, (k,) * d)

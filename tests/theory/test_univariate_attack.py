@@ -166,7 +166,7 @@ def test_likelihood_never_falls_and_the_rule_stops(monkeypatch):
     release = published(bimodal(2_000, 10), 1.0, 10)
     prior = deconvolve(release.to_numpy()[:, 0], "normal", 1.0)
     assert isinstance(prior, GridPrior)
-    assert 5 < prior.parts < deconvolution.MOST_STEPS
+    assert 5 < prior.steps < deconvolution.MOST_STEPS
     kernel, reached = noise_mass("normal", deconvolution.BINS_PER_SIGMA), []
     for steps in range(1, 40, 4):
         monkeypatch.setattr(deconvolution, "MOST_STEPS", steps)
