@@ -17,15 +17,48 @@
 
 Each message is one line: it names the column or parameter, the rule, the count of
 offending values and the fix. No message ever contains a cell of a private table.
+``error.parameter`` is the argument that the fix is about, where there is one; the
+command line adds the option that sets it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Self
 
 
 class VeilError(Exception):
-    """Base class of every error that Veil raises on purpose."""
+    """Base class of every error that Veil raises on purpose.
+
+    ``parameter`` names the argument that breaks the rule or mends it; None where there is none.
+    """
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+    @classmethod
+    def from_unknown_name(cls, what: str, name: object, known: Iterable[str], *, parameter: str | None = None) -> Self:
+        """Nothing of this kind has that name; the nearest one is suggested, or all are listed.
+
+        >>> InputError.from_unknown_name("attack", "pcaattack", ["pca-attack", "svd-attack"])
+        InputError("no attack is called 'pcaattack'; did you mean 'pca-attack'?")
+        """
+        shown = repr(name) if isinstance(name, str | int) else f"a {type(name).__name__}"
+        return cls(f"no {what} is called {shown}; {_suggestion(name, known)}", parameter=parameter)
+
+    @classmethod
+    def from_missing_columns(cls, parameter: str, missing: Iterable[object], available: Iterable[str]) -> Self:
+        """An argument names columns that the table does not have.
+
+        >>> InputError.from_missing_columns("roles", ["agee"], ["age", "income"])
+        InputError("roles names column 'agee', which the table does not have; did you mean 'age'?")
+        """
+        names = list(missing)
+        column = f"column{'s' if len(names) > 1 else ''} {listed(names)}"
+        problem = f"{parameter} names {column}, which the table does not have"
+        return cls(f"{problem}; {_suggestion(names[0], available, 'the table has')}", parameter=parameter)
 
 
 class InputError(VeilError, ValueError):
@@ -55,8 +88,8 @@ class NotApplicableError(VeilError, ValueError):
 class NotInvertibleError(VeilError, ValueError):
     """Some columns cannot be restored; ``columns`` lists them."""
 
-    def __init__(self, message: str, columns: Sequence[str] = ()) -> None:
-        super().__init__(message)
+    def __init__(self, message: str, columns: Sequence[str] = (), *, parameter: str | None = None) -> None:
+        super().__init__(message, parameter=parameter)
         self.columns = tuple(columns)
 
 
@@ -74,3 +107,29 @@ class ClusterError(VeilError):
 
 class MissingExtraError(VeilError, ImportError):
     """An optional dependency is not installed; the message says which extra to install."""
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most like ``name``; None when none is near.
+
+    >>> nearest("incme", ["age", "income"])
+    'income'
+    """
+    near = difflib.get_close_matches(str(name), [str(other) for other in known], n=1)
+    return near[0] if near else None
+
+
+def listed(names: Iterable[object], limit: int = 8) -> str:
+    """Names for a message, quoted and cut after ``limit``.
+
+    >>> listed(["age", "income"])
+    "'age', 'income'"
+    """
+    quoted = [repr(name) for name in names]
+    return ", ".join(quoted[:limit]) + (f" and {len(quoted) - limit} more" if len(quoted) > limit else "")
+
+
+def _suggestion(name: object, known: Iterable[str], there_are: str = "there are") -> str:
+    names = [str(other) for other in known]
+    near = nearest(name, names)
+    return f"{there_are} {listed(names, limit=60)}" if near is None else f"did you mean {near!r}?"

@@ -201,7 +201,7 @@ def test_missing_values_mixed_tables_and_a_target():
         (lambda x: veil.audit(x[:2], veil.AdditiveNoise()), "at least 4"),
         (
             lambda x: veil.audit(x, veil.AdditiveNoise(), attacks=["bayes-estimat"]),
-            "did you mean bayes-estimate-attack",
+            "did you mean 'bayes-estimate-attack'",
         ),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="y"), "target names column 'y'"),
         (lambda x: veil.audit(x, veil.AdditiveNoise(), target="x0"), "role public"),

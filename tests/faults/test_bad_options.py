@@ -75,7 +75,7 @@ def test_bad_option(options, words, command, table):
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        ("additive-nois", ("did you mean additive-noise",)),
+        ("additive-nois", ("did you mean 'additive-noise'",)),
         ("AdditiveNoise", ("'AdditiveNoise'",)),
         ("zzz", ("additive-noise", "orthogonal-transform")),
         ("", ("additive-noise",)),
@@ -213,7 +213,7 @@ def test_known_records_in_another_order_of_columns(releases, command, numbers):
 
 ATTACKS = [
     (("turned", "--attack", "known-pairs"), ("KnownPairs", "--known-pairs")),
-    (("turned", "--attack", "known-pair"), ("did you mean known-pairs",)),
+    (("turned", "--attack", "known-pair"), ("did you mean 'known-pairs",)),
     (("turned", "--attack", "zzz"), ("known-pairs",)),
     (("noisy", "--attack", "known-pairs"), ("additive-noise",)),
     (("noisy", "--attack", "noise-distribution", "--set", "x=1"), ("'x'",)),

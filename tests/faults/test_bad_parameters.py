@@ -240,7 +240,7 @@ def test_grants_take_numbers_of_numpy():
 
 
 AUDITS = [
-    ({"attacks": "bayse-estimate"}, ("did you mean bayes-estimate",)),
+    ({"attacks": "bayse-estimate"}, ("did you mean 'bayes-estimate",)),
     ({"attacks": [5]}, ("attack",)),
     ({"attacks": None}, ("attack",)),
     ({"attacks": []}, ("attack",)),

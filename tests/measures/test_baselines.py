@@ -176,9 +176,9 @@ def test_large_tables_are_worked_in_blocks() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(InputError, match=r"^units: "):
+    with pytest.raises(InputError, match=r"^units(:| must be) "):
         constant_guess_baseline([[1.0, 2.0]], 0.1, units=[1.0])
-    with pytest.raises(InputError, match=r"^level: "):
+    with pytest.raises(InputError, match=r"^level(:| must be) "):
         constant_guess_baseline([[1.0, 2.0]], 0.1, "cell")
-    with pytest.raises(InputError, match=r"^tolerance: "):
+    with pytest.raises(InputError, match=r"^tolerance(:| must be) "):
         constant_guess_baseline([[1.0, 2.0]], -0.1)

@@ -246,7 +246,7 @@ def test_k_is_a_whole_number_from_one(k: Any) -> None:
         lambda: discernibility([AGES], k),
         lambda: classification_cost([AGES], CLASSES, k),
     ):
-        with pytest.raises(InputError, match=r"^k: must be"):
+        with pytest.raises(InputError, match=r"^k must be"):
             call()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from veil.attacks.base import Attack, Guess
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack
 from veil.attacks.linkage.linkage import LinkageAttack
@@ -102,6 +100,4 @@ def find_attack(name: str) -> type[Attack]:
     for candidate in (name, f"{name}-attack"):
         if candidate in ATTACKS:
             return ATTACKS[candidate]
-    near = difflib.get_close_matches(name, ATTACKS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ATTACKS)}"
-    raise InputError(f"no attack is called {name!r}; {hint}")
+    raise InputError.from_unknown_name("attack", name, ATTACKS, parameter="attack")

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import choice
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
@@ -150,8 +151,7 @@ class Attack(ABC):
                     f"{type(self).__name__} takes a release and knowledge objects (KnownPairs, KnownSample, ...); "
                     f"got a {type(item).__name__}"
                 )
-        if self.variant not in self.variants:
-            raise InputError(f"variant must be one of {', '.join(self.variants)}; got {self.variant!r}")
+        choice(self.variant, "variant", self.variants)
         steps = release.manifest.parts if self.whole_release else (release.only_part,)
         if not any(self.applies_to(step.model) for step in steps):
             raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.manifest.method}")

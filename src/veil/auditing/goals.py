@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -65,17 +64,15 @@ class Goals:
     against: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        number(self.max_advantage, "goals: max_advantage", low=0, high=1, rule="between 0 and 1")
+        number(self.max_advantage, "goals: max_advantage", least=0, most=1, rule="between 0 and 1")
         near = "above 0 and below 10 standard units, for example 0.1"
-        number(self.tolerance, "goals: tolerance", low=1e-12, high=9.999, rule=near)
+        number(self.tolerance, "goals: tolerance", least=1e-12, most=9.999, rule=near)
         if not isinstance(self.min_utility, Mapping):
             raise InputError("goals: min_utility must map utilities to numbers, for example {'distances': 0.9}")
         for name, least in self.min_utility.items():
             if name not in UTILITIES:
-                near_names = difflib.get_close_matches(str(name), UTILITIES, n=1)
-                hint = f"did you mean {near_names[0]!r}?" if near_names else f"there are {', '.join(UTILITIES)}"
-                raise InputError(f"goals: min_utility names a utility {name!r} that does not exist; {hint}")
-            number(least, f"goals: min_utility of {name!r}", low=0, high=1, rule="between 0 and 1")
+                raise InputError.from_unknown_name("utility in min_utility", name, UTILITIES, parameter="min_utility")
+            number(least, f"goals: min_utility of {name!r}", least=0, most=1, rule="between 0 and 1")
         if isinstance(self.against, str):
             object.__setattr__(self, "against", (self.against,))
         if isinstance(self.against, Sequence) and not len(self.against):

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import numbers
+from veil.arguments import choice, flag, numbers
 from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
@@ -187,11 +187,9 @@ class Grants:
         sample = numbers(self.sample, "grants: sample", rule="shares between 0 and 1, or () for none")
         if any(not 0 < share < 1 for share in sample):
             raise InputError("grants: sample must be a share between 0 and 1, for example 0.02; use () for none")
-        if self.sample_from not in ("population", "table"):
-            raise InputError("grants: sample_from must be 'population' or 'table'")
+        choice(self.sample_from, "grants: sample_from", ("population", "table"))
         for name in ("ranges", "external", "matrix", "fitting"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise InputError(f"grants: {name} must be True or False; got a {type(getattr(self, name)).__name__}")
+            flag(getattr(self, name), f"grants: {name}")
         object.__setattr__(self, "sample", tuple(sample))
 
     @classmethod

@@ -21,7 +21,6 @@ Unknown keys are errors with a suggestion.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -110,9 +109,7 @@ def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
 def _check_keys(said: Iterable[str], known: Sequence[str], where: str) -> None:
     for key in said:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-            raise InputError(f"{where} has an unknown key {key!r}; {hint}")
+            raise InputError.from_unknown_name(f"key of {where}", key, known)
 
 
 def draft_plan(found: Inspection, source: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
-from veil.arguments import duration, whole_number
+from veil.arguments import duration, whole
 from veil.attacks import Attack, every_attack, find_attack
 from veil.attacks.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignPlan, ForeignStage
@@ -120,9 +120,9 @@ def audit(
     if release is None and match != "order":
         raise InputError("match says whose row is whose in a release that is there already; give release, too")
     repetitions = _as_repetitions(repetitions, foreign=release is not None)
-    n_clusters = whole_number(n_clusters, "n_clusters", least=1)
-    seed = None if seed is None else whole_number(seed, "seed")
-    workers = None if workers is None else whole_number(workers, "workers", least=1)
+    n_clusters = whole(n_clusters, "n_clusters", least=1)
+    seed = None if seed is None else whole(seed, "seed")
+    workers = None if workers is None else whole(workers, "workers", least=1)
     seconds = None if budget is None else duration(budget, "budget")
     if goals is not None and not isinstance(goals, Goals):
         raise InputError("goals must be a veil.Goals object")
@@ -138,7 +138,7 @@ def audit(
             grants=grants,
             seed=seed,
             previous=_listed(previous),
-            most=None if records is None else whole_number(records, "records", least=4),
+            most=None if records is None else whole(records, "records", least=4),
         )
     else:
         stage = ForeignStage(
@@ -222,7 +222,7 @@ def _as_match(match: Any) -> str | None:
 def _as_repetitions(repetitions: Any, *, foreign: bool) -> int:
     if repetitions is None:
         return REPETITIONS_OF_DEALS if foreign else REPETITIONS
-    return whole_number(repetitions, "repetitions", least=1)
+    return whole(repetitions, "repetitions", least=1)
 
 
 def _listed(previous: Any) -> list[Any]:

@@ -163,7 +163,7 @@ def _number(value: float, form: str = "#.2g") -> str:
 
 def _remarks(found: Any) -> list[str]:
     """What the tables above rest on, and what is not in them."""
-    from veil.data.schema import listed
+    from veil.errors import listed
 
     lines = []
     if found.columns:

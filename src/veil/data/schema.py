@@ -13,7 +13,6 @@ drop       withheld
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -102,25 +101,13 @@ def kind_of(dtype: pa.DataType) -> Kind:
     return Kind.OTHER
 
 
-def listed(names: Iterable[str], limit: int = 8) -> str:
-    """Column names for an error message, quoted and cut after ``limit``.
-
-    >>> listed(["age", "income"])
-    "'age', 'income'"
-    """
-    quoted = [repr(name) for name in names]
-    return ", ".join(quoted[:limit]) + (f" and {len(quoted) - limit} more" if len(quoted) > limit else "")
-
-
 def check_known_columns(
     wanted: Iterable[str], available: Sequence[str], parameter: str, error: type[InputError] = InputError
 ) -> None:
     """Refuse names that the table does not have, with the nearest one as a suggestion."""
-    for name in wanted:
-        if name not in available:
-            near = difflib.get_close_matches(str(name), available, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; the table has {listed(available)}"
-            raise error(f"{parameter} names column {name!r}, which the table does not have{hint}")
+    missing = [name for name in wanted if name not in available]
+    if missing:
+        raise error.from_missing_columns(parameter, missing, available)
 
 
 def as_roles(roles: Any) -> dict[str, str]:
@@ -139,10 +126,8 @@ def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[s
         try:
             given[name] = Role(role)
         except ValueError:
-            near = difflib.get_close_matches(str(role), [str(r) for r in Role], n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise RoleError(
-                f"roles gives column {name!r} a role that does not exist; roles are {', '.join(Role)}{hint}"
+            raise RoleError.from_unknown_name(
+                f"role for column {name!r} in roles", role, Role, parameter="roles"
             ) from None
     return given
 

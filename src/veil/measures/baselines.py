@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.measures.arrays import Array, as_choice, as_number, as_table
+from veil.arguments import Array, as_table, choice, number
 from veil.measures.breach import Level, breach_rate, column_units
 from veil.measures.measure import Measure
 from veil.numerics.ordering import row_order
@@ -60,9 +60,9 @@ def best_constant_guess(
     """
     x = as_table(truth, "truth")
     s = column_units(x, units)
-    tolerance = as_number(tolerance, "tolerance", least=0.0)
+    tolerance = number(tolerance, "tolerance", least=0.0)
     by_value = np.array([_fullest_window(column, tolerance * unit) for column, unit in zip(x.T, s, strict=True)])
-    if as_choice(level, "level", ("value", "record")) == "value":
+    if choice(level, "level", ("value", "record")) == "value":
         return by_value
     return _best_record(x, s, tolerance, by_value)
 

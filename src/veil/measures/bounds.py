@@ -26,8 +26,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, choice, number, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_choice, as_count, as_number, as_table
 from veil.measures.measure import Measure
 from veil.measures.spectrum import singular
 
@@ -44,7 +44,7 @@ def lower_bound(table: npt.ArrayLike, rank: int, *, relative: bool = True) -> Me
     0.6
     """
     u = _matrix(table, "table")
-    k = as_count(rank, "rank", least=0, most=min(u.shape))
+    k = whole(rank, "rank", least=0, most=min(u.shape))
     sizes, _ = singular(u)
     value = float(np.linalg.norm(sizes[k:]))
     return _bound(value, float(np.linalg.norm(sizes)), relative)
@@ -83,9 +83,9 @@ def upper_bound(
     u, v = _matrix(table, "table"), _matrix(noise, "noise")
     if u.shape != v.shape:
         raise InputError(f"noise: has shape {v.shape} where table has {u.shape}; pass tables of one shape")
-    k = as_count(rank, "rank", least=1, most=min(u.shape))
-    chosen = as_choice(variant, "variant", ("corrected", "paper"))
-    sigma2 = float((v * v).mean()) if variance is None else as_number(variance, "variance", least=0.0)
+    k = whole(rank, "rank", least=1, most=min(u.shape))
+    chosen = choice(variant, "variant", ("corrected", "paper"))
+    sigma2 = float((v * v).mean()) if variance is None else number(variance, "variance", least=0.0)
     released = u + v
     columns = u.shape[1]
     eigenvalues = np.zeros(columns + 1)

@@ -14,8 +14,8 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, as_pair, as_table, choice, number, per_column
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_choice, as_number, as_pair, as_per_column, as_table
 from veil.measures.intervals import wilson
 from veil.measures.measure import Measure
 
@@ -66,9 +66,9 @@ def breached(
     What is not scored (NaN in truth) is False here: it was not breached.
     """
     x, guessed = as_pair(truth, guess, infinite=True)
-    tolerance = as_number(tolerance, "tolerance", least=0.0)
-    by_value = as_choice(level, "level", ("value", "record")) == "value"
-    paper = as_choice(variant, "variant", ("standard", "paper")) == "paper"
+    tolerance = number(tolerance, "tolerance", least=0.0)
+    by_value = choice(level, "level", ("value", "record")) == "value"
+    paper = choice(variant, "variant", ("standard", "paper")) == "paper"
     s = column_units(x, units) if not paper else np.ones(x.shape[1])
     present = ~np.isnan(x)
     with np.errstate(over="ignore"):  # what overflows is infinitely far off
@@ -182,7 +182,7 @@ def column_units(truth: Array, units: npt.ArrayLike | None) -> Array:
     """The units given, checked, or those of ``truth``."""
     if units is None:
         return standard_units(truth)
-    return as_per_column(units, "units", truth.shape[1], least=0.0)
+    return per_column(units, "units", truth.shape[1], least=0.0)
 
 
 def within(error: Array, limit: Array | np.float64, magnitude: Array) -> Mask:

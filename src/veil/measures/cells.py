@@ -18,8 +18,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import whole
 from veil.errors import InputError
-from veil.measures.arrays import as_count
 from veil.measures.cell_columns import ROOM, Codes, Columns, column_of, columns_of, factorised
 from veil.measures.measure import Measure
 
@@ -56,7 +56,7 @@ def uniqueness(columns: Columns, k: int = 2) -> Measure:
     >>> float(uniqueness(np.array([[20, 1], [30, 0], [20, 1], [26, 1], [20, 1]])))  # the same, a record in each row
     0.4
     """
-    least = as_count(k, "k", least=1)
+    least = whole(k, "k", least=1)
     return Measure(float((cell_sizes(columns) < least).mean()), higher_is="exposed")
 
 
@@ -80,7 +80,7 @@ def discernibility(columns: Columns, k: int, suppressed: npt.ArrayLike | None = 
     >>> float(discernibility([["20s", "20s", "20s", "30s"]], k=2, suppressed=[True, False, False, False]))  # 2² + 4·2
     12.0
     """
-    least = as_count(k, "k", least=1)
+    least = whole(k, "k", least=1)
     cells = _cells(columns)
     n = len(cells)
     kept = cells if suppressed is None else cells[~_mask(suppressed, n)]
@@ -109,7 +109,7 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
     >>> classification_cost([["20s", "20s", "20s", "30s"]], ["yes", "no", "yes", "no"], k=2)  # one minority, one alone
     2 [2, 2] higher is distorted
     """
-    least = as_count(k, "k", least=1)
+    least = whole(k, "k", least=1)
     cells = _cells(columns)
     given = column_of(labels, "labels")
     if len(given.values) != len(cells):

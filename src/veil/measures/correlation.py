@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, as_table, choice
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_choice, as_table
 from veil.measures.measure import Measure
 from veil.measures.spectrum import about_mean, as_correlation, as_covariance, is_correlation
 
@@ -82,7 +82,7 @@ def correlation_dissimilarity(x: npt.ArrayLike, r: npt.ArrayLike, form: Dissimil
     >>> float(correlation_dissimilarity([[1.0, 0.6], [0.6, 1.0]], [[1.0, 0.0], [0.0, 1.0]], "rms"))
     0.6
     """
-    chosen = as_choice(form, "form", ("paper", "rms"))
+    chosen = choice(form, "form", ("paper", "rms"))
     (data, data_varies), (noise, noise_varies) = _correlations(x, "x"), _correlations(r, "r")
     if len(data) != len(noise):
         raise InputError(f"r: has {len(noise)} columns where x has {len(data)}; pass the same columns in order")

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Mask, as_table, per_column
 from veil.errors import InputError
-from veil.measures.arrays import Mask, as_per_column, as_table
 from veil.measures.breach import exposure, within
 from veil.measures.measure import Measure
 
@@ -23,7 +23,7 @@ def completely_disclosed(truth: npt.ArrayLike, lower: npt.ArrayLike, upper: npt.
             raise InputError(f"{name}: has shape {ends.shape} where truth has {x.shape}; pass tables of one shape")
     if count := int((low > high).sum()):
         raise InputError(f"lower: exceeds upper in {count} of {x.size} intervals; pass the lower ends first")
-    reach = as_per_column(tau, "tau", x.shape[1], least=0.0)
+    reach = per_column(tau, "tau", x.shape[1], least=0.0)
     inside = (low <= x) & (x <= high)
     with np.errstate(invalid="ignore"):
         size = np.abs(x) + np.maximum(np.abs(low), np.abs(high))

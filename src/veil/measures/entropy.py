@@ -29,8 +29,8 @@ from typing import Literal, Protocol, overload, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, choice, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_choice, as_number, as_table
 from veil.measures.measure import Direction, Measure
 
 Method = Literal["histogram", "normal"]
@@ -89,13 +89,13 @@ def conditional_privacy(
     3.579
     """
     if z is None:
-        scale = _NORMAL * as_number(sigma, "sigma", least=0.0)
+        scale = _NORMAL * number(sigma, "sigma", least=0.0)
         rho = _correlations(x)
         return _scalar(scale * np.sqrt((1.0 - rho) * (1.0 + rho)), "private")
     if sigma != 1.0:
         raise InputError("sigma: belongs to the closed form; leave it out with samples, which have their own")
     a, b = _pairs(x, z)
-    if as_choice(method, "method", ("histogram", "normal")) == "normal":
+    if choice(method, "method", ("histogram", "normal")) == "normal":
         loss = privacy_loss(a, b, method="normal")
         prior = _NORMAL * float(a.std(ddof=1)) if a.size > 1 else math.nan
         return Measure(
@@ -129,7 +129,7 @@ def privacy_loss(x: npt.ArrayLike, z: npt.ArrayLike | None = None, *, method: Me
         rho = _correlations(x)
         return _scalar(rho**2 / (1.0 + np.sqrt((1.0 - rho) * (1.0 + rho))), "exposed")
     a, b = _pairs(x, z)
-    if as_choice(method, "method", ("histogram", "normal")) == "normal":
+    if choice(method, "method", ("histogram", "normal")) == "normal":
         return _normal_loss(a, b)
     if a.size == 0:
         return Measure(math.nan, low=math.nan, high=math.nan, higher_is="exposed")
@@ -150,7 +150,7 @@ def rotated_correlation(theta: float, r: float = 0.0) -> float:
     >>> round(float(privacy_loss(rotated_correlation(13.7, 0.394))), 2)
     0.27
     """
-    angle, shared = as_number(theta, "theta"), as_number(r, "r", least=-1.0, most=1.0)
+    angle, shared = number(theta, "theta"), number(r, "r", least=-1.0, most=1.0)
     variance = 1.0 + shared * math.sin(2.0 * angle)
     if variance <= 1e-15:
         return 0.0

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, per_column, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_count, as_per_column
 from veil.measures.measure import Measure
 from veil.measures.spectrum import MatrixKind, as_correlation, as_covariance, eigenpairs
 
@@ -92,7 +92,7 @@ def sample_risk(mean: npt.ArrayLike, covariance: npt.ArrayLike, n_records: int) 
     True
     """
     matrix = as_covariance(covariance, "covariance", "covariance")
-    n = as_count(n_records, "n_records", least=2)
+    n = whole(n_records, "n_records", least=2)
     values, _ = eigenpairs(matrix)
     above, below = values[:-1], values[1:]
     gap = above - below
@@ -118,7 +118,7 @@ def invariance(mean: npt.ArrayLike, covariance: npt.ArrayLike) -> Measure:
     0.1
     """
     matrix = as_covariance(covariance, "covariance", "covariance")
-    mu = as_per_column(mean, "mean", len(matrix))
+    mu = per_column(mean, "mean", len(matrix))
     values, vectors = eigenpairs(matrix)
     varying = values > 0.0
     if not varying.any():
@@ -192,7 +192,7 @@ def correlation_risk(
     given = np.atleast_1d(np.asarray(scales)) if np.ndim(scales) < 2 else np.empty(0)
     if given.size == 0:
         raise InputError("scales: must be one or more numbers above 0; pass noise scales, e.g. [0.1, 0.5]")
-    levels = as_per_column(given, "scales", given.size)
+    levels = per_column(given, "scales", given.size)
     if count := int((levels <= 0.0).sum()):
         raise InputError(f"scales: {count} of {levels.size} are not above 0; pass noise scales, e.g. [0.1, 0.5]")
     covariance = as_covariance(table, "table", kind)

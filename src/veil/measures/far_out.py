@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.measures.arrays import Array, Mask, as_number, as_pair, as_per_column, as_table
+from veil.arguments import Array, Mask, as_pair, as_table, number, per_column
 from veil.measures.breach import column_units, exposure, within
 from veil.measures.measure import Measure
 
@@ -38,7 +38,7 @@ def far_out_rate(
     1 [0.2065, 1] higher is exposed
     """
     x, guessed = as_pair(truth, guess, infinite=True)
-    tolerance = as_number(tolerance, "tolerance", least=0.0)
+    tolerance = number(tolerance, "tolerance", least=0.0)
     distance, far = far_out(x, units, beyond, centre)
     with np.errstate(over="ignore"):
         hit = within(np.abs(guessed - x), tolerance * distance, np.abs(guessed) + np.abs(x))
@@ -63,7 +63,7 @@ def far_out_baseline(
     1 [1, 1] higher is exposed
     """
     x = as_table(truth, "truth")
-    tolerance = as_number(tolerance, "tolerance", least=0.0)
+    tolerance = number(tolerance, "tolerance", least=0.0)
     s = column_units(x, units)
     medians = _medians(x, centre)
     distance, far = far_out(x, s, beyond, medians)
@@ -79,7 +79,7 @@ def far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.Ar
 
     A value at exactly ``beyond`` units is not.
     """
-    beyond = as_number(beyond, "beyond", least=0.0)
+    beyond = number(beyond, "beyond", least=0.0)
     medians = _medians(x, centre)
     distance = np.abs(x - medians)
     near = within(distance, beyond * column_units(x, units), np.abs(x) + np.abs(medians))
@@ -88,7 +88,7 @@ def far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.Ar
 
 def _medians(x: Array, centre: npt.ArrayLike | None) -> Array:
     if centre is not None:
-        return as_per_column(centre, "centre", x.shape[1])
+        return per_column(centre, "centre", x.shape[1])
     medians = np.zeros(x.shape[1])
     for column, values in enumerate(x.T):
         present = values[~np.isnan(values)]

@@ -20,8 +20,8 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, choice, number, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_choice, as_count, as_number
 from veil.measures.measure import Measure
 
 GeometryVariant = Literal["exact", "paper"]
@@ -51,8 +51,8 @@ def breach_probability(ratio_g: npt.ArrayLike, dimension: int, variant: Geometry
     >>> round(breach_probability(0.3, 6, variant="paper"), 3)
     0.194
     """
-    p = as_count(dimension, "dimension")
-    chosen = as_choice(variant, "variant", ("exact", "paper"))
+    p = whole(dimension, "dimension")
+    chosen = choice(variant, "variant", ("exact", "paper"))
     try:
         ratio = np.asarray(ratio_g, dtype=np.float64)
     except (TypeError, ValueError):
@@ -83,16 +83,16 @@ def sphere_breach_probability(
     >>> f"{sphere_breach_probability(0.6, 6):.5f} {sphere_breach_probability(0.6, 6, variant='paper'):.5f}"
     '0.01537 0.01195'
     """
-    p = as_count(dimension, "dimension", least=1)
-    eps = as_number(epsilon, "epsilon", least=0.0)
-    if as_choice(variant, "variant", ("exact", "paper")) == "paper":
+    p = whole(dimension, "dimension", least=1)
+    eps = number(epsilon, "epsilon", least=0.0)
+    if choice(variant, "variant", ("exact", "paper")) == "paper":
         if radius_ratio is not None:
             raise InputError("radius_ratio: is 1 in the paper's variant; leave it out or use variant='exact'")
         radius = 1.0
     elif radius_ratio is None:
         radius = math.sqrt(max(0.0, 1.0 - eps * eps))
     else:
-        radius = as_number(radius_ratio, "radius_ratio", least=0.0)
+        radius = number(radius_ratio, "radius_ratio", least=0.0)
     if radius == 0.0:  # every guess is the origin, at distance ‖x‖
         return Measure(float(eps >= 1.0), higher_is="exposed")
     cosine = np.asarray((1.0 + radius * radius - eps * eps) / (2.0 * radius))

@@ -14,8 +14,8 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number, whole
 from veil.errors import InputError
-from veil.measures.arrays import as_count, as_number
 
 
 def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -32,8 +32,8 @@ def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, f
     >>> f"{low:.4f} {high:.4f}"
     '0.4902 0.9433'
     """
-    n = as_count(n, "n")
-    successes = as_number(successes, "successes", least=0.0, most=float(n))
+    n = whole(n, "n")
+    successes = number(successes, "successes", least=0.0, most=float(n))
     z = NormalDist().inv_cdf((1.0 + _confidence(confidence)) / 2.0)
     if n == 0:
         return 0.0, 1.0
@@ -62,8 +62,8 @@ def repetition_interval(
     '0.00 1.00'
     """
     confidence = _confidence(confidence)
-    lower = as_number(lower, "lower", infinite=True)
-    upper = as_number(upper, "upper", least=lower, infinite=True)
+    lower = number(lower, "lower", infinite=True)
+    upper = number(upper, "upper", least=lower, infinite=True)
     try:
         sample = np.asarray(values, dtype=np.float64).ravel()
     except (TypeError, ValueError):
@@ -116,7 +116,7 @@ def ratio_interval(
 
 
 def _confidence(confidence: float) -> float:
-    level = as_number(confidence, "confidence", least=0.0, most=1.0)
+    level = number(confidence, "confidence", least=0.0, most=1.0)
     if not 0.0 < level < 1.0:
         raise InputError("confidence: must lie strictly between 0 and 1; pass e.g. 0.95")
     return level

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import whole
 from veil.errors import InputError
-from veil.measures.arrays import as_count
 from veil.measures.intervals import wilson
 from veil.measures.measure import Measure
 
@@ -51,7 +51,7 @@ def linkage_baseline(n_rows: int) -> Measure:
     >>> linkage_baseline(200)
     0.005 [0.005, 0.005] higher is exposed
     """
-    return Measure(1.0 / as_count(n_rows, "n_rows", least=1), higher_is="exposed")
+    return Measure(1.0 / whole(n_rows, "n_rows", least=1), higher_is="exposed")
 
 
 def _rows(values: npt.ArrayLike, name: str) -> npt.NDArray[np.int64]:

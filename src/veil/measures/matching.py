@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_table
 
 
 class SignalMatch(NamedTuple):

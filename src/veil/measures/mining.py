@@ -14,8 +14,8 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_count
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
 from veil.measures.utility import complete_records
@@ -96,9 +96,9 @@ def classification_retention(
     largest = int(np.bincount(classes).max())
     if largest < 2:
         raise InputError("labels: no class has two records, so nothing can be predicted; pass class labels")
-    folds = as_count(folds, "folds", least=2, most=largest)
+    folds = whole(folds, "folds", least=2, most=largest)
     least_training = len(x) - math.ceil(len(x) / folds)
-    n_neighbors = as_count(n_neighbors, "n_neighbors", least=1, most=least_training)
+    n_neighbors = whole(n_neighbors, "n_neighbors", least=1, most=least_training)
     before = _right(x, classes, n_neighbors, folds, seed)
     after = _right(y, classes, n_neighbors, folds, seed)
     value, low, high = ratio_interval(after, before)
@@ -123,9 +123,9 @@ def neighbour_retention(
     1.0
     """
     x, y, _ = complete_records(original, released)
-    k = as_count(n_neighbors, "n_neighbors", least=1, most=len(x) - 1)
-    rng = np.random.default_rng(as_count(seed, "seed"))
-    queries = rng.permutation(len(x))[: as_count(max_queries, "max_queries", least=1)]
+    k = whole(n_neighbors, "n_neighbors", least=1, most=len(x) - 1)
+    rng = np.random.default_rng(whole(seed, "seed"))
+    queries = rng.permutation(len(x))[: whole(max_queries, "max_queries", least=1)]
     near_before, near_after = _neighbours(x, queries, k), _neighbours(y, queries, k)
     asked = x[queries][:, None, :]
     reach = np.sqrt(((x[near_before] - asked) ** 2).sum(axis=2)).max(axis=1, keepdims=True)
@@ -142,8 +142,8 @@ def _sampled(
 ) -> tuple[Array, Array, Mask]:
     """Complete records of both tables, at most ``max_records``, and which of all records they are."""
     x, y, kept = complete_records(original, released)
-    limit = as_count(max_records, "max_records", least=2)
-    rng = np.random.default_rng(as_count(seed, "seed", most=2**32 - 1))
+    limit = whole(max_records, "max_records", least=2)
+    rng = np.random.default_rng(whole(seed, "seed", most=2**32 - 1))
     if len(x) <= limit:
         return x, y, kept
     drawn = np.sort(rng.permutation(len(x))[:limit])
@@ -160,7 +160,7 @@ def _clusters(
     from threadpoolctl import threadpool_limits
 
     x, y, _ = _sampled(original, released, seed, max_records)
-    n_clusters = as_count(n_clusters, "n_clusters", least=1, most=len(x))
+    n_clusters = whole(n_clusters, "n_clusters", least=1, most=len(x))
     found: list[Labels] = []
     for table in (x, y):
         # One thread: the order of sums, and so the labels, then depend on the seed alone.

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_number
 from veil.measures.spectrum import NEGLIGIBLE, about_mean, complete_table, singular
 
 _ABOVE = 1.0 + 1e-9
@@ -94,7 +94,7 @@ def noise_for_threshold(table: npt.ArrayLike, tau: float, *, centred: bool = Fal
     >>> advice.rank, round(advice.sigma, 3), round(advice.bayes_sigma, 3)
     (1, 0.707, 0.509)
     """
-    threshold = as_number(tau, "tau", least=0.0, most=1.0)
+    threshold = number(tau, "tau", least=0.0, most=1.0)
     if threshold == 0.0:
         raise InputError("tau: must lie above 0 and be at most 1; pass the relative error to force, e.g. 0.5")
     records = complete_table(table, "table")

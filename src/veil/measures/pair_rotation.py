@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import number
 from veil.errors import InputError
-from veil.measures.arrays import as_number
 from veil.measures.spectrum import as_covariance
 
 Interval = tuple[float, float]
@@ -42,7 +42,7 @@ def rotated_variance(theta: float, r: float = 0.0) -> float:
     >>> f"{rotated_variance(13.7, 0.394):.3f} {rotated_variance(13.7, -0.394):.3f}"
     '1.302 0.698'
     """
-    angle, shared = as_number(theta, "theta"), as_number(r, "r", least=-1.0, most=1.0)
+    angle, shared = number(theta, "theta"), number(r, "r", least=-1.0, most=1.0)
     return 1.0 + shared * math.sin(2.0 * angle)
 
 
@@ -53,7 +53,7 @@ def difference_variances(va: float, vb: float, cov: float, theta: float) -> tupl
     (4.0, 4.0)
     """
     first, second = _pair(va, vb, cov)
-    angle = as_number(theta, "theta")
+    angle = number(theta, "theta")
     return _difference(first, angle), _difference(second, angle)
 
 
@@ -69,7 +69,7 @@ def security_range(va: float, vb: float, cov: float, rho1: float, rho2: float) -
     >>> security_range(1.0, 1.0, 0.0, 5.0, 0.0)
     []
     """
-    thresholds = as_number(rho1, "rho1", least=0.0), as_number(rho2, "rho2", least=0.0)
+    thresholds = number(rho1, "rho1", least=0.0), number(rho2, "rho2", least=0.0)
     conditions = list(zip(_pair(va, vb, cov), thresholds, strict=True))
     cuts = {0.0, TURN}
     for form, threshold in conditions:
@@ -143,7 +143,7 @@ def point_in(intervals: Sequence[Interval], u: float) -> float:
     >>> point_in([(0.0, 1.0), (3.0, 4.0)], 0.75)
     3.5
     """
-    share = as_number(u, "u", least=0.0, most=1.0)
+    share = number(u, "u", least=0.0, most=1.0)
     if not intervals:
         raise InputError("intervals: holds none; lower the thresholds rho1 and rho2")
     rest = share * range_length(intervals)
@@ -156,9 +156,9 @@ def point_in(intervals: Sequence[Interval], u: float) -> float:
 
 def _pair(va: float, vb: float, cov: float) -> tuple[Form, Form]:
     """Both differences in one form: the second is the first with the variances exchanged and c negated."""
-    first, second = as_number(va, "va", least=0.0), as_number(vb, "vb", least=0.0)
+    first, second = number(va, "va", least=0.0), number(vb, "vb", least=0.0)
     limit = math.sqrt(first) * math.sqrt(second)
-    shared = as_number(cov, "cov")
+    shared = number(cov, "cov")
     if abs(shared) > limit + 1e-9 * max(first, second):  # rounding may leave a constant column a covariance
         raise InputError("cov: is larger than the variances allow; pass va, vb and cov of one pair of columns")
     shared = min(limit, max(-limit, shared))

@@ -8,8 +8,8 @@ from numbers import Real
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_number, as_table
 from veil.measures.measure import Measure
 
 
@@ -71,7 +71,7 @@ def posterior_gain(
 
 
 def _probabilities(values: npt.ArrayLike, name: str) -> Array:
-    table = as_table([as_number(values, name)] if isinstance(values, Real) else values, name)
+    table = as_table([number(values, name)] if isinstance(values, Real) else values, name)
     if count := int((~((table >= 0.0) & (table <= 1.0))).sum()):
         raise InputError(f"{name}: {count} of {table.size} are no probabilities; pass numbers in [0, 1]")
     return table if np.ndim(values) == 2 else table.ravel()

@@ -21,8 +21,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, choice, number, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_choice, as_count, as_number, as_table
 from veil.measures.measure import Measure
 
 ProjectionKind = Literal["gaussian", "achlioptas1", "achlioptas3", "sparse"]
@@ -35,8 +35,8 @@ def projection_kurtosis(kind: ProjectionKind, d: int) -> float:
     >>> [projection_kurtosis(kind, 49) for kind in KINDS]
     [3.0, 1.0, 3.0, 7.0]
     """
-    columns = as_count(d, "d", least=1)
-    as_choice(kind, "kind", KINDS)
+    columns = whole(d, "d", least=1)
+    choice(kind, "kind", KINDS)
     return {"gaussian": 3.0, "achlioptas1": 1.0, "achlioptas3": 3.0, "sparse": math.sqrt(columns)}[kind]
 
 
@@ -50,7 +50,7 @@ def inner_product_variance(
     excess = projection_kurtosis(kind, first.shape[-1]) - 3.0
     squares = (first**2).sum(axis=-1) * (second**2).sum(axis=-1)
     total = squares + (first * second).sum(axis=-1) ** 2 + excess * (first**2 * second**2).sum(axis=-1)
-    return _one_or_all(total / as_count(k, "k", least=1))
+    return _one_or_all(total / whole(k, "k", least=1))
 
 
 def distance_variance(z: npt.ArrayLike, k: int, kind: ProjectionKind = "gaussian") -> float | Array:
@@ -58,7 +58,7 @@ def distance_variance(z: npt.ArrayLike, k: int, kind: ProjectionKind = "gaussian
     difference = _records(z, "z")
     excess = projection_kurtosis(kind, difference.shape[-1]) - 3.0
     total = 2.0 * (difference**2).sum(axis=-1) ** 2 + excess * (difference**4).sum(axis=-1)
-    return _one_or_all(total / as_count(k, "k", least=1))
+    return _one_or_all(total / whole(k, "k", least=1))
 
 
 def projection_accuracy(k: int, eta: float) -> Measure:
@@ -69,7 +69,7 @@ def projection_accuracy(k: int, eta: float) -> Measure:
     """
     from scipy.special import gammainc
 
-    half, slack = as_count(k, "k", least=1) / 2.0, as_number(eta, "eta", least=0.0)
+    half, slack = whole(k, "k", least=1) / 2.0, number(eta, "eta", least=0.0)
     inside = float(gammainc(half, half * (1.0 + slack)) - gammainc(half, half * max(0.0, 1.0 - slack)))
     return Measure(inside, higher_is="useful")
 
@@ -85,7 +85,7 @@ def projection_zero_breach(k: int, epsilon: float) -> Measure:
     """
     from scipy.special import gammainc, gammaincc
 
-    half, eps = as_count(k, "k", least=1) / 2.0, as_number(epsilon, "epsilon", least=0.0)
+    half, eps = whole(k, "k", least=1) / 2.0, number(epsilon, "epsilon", least=0.0)
     short = float(gammainc(half, half * max(0.0, 1.0 - eps) ** 2))
     return Measure(short + float(gammaincc(half, half * (1.0 + eps) ** 2)), higher_is="private")
 
@@ -130,10 +130,10 @@ def choose_projection_dimension(*, eta: float, accuracy: float, epsilon: float, 
     (328, 742)
     """
     for name, value in (("eta", eta), ("epsilon", epsilon)):
-        if as_number(value, name, least=0.0) == 0.0:
+        if number(value, name, least=0.0) == 0.0:
             raise InputError(f"{name}: must be above 0; pass a relative error, for example 0.1")
     for name, value in (("accuracy", accuracy), ("zero_breach", zero_breach)):
-        if not 0.0 < as_number(value, name, least=0.0, most=1.0) < 1.0:
+        if not 0.0 < number(value, name, least=0.0, most=1.0) < 1.0:
             raise InputError(f"{name}: must lie strictly between 0 and 1; pass a probability, for example 0.8")
     lowest = _first(lambda k: projection_accuracy(k, eta) >= accuracy)
     highest = _first(lambda k: projection_zero_breach(k, epsilon) < zero_breach) - 1
@@ -156,7 +156,7 @@ def projection_advice(
     False
     """
     lowest, highest = choose_projection_dimension(eta=eta, accuracy=accuracy, epsilon=epsilon, zero_breach=zero_breach)
-    return ProjectionAdvice(lowest, highest, None if dimension is None else as_count(dimension, "dimension", least=1))
+    return ProjectionAdvice(lowest, highest, None if dimension is None else whole(dimension, "dimension", least=1))
 
 
 def johnson_lindenstrauss_dimension(
@@ -173,11 +173,11 @@ def johnson_lindenstrauss_dimension(
     >>> [johnson_lindenstrauss_dimension(10_000, 0.1, form) for form in ("jl", "achlioptas", "exact")]
     [8883, 11842, 10262]
     """
-    m = as_count(n_records, "n_records", least=2)
-    eps, power = as_number(epsilon, "epsilon", least=0.0, most=1.0), as_number(gamma, "gamma", least=0.0)
+    m = whole(n_records, "n_records", least=2)
+    eps, power = number(epsilon, "epsilon", least=0.0, most=1.0), number(gamma, "gamma", least=0.0)
     if not 0.0 < eps < 1.0:
         raise InputError("epsilon: must lie strictly between 0 and 1; pass a relative error, for example 0.1")
-    chosen = as_choice(form, "form", ("jl", "achlioptas", "exact"))
+    chosen = choice(form, "form", ("jl", "achlioptas", "exact"))
     if chosen == "jl":
         return math.ceil(9.0 * math.log(m) / (eps**2 - 2.0 * eps**3 / 3.0) + 1.0)
     if chosen == "achlioptas":
@@ -188,8 +188,8 @@ def johnson_lindenstrauss_dimension(
 
 def johnson_lindenstrauss_probability(k: int, epsilon: float) -> Measure:
     """1 − 2exp(−(ε² − ε³)k/4), at least 0: a lower bound on :func:`projection_accuracy` for 0 < ε < 1."""
-    eps = as_number(epsilon, "epsilon", least=0.0, most=1.0)
-    bound = 1.0 - 2.0 * math.exp(-(eps**2 - eps**3) * as_count(k, "k", least=1) / 4.0)
+    eps = number(epsilon, "epsilon", least=0.0, most=1.0)
+    bound = 1.0 - 2.0 * math.exp(-(eps**2 - eps**3) * whole(k, "k", least=1) / 4.0)
     return Measure(max(0.0, bound), higher_is="useful")
 
 

@@ -14,7 +14,7 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from veil.measures.arrays import Array, Mask, as_pair, as_table
+from veil.arguments import Array, Mask, as_pair, as_table
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
 

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, number, per_column
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_number, as_per_column
 from veil.measures.measure import Measure
 from veil.measures.posterior import PosteriorGain, posterior_gain
 from veil.numerics.response_matrix import check_channel, check_proportions, posterior
@@ -54,8 +54,8 @@ def rho_breach_possible(rho1: float, rho2: float, gamma: float) -> bool:
     >>> rho_breach_possible(0.05, 0.5, 18.99), rho_breach_possible(0.05, 0.5, 19)
     (False, True)
     """
-    low, high = as_number(rho1, "rho1", least=0.0, most=1.0), as_number(rho2, "rho2", least=0.0, most=1.0)
-    factor = as_number(gamma, "gamma", least=1.0, infinite=True)
+    low, high = number(rho1, "rho1", least=0.0, most=1.0), number(rho2, "rho2", least=0.0, most=1.0)
+    factor = number(gamma, "gamma", least=1.0, infinite=True)
     if not 0.0 < low < high < 1.0:
         raise InputError("rho1: must be above 0 and below rho2, and rho2 below 1; pass two such probabilities")
     if math.isinf(factor):
@@ -128,7 +128,7 @@ def posterior_variance(
     if values is None:
         left = 0.5 * (1.0 - (after**2).sum(axis=1))
     else:
-        x = as_per_column(values, "values", len(shares))
+        x = per_column(values, "values", len(shares))
         x = x - shares @ x
         left = after @ x**2 - (after @ x) ** 2
     return Measure(max(0.0, float(reported @ left)), higher_is="private")

@@ -25,8 +25,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, per_column, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_count, as_per_column
 from veil.numerics.response_matrix import check_proportions, epsilon_matrix, gamma_matrix
 
 
@@ -55,7 +55,7 @@ def design_response(
     >>> design_response(2, xi=(0.09 / 0.58, 0.5), proportions=[0.3, 0.7]).round(6).tolist()
     [[0.7, 0.3], [0.3, 0.7]]
     """
-    k = as_count(k, "k", least=2)
+    k = whole(k, "k", least=2)
     if sum(bound is not None for bound in (epsilon, gamma, xi)) != 1:
         raise InputError("epsilon: give one of epsilon, gamma and xi")
     shares = None if proportions is None else check_proportions(proportions, k)
@@ -84,7 +84,7 @@ def _inverse_bounds(shares: Array, low: Array, high: Array) -> Array:
 def _limits(xi: object, k: int) -> tuple[Array, Array]:
     if not isinstance(xi, tuple | list) or len(xi) != 2:
         raise InputError("xi: must be a pair (xi1, xi2), the lowest and the highest posterior")
-    low, high = as_per_column(xi[0], "xi", k, least=0.0), as_per_column(xi[1], "xi", k, least=0.0)
+    low, high = per_column(xi[0], "xi", k, least=0.0), per_column(xi[1], "xi", k, least=0.0)
     if (high > 1.0).any():
         raise InputError("xi: must hold probabilities; pass numbers from 0 to 1")
     if k == 2 and np.ndim(xi[0]) == 0 and np.ndim(xi[1]) == 0:

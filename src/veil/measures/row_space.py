@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, number, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_count, as_number, as_table
 from veil.measures.measure import Measure
 
 _ZERO = 1e-9  # of a residual's length, where every vector has length at most 1
@@ -41,7 +41,7 @@ def determined_attributes(matrix: npt.ArrayLike, *, tolerance: float = 1e-7) -> 
     >>> determined_attributes([[1, 0, 1, 0], [1, 0, -1, 0]]).tolist()
     [0, 2]
     """
-    limit = as_number(tolerance, "tolerance", least=0.0, most=1.0)
+    limit = number(tolerance, "tolerance", least=0.0, most=1.0)
     _, null = _bases(matrix)
     return np.flatnonzero(np.linalg.norm(null, axis=1) <= limit)
 
@@ -55,7 +55,7 @@ def l_secure(matrix: npt.ArrayLike, *, budget: int = 5_000_000) -> Measure:
     >>> l_secure([[1, 0, 2, 3], [0, 1, 1, 1]])
     2 [2, 2] higher is private
     """
-    most = as_count(budget, "budget", least=1)
+    most = whole(budget, "budget", least=1)
     rows, null = _bases(matrix)
     n, rank = rows.shape
     fewest = _sparsest_found(rows)
@@ -85,7 +85,7 @@ def row_decomposable(matrix: npt.ArrayLike, l: int, *, budget: int = 200_000) ->
     >>> row_decomposable([[1, 1, 0, 0], [0, 0, 1, 1]], 2), row_decomposable([[1, 2, 3, 4], [1, 4, 9, 16]], 2)
     (True, False)
     """
-    groups, most = as_count(l, "l", least=1), as_count(budget, "budget", least=1)
+    groups, most = whole(l, "l", least=1), whole(budget, "budget", least=1)
     rows, _ = _bases(matrix)
     n, rank = rows.shape
     if groups > rank or bool((np.linalg.norm(rows, axis=1) <= _ZERO).any()):

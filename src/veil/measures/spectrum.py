@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, as_table, choice
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_choice, as_table
 
 MatrixKind = Literal["auto", "table", "covariance"]
 
@@ -42,7 +42,7 @@ def as_covariance(values: npt.ArrayLike, name: str, kind: MatrixKind = "auto") -
     ``"auto"`` takes a symmetric square array with no negative eigenvalue for a covariance;
     a table of records is one with probability zero unless it is 1 × 1.
     """
-    chosen = as_choice(kind, "kind", ("auto", "table", "covariance"))
+    chosen = choice(kind, "kind", ("auto", "table", "covariance"))
     matrix = as_table(values, name)
     if chosen == "table" or (chosen == "auto" and not _symmetric(matrix)):
         deviation = about_mean(complete_table(matrix, name))

@@ -12,8 +12,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, number, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_count, as_number
 from veil.measures.geometry import _cap
 
 
@@ -51,8 +51,8 @@ def breach_bound(
     array([0.01537, 0.     ])
     """
     r = np.asarray(radius, dtype=np.float64)
-    eps = as_number(epsilon, "epsilon", least=0.0)
-    p = as_count(dimension, "dimension", least=1)
+    eps = number(epsilon, "epsilon", least=0.0)
+    p = whole(dimension, "dimension", least=1)
     shortest, longest = (np.asarray(end, dtype=np.float64) for end in lengths)
     worst = r / math.sqrt(1.0 - eps * eps) if eps < 1.0 else np.full_like(r, np.inf)
     norm = np.clip(worst, shortest, longest)

@@ -44,8 +44,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, as_table, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_number, as_table
 from veil.measures.baselines import best_constant_guess
 from veil.measures.breach import Level, breached, column_units, exposure
 from veil.measures.intervals import ratio_interval
@@ -130,7 +130,7 @@ def unmatched_breach(
         raise InputError(f"guess: has {guesses.shape[1]} columns where truth has {x.shape[1]}; pass the same columns")
     if len(x) < 2:
         raise InputError("truth: has 1 record; pass at least 2, a stranger is measured against the others")
-    tolerance = as_number(tolerance, "tolerance", least=0.0)
+    tolerance = number(tolerance, "tolerance", least=0.0)
     s = column_units(x, units)
     present = ~np.isnan(x)
     persons = np.asarray(present.any(axis=1))

@@ -15,8 +15,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, Mask, as_table, choice, whole
 from veil.errors import InputError
-from veil.measures.arrays import Array, Mask, as_count, as_table
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
 
@@ -101,8 +101,8 @@ def complete_records(original: npt.ArrayLike, released: npt.ArrayLike) -> tuple[
 
 def _pairs(n: int, n_pairs: int, seed: int) -> tuple[Indices, Indices, bool]:
     """All pairs i < j, or ``n_pairs`` random pairs of different records and True."""
-    n_pairs = as_count(n_pairs, "n_pairs", least=1)
-    rng = np.random.default_rng(as_count(seed, "seed"))
+    n_pairs = whole(n_pairs, "n_pairs", least=1)
+    rng = np.random.default_rng(whole(seed, "seed"))
     if n * (n - 1) // 2 <= n_pairs:
         left, right = np.triu_indices(n, k=1)
         return left.astype(np.int64), right.astype(np.int64), False
@@ -128,8 +128,7 @@ def distribution_distance(original: npt.ArrayLike, released: npt.ArrayLike, *, f
     >>> float(distribution_distance([[0.0], [1.0], [2.0]], [[2.0], [0.0], [1.0]]))
     0.0
     """
-    if form not in ("wasserstein", "kolmogorov"):
-        raise InputError(f"form: must be 'wasserstein' or 'kolmogorov', not {form!r}")
+    choice(form, "form", ("wasserstein", "kolmogorov"))
     x, y = as_table(original, "original"), as_table(released, "released")
     if x.shape[1] != y.shape[1]:
         raise InputError(

@@ -15,8 +15,8 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, choice, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_choice, as_number, as_table
 from veil.measures.measure import Measure
 
 IntervalKind = Literal["shortest", "central"]
@@ -56,10 +56,10 @@ def interval_privacy(
     >>> float(interval_privacy([0.0, 1.0, 2.0, 10.0], 0.75))
     2.0
     """
-    c = as_number(confidence, "confidence", least=0.0, most=1.0)
+    c = number(confidence, "confidence", least=0.0, most=1.0)
     if not 0.0 < c < 1.0:
         raise InputError("confidence: must lie strictly between 0 and 1; pass e.g. 0.95")
-    chosen = as_choice(kind, "kind", ("shortest", "central"))
+    chosen = choice(kind, "kind", ("shortest", "central"))
     if isinstance(values, QuantileLaw):
         return Measure(_law_width(values.ppf, c, chosen), higher_is="private")
     if callable(values):

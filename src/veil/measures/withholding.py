@@ -23,8 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Array, as_table, number
 from veil.errors import InputError
-from veil.measures.arrays import Array, as_number, as_table
 from veil.measures.geometry import breach_probability
 
 CERTAIN = 0.5  # the γ from which the projection on the known span breaches
@@ -90,7 +90,7 @@ def records_to_withhold(
     if missing := int(np.isnan(records).sum()):
         raise InputError(f"table: has {missing} missing value(s); leave out those records")
     rows = _rows(known, len(records))
-    eps = as_number(epsilon, "epsilon", least=0.0)
+    eps = number(epsilon, "epsilon", least=0.0)
     if (gamma is None) == (probability is None):
         raise InputError("gamma: give either a limit on gamma or one on the probability")
     origin = records[rows[0]] if translated and len(rows) else np.zeros(records.shape[1])
@@ -103,9 +103,9 @@ def records_to_withhold(
         ratio = np.where(inside, np.inf, length * eps / (2.0 * np.where(inside, 1.0, outside)))
     breach = np.where(ratio >= CERTAIN, 1.0, breach_probability(ratio, dimension))
     if gamma is not None:
-        above = ratio > as_number(gamma, "gamma", least=0.0)
+        above = ratio > number(gamma, "gamma", least=0.0)
     else:
-        above = breach > as_number(probability, "probability", least=0.0, most=1.0)
+        above = breach > number(probability, "probability", least=0.0, most=1.0)
     above[rows] = False
     return Withholding(np.flatnonzero(above), ratio, breach, dimension)
 

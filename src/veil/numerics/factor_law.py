@@ -105,8 +105,8 @@ class FactorLaw:
 
 def factor_law(mean: Any, std: Any, bounds: Any, notch: Any) -> FactorLaw:
     """A checked law; the factor must stay positive, or zeros and signs would be made up."""
-    number(mean, "mean", low=1e-6, high=1e6, rule="a positive number")
-    number(std, "std", low=1e-6, high=1e6, rule="a positive number")
+    number(mean, "mean", least=1e-6, most=1e6, rule="a positive number")
+    number(std, "std", least=1e-6, most=1e6, rule="a positive number")
     try:
         low, high = (float(end) for end in bounds)
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def factor_law(mean: Any, std: Any, bounds: Any, notch: Any) -> FactorLaw:
     if not 0 < low < high < np.inf:
         raise InputError("bounds must be positive and rising, for example (0.4, 1.6)")
     if notch is not None:
-        number(notch, "notch", low=1e-9, high=min(1 - low, high - 1) - 1e-9, rule="between 0 and the bounds around 1")
+        number(notch, "notch", least=1e-9, most=min(1 - low, high - 1) - 1e-9, rule="between 0 and the bounds around 1")
     law = FactorLaw(float(mean), float(std), (low, high), None if notch is None else float(notch))
     if not law.acceptance > 1e-9:
         raise InputError("bounds leave nothing of the normal law; move them nearer to the mean or raise std")

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.data.blocks import Matrix, Vector, Words
 from veil.errors import InputError
 
@@ -77,8 +77,8 @@ def keep_matrix(keep: float, k: int) -> Matrix:
     >>> keep_matrix(0.7, 3)[0].round(12).tolist()
     [0.7, 0.15, 0.15]
     """
-    k = whole_number(k, "k", least=1)
-    keep = number(keep, "keep", low=0.0, high=1.0, rule="a probability from 0 to 1")
+    k = whole(k, "k", least=1)
+    keep = number(keep, "keep", least=0.0, most=1.0, rule="a probability from 0 to 1")
     if k == 1:
         return np.ones((1, 1))
     matrix = np.full((k, k), (1.0 - keep) / (k - 1))
@@ -104,8 +104,8 @@ def gamma_matrix(gamma: float, k: int) -> Matrix:
     >>> gamma_matrix(19, 2).round(12).tolist()
     [[0.95, 0.05], [0.05, 0.95]]
     """
-    gamma = number(gamma, "gamma", low=1.0, high=1e300, rule="a number of at least 1 (and at most 1e300)")
-    k = whole_number(k, "k", least=1)
+    gamma = number(gamma, "gamma", least=1.0, most=1e300, rule="a number of at least 1 (and at most 1e300)")
+    k = whole(k, "k", least=1)
     # What is raised elsewhere is taken from the diagonal: closer to 1 it could fall below the rest.
     if gamma - 1.0 <= max(k * _UNIFORM, k * k / (UNITS / 2)):
         return np.full((k, k), 1.0 / k)
@@ -121,7 +121,7 @@ def epsilon_matrix(epsilon: float, k: int) -> Matrix:
     >>> np.allclose(epsilon_matrix(np.log(3), 2), warner(0.75))
     True
     """
-    epsilon = number(epsilon, "epsilon", low=0.0, high=690.0, rule="a number from 0 to 690")
+    epsilon = number(epsilon, "epsilon", least=0.0, most=690.0, rule="a number from 0 to 690")
     return gamma_matrix(math.exp(epsilon), k)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-
 from veil.errors import InputError
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.base import Perturbation, Place
@@ -71,6 +69,4 @@ def find_perturbation(name: str) -> type[Perturbation]:
     """The class behind a command-line name, with a suggestion when there is none."""
     if name in PERTURBATIONS:
         return PERTURBATIONS[name]
-    near = difflib.get_close_matches(name, PERTURBATIONS, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(PERTURBATIONS)}"
-    raise InputError(f"no perturbation is called {name!r}; {hint}")
+    raise InputError.from_unknown_name("perturbation", name, PERTURBATIONS, parameter="method")

@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number
+from veil.arguments import choice, flag, number, per_column
 from veil.data.blocks import Matrix
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.noise import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.measures import correlation_dissimilarity
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, require_bool, rounded
+from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
 
 
@@ -127,7 +126,7 @@ class AdditiveNoise(Perturbation):
         if self.covariance is not None:
             self.factor_ = explicit_factor(self.covariance, len(columns))
         else:
-            scale, unit = _per_column(self.scale, columns), self._units(moments, columns, kept)
+            scale, unit = per_column(self.scale, "scale", len(columns), above=0.0), self._units(moments, columns, kept)
             if self.similarity is not None:
                 covariance = present_covariance(moments)
                 self.factor_ = similar_factor(covariance, unit, scale, float(self.similarity))
@@ -149,11 +148,10 @@ class AdditiveNoise(Perturbation):
         self._check_reach(np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)), columns)
 
     def _check_settings(self) -> None:
-        require_bool(self.relative, "relative")
-        if not isinstance(self.distribution, str) or self.distribution not in LAWS:
-            raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
+        flag(self.relative, "relative")
+        choice(self.distribution, "distribution", LAWS)
         if self.similarity is not None:
-            number(self.similarity, "similarity", low=-1, high=1, rule="a number from -1 to 1, or None")
+            number(self.similarity, "similarity", least=-1, most=1, rule="a number from -1 to 1, or None")
         if self.similarity is not None and self.covariance is not None:
             raise InputError("similarity and covariance both say how the noise correlates; give one of them")
         if self.correlated and self.distribution != "normal":
@@ -271,15 +269,3 @@ def _dissimilarity(moments: Moments, factor: Matrix) -> dict[str, float] | None:
         "paper": rounded(float(correlation_dissimilarity(data, shape, "paper"))),
         "rms": rounded(float(correlation_dissimilarity(data, shape, "rms"))),
     }
-
-
-def _per_column(scale: Any, columns: Sequence[str]) -> npt.NDArray[np.float64]:
-    try:
-        values = np.broadcast_to(np.asarray(scale, dtype=np.float64), (len(columns),)).copy()
-    except (TypeError, ValueError):
-        raise InputError(
-            f"scale must be one positive number or one per column ({len(columns)}); got shape {np.shape(scale)}"
-        ) from None
-    if not (np.isfinite(values).all() and (values > 0).all()):
-        raise InputError("scale must be positive and finite; noise of scale 0 releases the table unchanged")
-    return values

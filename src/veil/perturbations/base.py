@@ -382,12 +382,6 @@ def parameter_digest(parameters: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
 
 
-def require_bool(value: Any, parameter: str) -> None:
-    """Refuse what only looks like true or false."""
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{parameter} must be True or False; got a {type(value).__name__}")
-
-
 def _plain(value: Any) -> Any:
     """A setting as a JSON value."""
     if isinstance(value, np.generic):

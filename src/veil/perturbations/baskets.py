@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.data.blocks import Matrix, Words, from_float, tiles
 from veil.data.schema import Kind
 from veil.errors import InputError
@@ -155,9 +155,9 @@ class MarketBasket(Perturbation):
         law = self._given()
         if self.kind == "gamma":
             rule = "a number above 1 (at 1 the release says nothing) and at most 1e9"
-            return {"gamma": number(law["gamma"], "gamma", low=1.0 + _LEAST, high=1e9, rule=rule)}
+            return {"gamma": number(law["gamma"], "gamma", least=1.0 + _LEAST, most=1e9, rule=rule)}
         if self.kind == "select":
-            cutoff = whole_number(law["cutoff"], "cutoff", least=1)
+            cutoff = whole(law["cutoff"], "cutoff", least=1)
             if cutoff > MOST_CUT:
                 raise InputError(f"cutoff must be at most {MOST_CUT}; got {cutoff}")
             return {"insert": _probability(law["insert"], "insert"), "cutoff": cutoff}
@@ -296,7 +296,7 @@ class MarketBasket(Perturbation):
 
 def _probability(value: Any, name: str) -> float:
     rule = f"a probability from {_LEAST:g} to 1 − {_LEAST:g} (at 0 and 1 reports would be certain)"
-    return number(value, name, low=_LEAST, high=1.0 - _LEAST, rule=rule)
+    return number(value, name, least=_LEAST, most=1.0 - _LEAST, rule=rule)
 
 
 def _logarithm(ratio: Fraction) -> float:

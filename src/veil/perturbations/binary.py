@@ -17,7 +17,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.data.blocks import Matrix
 from veil.data.schema import Kind
 from veil.errors import InputError
@@ -107,8 +107,10 @@ class BinaryProjection(Perturbation):
         return BinaryScan(columns, secret=secret, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        whole_number(self.n_components, "n_components", least=1)
-        epsilon = number(self.epsilon, "epsilon", low=1e-6, high=0.5, rule="above 0 and at most 0.5, for example 0.25")
+        whole(self.n_components, "n_components", least=1)
+        epsilon = number(
+            self.epsilon, "epsilon", least=1e-6, most=0.5, rule="above 0 and at most 0.5, for example 0.25"
+        )
         d = len(columns)
         if d < 2:
             raise InputError(
@@ -119,7 +121,7 @@ class BinaryProjection(Perturbation):
                 f"n_components must be at most {MOST_BITS // d:,} for {d} columns: the secret matrix is kept in the key"
             )
         scale = max(1.0, d / 4) if self.scale is None else self.scale
-        scale = number(scale, "scale", low=1.0, high=float(d), rule=f"from 1 to the number of columns ({d})")
+        scale = number(scale, "scale", least=1.0, most=float(d), rule=f"from 1 to the number of columns ({d})")
         self.p_ = epsilon**2 / scale
 
     def _n_released(self) -> int:

@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Block, Matrix
 from veil.data.passes import summed
-from veil.data.schema import Kind, listed
+from veil.data.schema import Kind
 from veil.data.sources import as_table
 from veil.data.tables import as_frame
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.key import Key, key_from
 from veil.keys.randomness import column_digests
 from veil.numerics.moments import Moments

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.key import Key
@@ -124,7 +124,7 @@ class Discretize(Perturbation):
         if self.edges is not None:
             self.edges_ = [_given(self.edges, name) for name in columns]
             return
-        n_bins = whole_number(self.n_bins, "n_bins", least=2)
+        n_bins = whole(self.n_bins, "n_bins", least=2)
         if not (isinstance(self.strategy, str) and self.strategy in ("width", "count")):
             raise InputError(f"strategy must be 'width' or 'count'; got {self.strategy!r}")
         self.edges_ = [

@@ -18,8 +18,7 @@ import numpy.typing as npt
 from veil.arguments import number
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import TILE_ROWS, Matrix, tiles
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.noise import add_noise, grid_for, subtract_noise
 from veil.keys.randomness import row_words
 from veil.numerics.moments import Moments
@@ -189,7 +188,7 @@ class LinearTransform(LinearPerturbation):
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         self._learn_units(moments, columns)
         share = number(
-            self.noise_scale, "noise_scale", low=0.0, high=1e6, rule="a number of at least 0, for example 0.1"
+            self.noise_scale, "noise_scale", least=0.0, most=1e6, rule="a number of at least 0, for example 0.1"
         )
         self._check_digits(moments, columns)
         given = revealed(self.matrix)

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from veil.arguments import number
 from veil.data.blocks import Matrix
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.noise import grid_for, standard_normal
 from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
@@ -102,7 +101,7 @@ class LogNormalNoise(Perturbation):
         return LogScan(columns, secret=secret, method=type(self).__name__)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        number(self.c, "c", low=1e-9, high=1 - 1e-9, rule="above 0 and below 1, for example 0.1")
+        number(self.c, "c", least=1e-9, most=1 - 1e-9, rule="above 0 and below 1, for example 0.1")
         constant = [n for n, s in zip(columns, moments.std, strict=True) if not s > 0]
         if constant:
             raise InputError(

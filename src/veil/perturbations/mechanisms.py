@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from veil.arguments import number
 from veil.data.blocks import Matrix
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.noise import add_noise
 from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
@@ -113,7 +112,7 @@ class _Mechanism(Perturbation):
 
     def _check(self) -> None:
         rule = f"a number from 1e-6 to {MOST_EPSILON:g}"
-        number(self.epsilon, "epsilon", low=1e-6, high=MOST_EPSILON, rule=rule)
+        number(self.epsilon, "epsilon", least=1e-6, most=MOST_EPSILON, rule=rule)
 
     def disclose(self) -> dict[str, Any]:
         """The law, its deviation, the grid and the bounds."""
@@ -245,7 +244,7 @@ class GaussianMechanism(_Mechanism):
     def _check(self) -> None:
         super()._check()
         least = 4 * sampler_delta(float(self.epsilon))
-        number(self.delta, "delta", low=least, high=0.5, rule=f"from {least:.1e} (the sampler's own) to 0.5")
+        number(self.delta, "delta", least=least, most=0.5, rule=f"from {least:.1e} (the sampler's own) to 0.5")
 
     def _scale_for(self, sensitivity: float) -> float:
         own = sampler_delta(float(self.epsilon))

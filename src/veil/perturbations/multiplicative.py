@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from veil.arguments import number
 from veil.data.blocks import Matrix
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.noise import grid_for, open_uniform, standard_normal
 from veil.numerics.factor_law import FactorLaw, factor_law
 from veil.numerics.moments import Moments
@@ -171,7 +170,7 @@ class CombinedNoise(MultiplicativeNoise):
         self.scale = scale
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        number(self.scale, "scale", low=1e-9, high=1e9, rule="a positive number, relative to each column's spread")
+        number(self.scale, "scale", least=1e-9, most=1e9, rule="a positive number, relative to each column's spread")
         self.scale_ = np.array(
             [
                 kept[n]["scale"] if n in kept else self.scale * rounded(s)

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import flag
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Place, require_bool, rounded
+from veil.perturbations.base import Kept, Place, rounded
 from veil.perturbations.linear import LinearPerturbation
 
 
@@ -88,7 +89,7 @@ class OrthogonalTransform(LinearPerturbation):
         self.random_state = random_state
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        require_bool(self.proper, "proper")
+        flag(self.proper, "proper")
         self._learn_units(moments, columns)
         translation = self.translation
         if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:

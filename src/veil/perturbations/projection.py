@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import choice, whole
 from veil.data.blocks import Matrix, tiles
 from veil.errors import InputError
 from veil.keys.randomness import Generator
@@ -158,10 +158,9 @@ class RandomProjection(LinearPerturbation):
         return int(self.n_features_in_ if self.reduces else self.n_components)
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        k = whole_number(self.n_components, "n_components", least=1)
+        k = whole(self.n_components, "n_components", least=1)
         for value, name, allowed in ((self.kind, "kind", KINDS), (self.axis, "axis", ("attributes", "records"))):
-            if not (isinstance(value, str) and value in allowed):
-                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}")
+            choice(value, name, allowed)
         self._learn_units(moments, columns, fewest=1 if self.reduces else 2)
         if not self.reduces:
             self._check_digits(moments, columns)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Block, Matrix
 from veil.data.schema import Kind, Role
 from veil.errors import InputError
@@ -79,7 +79,7 @@ class Pseudonymize(Perturbation):
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         if self.domain is not None and not (isinstance(self.domain, str) and self.domain):
             raise InputError("domain must be a text that is not empty, or None for the column's name")
-        bits = whole_number(self.bits, "bits", least=128)
+        bits = whole(self.bits, "bits", least=128)
         if bits % 8 or bits > 256:
             raise InputError(f"bits must be a multiple of 8 from 128 to 256; got {bits}")
         # No more different values than rows: at most n²/2 pairs, each alike with probability 2^−bits.

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import flag
 from veil.data.blocks import Matrix, Words
 from veil.errors import InputError
 from veil.numerics.moments import Moments
@@ -31,7 +32,7 @@ from veil.numerics.response_matrix import (
     invariant_matrix,
     keep_matrix,
 )
-from veil.perturbations.base import Kept, Place, require_bool, rounded
+from veil.perturbations.base import Kept, Place, rounded
 from veil.perturbations.coded import CodedPerturbation
 
 MOST_COMPOUND = 2_000
@@ -112,7 +113,7 @@ class RandomizedResponse(CodedPerturbation):
         self.random_state = random_state
 
     def _joint(self) -> bool:
-        require_bool(self.joint, "joint")
+        flag(self.joint, "joint")
         return bool(self.joint)
 
     @property
@@ -121,7 +122,7 @@ class RandomizedResponse(CodedPerturbation):
         return not self.joint
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        require_bool(self.invariant, "invariant")
+        flag(self.invariant, "invariant")
         given = [n for n in ("keep", "matrix", "epsilon", "gamma") if getattr(self, n) is not None]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} both say how to report; give one of them")

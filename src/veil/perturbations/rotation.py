@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import choice
 from veil.data.blocks import Matrix, tiles
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.randomness import Generator
 from veil.measures.pair_rotation import point_in, security_range
 from veil.numerics.moments import Moments
@@ -93,8 +93,7 @@ class PairwiseRotation(Perturbation):
         return True
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        if not (isinstance(self.normalize, str) and self.normalize in NORMALIZATIONS):
-            raise InputError(f"normalize must be one of {', '.join(NORMALIZATIONS)}; got {self.normalize!r}")
+        choice(self.normalize, "normalize", NORMALIZATIONS)
         if len(columns) < 2:
             raise InputError("PairwiseRotation rotates pairs of columns and needs at least 2; there is n_features=1")
         constant = [n for n, low, high in zip(columns, moments.minimum, moments.maximum, strict=True) if low == high]

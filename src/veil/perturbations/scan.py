@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Block, Matrix, Vector
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.keys.randomness import column_digests, fingerprint
 from veil.numerics.moments import Moments, block_moments
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import choice, whole
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
@@ -74,9 +74,8 @@ class TransformDomain(LinearPerturbation):
 
     def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
         self._learn_units(moments, columns)
-        if not (isinstance(self.basis, str) and self.basis in TRANSFORMS):
-            raise InputError(f"basis must be one of {', '.join(TRANSFORMS)}; got {self.basis!r}")
-        if self.n_components is not None and whole_number(self.n_components, "n_components", least=1) > len(columns):
+        choice(self.basis, "basis", TRANSFORMS)
+        if self.n_components is not None and whole(self.n_components, "n_components", least=1) > len(columns):
             raise InputError(f"n_components must be at most the number of columns ({len(columns)})")
         self._check_digits(moments, columns)
         self._order(moments)

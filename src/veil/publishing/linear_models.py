@@ -23,9 +23,8 @@ import numpy.typing as npt
 
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, Vector
-from veil.data.schema import listed
 from veil.data.tables import memory_table
-from veil.errors import InputError, KeyRefusedError, NotApplicableError
+from veil.errors import InputError, KeyRefusedError, NotApplicableError, listed
 from veil.keys.key import Key, LedgerPart
 from veil.perturbations import PairwiseRotation, Perturbation, Place, find_perturbation
 from veil.perturbations.linear import LinearPerturbation

@@ -15,12 +15,11 @@ from veil.data.schema import (
     assign_roles,
     check_known_columns,
     kind_of,
-    listed,
     parse_roles,
 )
 from veil.data.sources import nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import Table
-from veil.errors import InputError, RoleError
+from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
 
 

@@ -74,8 +74,8 @@ def _interval(
 ) -> tuple[float, float]:
     """The interval where values of ranks above ``ranks[i - 1]`` up to ``ranks[i]`` lie from ``ends[0][i]`` to
     ``ends[1][i]``."""
-    number(q, "q", low=0, high=1, rule="between 0 and 1")
-    number(confidence, "confidence", low=0.5, high=0.9999, rule="between 0.5 and 0.9999")
+    number(q, "q", least=0, most=1, rule="between 0 and 1")
+    number(confidence, "confidence", least=0.5, most=0.9999, rule="between 0.5 and 0.9999")
     if not len(ranks):
         raise InputError("released has no values; a quantile needs at least one")
     band = math.sqrt(math.log(2 * math.e / (1 - confidence)) / (2 * int(ranks[-1])))

@@ -31,7 +31,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2
 
-from veil.arguments import number, whole_number
+from veil.arguments import choice, number, whole
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
@@ -132,12 +132,11 @@ def reconstruct_joint(
 
 def check_method(method: Any, stop: Any, max_iter: Any) -> float:
     """The threshold of a method's stopping rule, once its parameters are in order."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
-    whole_number(max_iter, "max_iter", least=1)
+    choice(method, "method", METHODS)
+    whole(max_iter, "max_iter", least=1)
     if stop is None:
         return METHODS[method]
-    return number(stop, "stop", low=0.0, high=np.inf, rule="a number of at least 0, or None for the default")
+    return number(stop, "stop", least=0.0, infinite=True, rule="a number of at least 0, or None for the default")
 
 
 def check_edges(edges: Any, name: str) -> Vector:

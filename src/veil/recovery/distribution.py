@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Block, Vector
 from veil.errors import InputError
 from veil.recovery.bands import counted_interval
@@ -178,7 +178,7 @@ class DistributionRecovery:
 
 def fine_bins(n_bins: Any) -> int:
     """How many noisy bins at most: several per interval, so that counting in bins costs no accuracy."""
-    return max(8 * whole_number(n_bins, "n_bins", least=1), 256)
+    return max(8 * whole(n_bins, "n_bins", least=1), 256)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from veil.arguments import number, whole_number
+from veil.arguments import choice, number, whole
 from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.measures.projection import KINDS, ProjectionKind, projection_kurtosis
@@ -94,7 +94,7 @@ def distance_interval(
     excess = _excess(kind, d)
     factor = _factor(excess, d, fourth)
     tail = _tail(confidence)
-    added = 2.0 * k * number(noise, "noise", low=0.0, high=1e150, rule="a standard deviation of at least 0") ** 2
+    added = 2.0 * k * number(noise, "noise", least=0.0, most=1e150, rule="a standard deviation of at least 0") ** 2
     square = ((first - second) ** 2).sum(axis=-1)
     low, high = _limits(square, k, factor, tail)
     if kind != "gaussian":
@@ -162,10 +162,10 @@ def hamming_estimate(
     first, second = _released(u, v)
     if not (np.isin(first, (0.0, 1.0)).all() and np.isin(second, (0.0, 1.0)).all()):
         raise InputError("u and v must hold 0 and 1 only: released records of a binary projection")
-    chance = number(p, "p", low=0.0, high=0.5, rule="the manifest's probability, above 0 and below 0.5")
+    chance = number(p, "p", least=0.0, most=0.5, rule="the manifest's probability, above 0 and below 0.5")
     if chance in (0.0, 0.5):
         raise InputError("p must be above 0 and below 0.5: at either end the release does not depend on the distance")
-    most = math.inf if d is None else float(whole_number(d, "d", least=1))
+    most = math.inf if d is None else float(whole(d, "d", least=1))
     k = first.shape[-1]
     tail = _tail(confidence)
     differing = (first != second).sum(axis=-1).astype(np.float64)
@@ -209,18 +209,16 @@ def _product_variance(product: Vector, squares: Vector, k: int, excess: float, d
 
 def _excess(kind: str, d: int | None) -> float:
     """κ − 3."""
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(KINDS)}")
+    choice(kind, "kind", KINDS)
     if d is None and kind == "sparse":
         raise InputError("d must be given for the sparse kind: the dimension that was reduced, from the manifest")
-    columns = 2 if d is None else whole_number(d, "d", least=2)
+    columns = 2 if d is None else whole(d, "d", least=2)
     return projection_kurtosis(cast(ProjectionKind, kind), columns) - 3.0
 
 
 def _factor(excess: float, d: int | None, fourth: str) -> float:
     """c, the relative variance of |R z|² times k."""
-    if fourth not in ("bound", "spread"):
-        raise InputError("fourth must be 'bound' or 'spread'")
+    choice(fourth, "fourth", ("bound", "spread"))
     if d is None:
         return 2.0
     if fourth == "spread":
@@ -242,7 +240,7 @@ def _released(u: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Vector, Vector]:
 
 
 def _tail(confidence: float) -> float:
-    level = number(confidence, "confidence", low=0.0, high=1.0, rule="a level between 0 and 1, for example 0.95")
+    level = number(confidence, "confidence", least=0.0, most=1.0, rule="a level between 0 and 1, for example 0.95")
     if not 0.0 < level < 1.0:
         raise InputError("confidence must lie strictly between 0 and 1, for example 0.95")
     return (1.0 - level) / 2.0

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.recovery.counting import GridCounts
@@ -98,7 +98,7 @@ class JointRecovery:
     def fit(self, release: Release) -> JointRecovery:
         """Count pairs of released values in one pass and reconstruct their joint distribution."""
         check_method(self.method, self.stop, self.max_iter)
-        whole_number(self.n_bins, "n_bins", least=1)
+        whole(self.n_bins, "n_bins", least=1)
         columns = noisy_columns(release, self.columns, type(self).__name__)
         if len(columns) != 2:
             raise InputError(f"columns must be two of the perturbed columns; got {len(columns)}")

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 
@@ -57,7 +57,7 @@ def nested_loop_outliers(records: npt.ArrayLike, k: int, n: int) -> Outliers:
     from scipy.spatial.distance import cdist
 
     x = _table(records)
-    k, n = whole_number(k, "k", least=1), whole_number(n, "n", least=1)
+    k, n = whole(k, "k", least=1), whole(n, "n", least=1)
     if k >= len(x) or n > len(x):
         raise InputError(f"k must be less than the number of records and n at most that; got {k}, {n} and {len(x)}")
     order = np.random.default_rng(0).permutation(len(x))
@@ -133,7 +133,7 @@ class VotedPerceptron(ClassifierMixin, BaseEstimator):
         from sklearn.utils import check_random_state
 
         X, y = validate_data(self, X, y, dtype=np.float64)
-        epochs = whole_number(self.n_epochs, "n_epochs", least=1)
+        epochs = whole(self.n_epochs, "n_epochs", least=1)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
         if kind != "binary":

@@ -23,6 +23,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from veil.arguments import choice
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
@@ -166,8 +167,7 @@ class MomentRecovery:
 
     def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:
         """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``."""
-        if target not in ("table", "population"):
-            raise InputError("target must be 'table' or 'population'")
+        choice(target, "target", ("table", "population"))
         total = target == "population"
         mean = self.mean_total_se_ if total else self.mean_se_
         covariance = self.covariance_total_se_ if total else self.covariance_se_

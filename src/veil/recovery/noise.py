@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from veil.arguments import number
+from veil.arguments import choice, number
 from veil.data.blocks import Matrix, Vector
-from veil.data.schema import listed
-from veil.errors import InputError, NotApplicableError
+from veil.errors import InputError, NotApplicableError, listed
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
@@ -36,9 +35,8 @@ class NoiseLaw:
     scale: float
 
     def __post_init__(self) -> None:
-        if not isinstance(self.distribution, str) or self.distribution not in LAWS:
-            raise InputError(f"distribution must be one of {', '.join(LAWS)}; got {self.distribution!r}")
-        number(self.scale, "scale", low=1e-150, high=1e150, rule="a positive standard deviation, 1e-150 to 1e150")
+        choice(self.distribution, "distribution", LAWS)
+        number(self.scale, "scale", least=1e-150, most=1e150, rule="a positive standard deviation, 1e-150 to 1e150")
 
     def _excess(self, z: Matrix) -> Matrix:
         """``∫_{−∞}^z F − max(z, 0)``."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_likelihood import most_likely
@@ -96,7 +96,7 @@ def dispersion(matrix: npt.ArrayLike, proportions: npt.ArrayLike, n: int) -> Dis
     >>> f"{parts.total[0, 0]:.7f} {parts.sampling[0, 0]:.7f}"
     '0.0015225 0.0002100'
     """
-    n, channel = whole_number(n, "n", least=1), check_channel(matrix)
+    n, channel = whole(n, "n", least=1), check_channel(matrix)
     shares = check_proportions(proportions, channel.shape[1])
     inverse = _inverse(check_response_matrix(channel, len(shares)))
     spread = (inverse * (channel @ shares)) @ inverse.T

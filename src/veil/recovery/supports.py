@@ -29,7 +29,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.release.models import BasketModel
@@ -91,8 +91,8 @@ def frequent_itemsets(
     max_size
         The most items of an itemset; with a cutoff, at most that.
     """
-    least = number(min_support, "min_support", low=1e-9, high=1.0, rule="a share above 0 and at most 1")
-    max_size = whole_number(max_size, "max_size", least=1)
+    least = number(min_support, "min_support", least=1e-9, most=1.0, rule="a share above 0 and at most 1")
+    max_size = whole(max_size, "max_size", least=1)
     transactions = _Transactions(released, model)
     if model.cutoff is not None:
         _check_cutoff(max_size, model.cutoff, "max_size")
@@ -171,7 +171,7 @@ def _check_cutoff(k: int, cutoff: int, name: str) -> None:
 
 
 def _itemset(items: Sequence[int], n_items: int) -> tuple[int, ...]:
-    places = tuple(whole_number(item, "items") for item in items)
+    places = tuple(whole(item, "items") for item in items)
     if not places or len(set(places)) != len(places) or max(places) >= n_items:
         raise InputError(f"items must name one or more of the {n_items} columns by their places from 0, each once")
     return places

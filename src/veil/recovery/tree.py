@@ -22,9 +22,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from veil.arguments import choice
 from veil.data.blocks import Matrix
-from veil.data.schema import listed
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import reconstruct
 from veil.recovery.distribution import fine_bins, make_edges, quantiles_of
@@ -143,8 +143,7 @@ class NoisyTreeClassifier(ClassifierMixin, BaseEstimator):
         return [float(scale) for scale in scales]
 
     def _grow(self, X: Matrix, y: npt.NDArray[Any], laws: list[NoiseLaw | None]) -> NoisyTreeClassifier:
-        if not isinstance(self.reconstruction, str) or self.reconstruction not in RECONSTRUCTIONS:
-            raise InputError(f"reconstruction must be one of {', '.join(RECONSTRUCTIONS)}; got {self.reconstruction!r}")
+        choice(self.reconstruction, "reconstruction", RECONSTRUCTIONS)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         groups = [np.arange(len(X))]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.arguments import choice
 from veil.data.blocks import Block, Matrix
 from veil.data.files import FORMATS, CsvTable, open_table, write_batches
 from veil.data.passes import Engine, summed
@@ -236,8 +237,7 @@ class Release:
 
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:
         """Write the release folder, whole or not at all; an existing one is refused."""
-        if format not in FORMATS.values():
-            raise InputError(f"format must be one of {', '.join(sorted(set(FORMATS.values())))}; got {format!r}")
+        choice(format, "format", sorted(set(FORMATS.values())))
         table = self._table
         self.manifest = save_release(Path(folder), table.batches(), table.schema, self.manifest, format=format)
 
@@ -251,8 +251,7 @@ class Release:
         need not ``verify`` it.
         """
         folder = Path(folder)
-        if kind not in ("pandas", "polars", "pyarrow", "numpy"):
-            raise InputError(f"kind must be pandas, polars, pyarrow or numpy; got {kind!r}")
+        choice(kind, "kind", ("pandas", "polars", "pyarrow", "numpy"))
         try:
             manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
             path = folder / Path(manifest.data["file"]).name

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.errors import InputError
 from veil.scenarios import residue_group as group
 from veil.scenarios.arithmetic import is_whole
@@ -130,7 +130,7 @@ class TransferReceiver(OneTimeParty):
 
     def __init__(self, choice: int, *, of: int) -> None:
         super().__init__()
-        self._of = whole_number(of, "of", least=2)
+        self._of = whole(of, "of", least=2)
         if self._of > MOST_MESSAGES:
             raise InputError(f"of must be at most {MOST_MESSAGES:,}")
         if not is_whole(choice) or not 0 <= choice < self._of:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.errors import InputError, KeyRefusedError
 from veil.scenarios.arithmetic import gmp, is_vector, is_whole
 from veil.scenarios.key_proof import ROOTS, is_proof, joined, roots_of
@@ -183,7 +183,7 @@ class PaillierKey:
     __slots__ = ("__p", "__q", "public")
 
     def __init__(self, p: int, q: int, *, least_bits: int = LEAST_BITS) -> None:
-        g, least = gmp(), whole_number(least_bits, "least_bits", least=_LEAST_MODULUS)
+        g, least = gmp(), whole(least_bits, "least_bits", least=_LEAST_MODULUS)
         if not (is_whole(p) and is_whole(q) and _are_strong(g.mpz(int(p)), g.mpz(int(q)), least)):
             raise KeyRefusedError(
                 "a Paillier key has two different primes of one length, far apart, with a product of "
@@ -201,7 +201,7 @@ class PaillierKey:
         from cryptography.hazmat.primitives.asymmetric import rsa
 
         gmp()
-        if whole_number(bits, "bits", least=LEAST_BITS) > MOST_BITS or bits % 2:
+        if whole(bits, "bits", least=LEAST_BITS) > MOST_BITS or bits % 2:
             raise InputError(f"bits must be an even number between {LEAST_BITS} and {MOST_BITS}")
         numbers = rsa.generate_private_key(public_exponent=65537, key_size=int(bits)).private_numbers()
         return cls(numbers.p, numbers.q)

@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole_number
+from veil.arguments import flag, whole
 from veil.attacks.base import Attack, Guess, full_guess
 from veil.attacks.categories.response_prior import joint_prior, table_of
 from veil.attacks.knowledge import Knowledge
 from veil.data.blocks import Matrix
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.measures import PosteriorGain, posterior_gain
 from veil.numerics.response_likelihood import most_likely
 from veil.numerics.response_matrix import gamma_matrix, kron_apply, posterior
@@ -83,9 +83,8 @@ class ResponsePosteriorAttack(Attack):
         return isinstance(model, ResponseModel) or (isinstance(model, BasketModel) and model.kind != "select")
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        whole_number(self.seed, "seed")
-        if not isinstance(self.joint, bool):
-            raise InputError(f"joint must be True or False; got a {type(self.joint).__name__}")
+        whole(self.seed, "seed")
+        flag(self.joint, "joint")
         model = release.only_part.model
         if isinstance(model, BasketModel):
             model, codes = basket_response(model), release.to_numpy().astype(np.int64)

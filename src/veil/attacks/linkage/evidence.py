@@ -38,8 +38,8 @@ from veil.attacks.linkage.likelihood import (
 )
 from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
-from veil.data.schema import Kind, kind_of, listed
-from veil.errors import InputError
+from veil.data.schema import Kind, kind_of
+from veil.errors import InputError, listed
 from veil.numerics.response_likelihood import most_likely
 from veil.release.models import (
     AdditiveModel,

@@ -26,7 +26,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number
+from veil.arguments import choice, number
 from veil.attacks.knowledge import ExternalTable
 from veil.attacks.linkage.evidence import Evidence
 from veil.attacks.linkage.likelihood import Clue
@@ -81,9 +81,8 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     >>> found.rows.tolist(), bool((found.probability > 0.9).all())
     ([5, 17], True)
     """
-    if variant not in VARIANTS:
-        raise InputError(f"variant must be one of {', '.join(VARIANTS)}")
-    share = number(overlap, "overlap", low=1e-9, high=1.0, rule="a share above 0 and up to 1")
+    choice(variant, "variant", VARIANTS)
+    share = number(overlap, "overlap", least=1e-9, most=1.0, rule="a share above 0 and up to 1")
     if not isinstance(external, ExternalTable):
         raise InputError(f"external must be an ExternalTable; got a {type(external).__name__}")
     m, n = external.table.num_rows, count_rows(release)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.arguments import choice
 from veil.attacks.base import Guess, full_guess, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise
@@ -170,8 +171,7 @@ class BayesEstimateAttack(BlockwiseAttack):
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
         """The prior and its filter, from the release's moments; a mixture needs all records."""
-        if self.prior not in ("normal", "mixture"):
-            raise InputError(f"prior must be 'normal' or 'mixture'; got {self.prior!r}")
+        choice(self.prior, "prior", ("normal", "mixture"))
         if self.prior == "mixture":
             return None
         noise = noise_covariance(release, knowledge)

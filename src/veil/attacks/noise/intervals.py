@@ -67,7 +67,9 @@ class IntervalAttack(Attack):
         return isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        share = number(self.confidence, "confidence", low=0.0, high=1.0, rule="a share between 0 and 1, both excluded")
+        share = number(
+            self.confidence, "confidence", least=0.0, most=1.0, rule="a share between 0 and 1, both excluded"
+        )
         if not 0.0 < share < 1.0:
             raise InputError(f"confidence must be a share between 0 and 1, both excluded; got {share:g}")
         noise = noise_covariance(release, knowledge)

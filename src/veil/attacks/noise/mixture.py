@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.attacks.noise.mixture_fit import NoisyMixture, choose_mixture
 from veil.attacks.noise.shrinkage import pooled_eigenvalues, pooled_prior, whitening
 from veil.data.blocks import Matrix, Vector
@@ -100,7 +100,7 @@ def mixture_estimate(
     log density on held-out records, per number of components tried).
     """
     y, noise = np.asarray(y, dtype=np.float64), np.asarray(noise, dtype=np.float64)
-    max_components = whole_number(max_components, "max_components", least=1)
+    max_components = whole(max_components, "max_components", least=1)
     if y.ndim != 2 or noise.shape != (y.shape[1], y.shape[1]):
         raise InputError(f"noise must be d × d for N × d records; got {noise.shape} for {y.shape}")
     if distribution != "normal":

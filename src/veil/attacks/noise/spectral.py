@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import noise_covariance
@@ -236,7 +236,7 @@ def _rule(select: Any) -> tuple[str, float]:
     if isinstance(select, str) and select in RULES:
         return select, 0.95
     if isinstance(select, tuple | list) and len(select) == 2 and select[0] == "energy":
-        return "energy", number(select[1], "select", low=0.0, high=1.0, rule="a share between 0 and 1")
+        return "energy", number(select[1], "select", least=0.0, most=1.0, rule="a share between 0 and 1")
     if isinstance(select, str | tuple | list):
         raise InputError(f"select must be one of {', '.join(RULES)}, ('energy', share) or a whole number")
-    return "fixed", whole_number(select, "select", least=1)
+    return "fixed", whole(select, "select", least=1)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import choice
 from veil.attacks.base import check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.attacks.noise.additive import published_noise
 from veil.data.blocks import Block, Vector
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.numerics.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
@@ -127,8 +128,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
         """The columns' priors, from moments and counts."""
-        if self.aim not in ("mean", "hit"):
-            raise InputError(f"aim must be 'mean' or 'hit'; got {self.aim!r}")
+        choice(self.aim, "aim", ("mean", "hit"))
         sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
         known = granted(knowledge, KnownSample)
         if known is not None:

@@ -86,7 +86,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
         """The way back through the matrix; records that were projected are not apart from each other."""
-        number(self.tolerance, "tolerance", low=0, high=np.inf, rule="half a rounding step, at least 0")
+        number(self.tolerance, "tolerance", least=0, infinite=True, rule="half a rounding step, at least 0")
         model, matrix = release.only_part.model, needed(knowledge, KnownMatrix).matrix
         if isinstance(model, RecordProjectionModel):
             return None

@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.attacks.base import Attack, Guess, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
 from veil.data.blocks import Matrix, Vector
@@ -78,8 +78,8 @@ class HypersphereAttack(Attack):
         return isinstance(model, OrthogonalModel) and not model.translated
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        number(self.epsilon, "epsilon", low=0, high=np.inf, rule="a relative error of at least 0, for example 0.1")
-        seed = whole_number(self.random_state, "random_state")
+        number(self.epsilon, "epsilon", least=0, infinite=True, rule="a relative error of at least 0, for example 0.1")
+        seed = whole(self.random_state, "random_state")
         y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, ProjectionModel | OrthogonalModel):
             raise NotApplicableError("the manifest does not describe a projection or an orthogonal transformation")

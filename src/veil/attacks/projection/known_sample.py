@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.data.blocks import Matrix
@@ -68,9 +68,9 @@ class ProjectedSampleAttack(Attack):
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         from veil.attacks.projection.alignment import align_projection  # numba compiles it on first use
 
-        whole_number(self.islands, "islands", least=1)
-        whole_number(self.particles, "particles", least=2)
-        whole_number(self.seed, "seed")
+        whole(self.islands, "islands", least=1)
+        whole(self.particles, "particles", least=2)
+        whole(self.seed, "seed")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         model = release.only_part.model

@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
@@ -79,7 +79,7 @@ class ProjectionMAPAttack(Attack):
         return isinstance(model, ProjectionModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        rng = np.random.default_rng(whole_number(self.random_state, "random_state"))
+        rng = np.random.default_rng(whole(self.random_state, "random_state"))
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.only_part.model
@@ -107,10 +107,10 @@ class ProjectionMAPAttack(Attack):
                 solvable = np.linalg.matrix_rank(belief.mean) == len(prior[0])
                 ranges = granted(knowledge, KnownRanges)
                 records = pairs.records if known is None else np.vstack([pairs.records, known.sample])
-                whole = None if solvable else whole_numbers(release.only_part.columns, model.unit, ranges, records)
+                integers = None if solvable else whole_numbers(release.only_part.columns, model.unit, ranges, records)
                 start = None if solvable else z
                 z, found = solve_disclosed(
-                    y, belief.mean, prior, model.noise, whole, tolerance=belief.error, start=start
+                    y, belief.mean, prior, model.noise, integers, tolerance=belief.error, start=start
                 )
                 details.update(found)
         z[pairs.rows] = known_z

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from veil.arguments import choice
 from veil.attacks.base import Attack, Guess, full_guess, needed
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.logarithmic import linear_release, log_release
@@ -29,7 +30,7 @@ from veil.attacks.previous_releases import PreviousReleases
 from veil.attacks.repeated.combination import Mix, NoisyView, Places, averaged, estimate, joint_noise, present_mean
 from veil.attacks.repeated.reports import combined_posteriors, independent_reports, reports_of
 from veil.data.blocks import Matrix
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.numerics.ordering import by_name
 from veil.release.models import (
     AdditiveModel,
@@ -88,8 +89,7 @@ class RepeatedReleaseAttack(Attack):
         return isinstance(model, Noisy | Mixed | ResponseModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        if self.prior not in ("normal", "mixture"):
-            raise InputError(f"prior must be 'normal' or 'mixture'; got {self.prior!r}")
+        choice(self.prior, "prior", ("normal", "mixture"))
         granted = list(needed(knowledge, PreviousReleases).aligned(release))
         earlier: list[Part] = [
             (k, each.part(i), rows)

@@ -15,12 +15,11 @@ show the order. Of a binary projection (P9) they show the secret subsets (:mod:`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs
 from veil.attacks.rotation.normalized import paired_columns, widths_from_pairs
@@ -79,9 +78,9 @@ class KnownPairsAttack(Attack):
         return isinstance(model, known)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        number(self.epsilon, "epsilon", low=0, high=math.inf, rule="a relative error of at least 0, for example 0.1")
+        number(self.epsilon, "epsilon", least=0, infinite=True, rule="a relative error of at least 0, for example 0.1")
         if self.random_state is not None:
-            whole_number(self.random_state, "random_state")
+            whole(self.random_state, "random_state")
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.only_part.model

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import flag, whole
 from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.alignment import align_sample, spectral_start
@@ -75,10 +75,9 @@ class KnownSampleAttack(Attack):
         return isinstance(model, OrthogonalModel | NormalizedRotationModel | PermutedTransformModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        whole_number(self.replicates, "replicates")
-        whole_number(self.seed, "seed")
-        if not isinstance(self.robust, bool):
-            raise InputError(f"robust must be True or False; got a {type(self.robust).__name__}")
+        whole(self.replicates, "replicates")
+        whole(self.seed, "seed")
+        flag(self.robust, "robust")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         model, y, sample = release.only_part.model, release.to_numpy(), known.sample

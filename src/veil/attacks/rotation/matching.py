@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import number, whole_number
+from veil.arguments import number, whole
 from veil.attacks.rotation.consistent_sets import ConsistentSets, Pairs, Rows
 from veil.data.blocks import Matrix, Vector
 
@@ -76,8 +76,8 @@ def match_records(
     the least strange is taken, and of equally strange ones the most consistent.
     """
     allowed = release_tolerance(released) if tolerance is None else tolerance
-    number(allowed, "tolerance", low=0.0, high=math.inf, rule="a length of at least 0, or None")
-    whole_number(budget, "budget", least=1)
+    number(allowed, "tolerance", least=0.0, infinite=True, rule="a length of at least 0, or None")
+    whole(budget, "budget", least=1)
     present = np.flatnonzero(np.isfinite(released).all(axis=1))
     search = ConsistentSets(known, released[present], allowed, budget, least=2 if translated else 1)
     if translated:

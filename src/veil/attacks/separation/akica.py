@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.attacks.base import Guess, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.normalized import normalization_of_sample
@@ -67,8 +67,8 @@ class AKICAAttack(SeparationAttack):
     requires = (KnownSample,)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        whole_number(self.starts, "starts", least=1)
-        whole_number(self.seed, "seed")
+        whole(self.starts, "starts", least=1)
+        whole(self.seed, "seed")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)

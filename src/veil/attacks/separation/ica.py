@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.arguments import whole_number
+from veil.arguments import whole
 from veil.attacks.base import Attack, Guess, check_width, full_guess, granted
 from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.separation.independence import Separation, normal_signals, separate, separate_orthogonal
@@ -82,8 +82,8 @@ class ICAAttack(SeparationAttack):
     uses = (KnownSample,)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        whole_number(self.starts, "starts", least=1)
-        whole_number(self.seed, "seed")
+        whole(self.starts, "starts", least=1)
+        whole(self.seed, "seed")
         known = granted(knowledge, KnownSample)
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")

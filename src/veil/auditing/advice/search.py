@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from veil.arguments import duration, whole_number
+from veil.arguments import duration, whole
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
@@ -91,10 +91,10 @@ def advise(
         grants=as_grants(grants),
         roles=as_roles(roles),
         target=target,
-        n_clusters=whole_number(n_clusters, "n_clusters", least=1),
+        n_clusters=whole(n_clusters, "n_clusters", least=1),
         seconds=None if budget is None else duration(budget, "budget"),
-        seed=None if seed is None else whole_number(seed, "seed"),
-        workers=None if workers is None else whole_number(workers, "workers", least=1),
+        seed=None if seed is None else whole(seed, "seed"),
+        workers=None if workers is None else whole(workers, "workers", least=1),
         progress=progress,
     )
     return search.advice()

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import WHOLE, Block, Matrix, Span, canonical, to_float
-from veil.data.schema import PERTURBED, Kind, Role, kind_of, listed, parse_roles
+from veil.data.schema import PERTURBED, Kind, Role, kind_of, parse_roles
 from veil.data.tables import Table
-from veil.errors import InputError
+from veil.errors import InputError, listed
 
 PRIVATE, OTHER = "private ", "other "
 ROW_COLUMNS = ("row", "release row", "veil row")

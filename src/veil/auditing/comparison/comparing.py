@@ -12,10 +12,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from veil.arguments import Mask
 from veil.auditing.comparison.beside import Common
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
-from veil.measures.arrays import Mask
 from veil.numerics.moments import Moments, block_moments, tile_moments
 
 Counts = npt.NDArray[np.int64]

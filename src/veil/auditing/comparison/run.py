@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from veil.arguments import number, whole
 from veil.auditing.comparison.beside import Beside, Common
 from veil.auditing.comparison.cells import CellsOf, ColumnCells, edges_for
 from veil.auditing.comparison.comparing import First, FirstOf
@@ -21,7 +22,6 @@ from veil.data.sources import as_table
 from veil.data.sums import Summable
 from veil.data.tables import Table
 from veil.errors import InputError
-from veil.measures.arrays import as_count, as_number
 from veil.progress import Progress, silent
 from veil.release.release import MANIFEST, Release
 
@@ -67,7 +67,7 @@ def measure_files(
     >>> found.columns[0].correlation, found.columns[0].n_both
     (1.0, 6)
     """
-    tolerance, seed = as_number(tolerance, "tolerance", least=0.0), as_count(seed, "seed")
+    tolerance, seed = number(tolerance, "tolerance", least=0.0), whole(seed, "seed")
     mine, theirs = as_table(private), _opened(other)
     common = Common.of(mine, theirs, roles)
     passes = _Passes(Beside(mine, theirs), common, engine, progress)

@@ -8,12 +8,12 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
+from veil.arguments import Mask
 from veil.auditing.comparison.beside import Common
 from veil.auditing.comparison.cells import Cells, CellsOf
 from veil.auditing.comparison.comparing import Counts, Sums, whole
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Summable, Tree
-from veil.measures.arrays import Mask
 from veil.measures.breach import BreachVariant, breached
 from veil.numerics.moments import Moments, tile_moments
 

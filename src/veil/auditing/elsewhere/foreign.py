@@ -33,10 +33,10 @@ from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
 from veil.auditing.judge import Judge, Trial
 from veil.auditing.utility import rowless_utilities
 from veil.data.blocks import Matrix
-from veil.data.schema import PERTURBED, Kind, Schema, kind_of, listed
+from veil.data.schema import PERTURBED, Kind, Schema, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
-from veil.errors import InputError
+from veil.errors import InputError, listed
 from veil.measures import Measure
 from veil.perturbations import AdditiveNoise
 from veil.publishing.plan import Plan, as_plan, resolve
