@@ -203,9 +203,9 @@ def test_a_memory_that_is_damaged_is_no_answer(tmp_path):
     x, home = correlated(), tmp_path / "cache"
     settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "cache": home}
     first = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
-    (shelf,) = home.glob("*.json")
-    said = json.loads(shelf.read_text())
-    shelf.write_text(json.dumps({address: {"trial": "nonsense"} for address in said}))
+    (memory,) = home.glob("*.json")
+    said = json.loads(memory.read_text())
+    memory.write_text(json.dumps({address: {"trial": "nonsense"} for address in said}))
     again = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     assert [float(r.value.rate) for r in again.rows] == [float(r.value.rate) for r in first.rows]
     (home / "cache.key").write_bytes(b"short")

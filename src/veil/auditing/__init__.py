@@ -8,7 +8,8 @@ from __future__ import annotations
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge, Score
-from veil.auditing.result import Audit, AuditRow, Candidate
+from veil.auditing.result import Audit
+from veil.auditing.rows import AuditRow, Candidate
 from veil.auditing.run import audit
 
 __all__ = ["Audit", "AuditRow", "Candidate", "Goals", "Grants", "Judge", "Level", "Score", "audit"]

@@ -13,7 +13,7 @@ from veil.measures import Measure
 from veil.report.words import knowing, listed, percent
 
 if TYPE_CHECKING:
-    from veil.auditing.result import AuditRow
+    from veil.auditing.rows import AuditRow
 
 UTILITIES = (
     "distances",

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,19 +18,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.auditing.judge import Trial
-from veil.auditing.trials.trial import Outcome
 from veil.errors import FileFormatError
-from veil.measures import Measure
 from veil.publishing.plan import Plan
-from veil.report.model import Picture
 from veil.secret import revealed
 from veil.storage.atomic import write_private
 
 KEY_NAME = "cache.key"
-LARGEST_SHELF = 50_000_000
-NO_ANSWER = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-"""What a file that is damaged or from elsewhere raises: it is no answer."""
+LARGEST_FILE = 50_000_000
 
 
 def default_folder() -> Path:
@@ -43,7 +36,7 @@ def default_folder() -> Path:
 
 
 class Cache:
-    """A folder of shelves, one for each table and candidate."""
+    """A folder of answers, one file for each table and candidate."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -81,48 +74,38 @@ class Cache:
                 writer.write_batch(batch)
         return sink.hash.hexdigest()
 
-    def shelf(self, question: Any) -> Shelf:
-        """What is remembered of a question; a shelf that cannot be read is empty."""
+    def answers(self, question: Any) -> Answers:
+        """What is remembered of a question; a file that cannot be read holds nothing."""
         text = json.dumps(question, sort_keys=True, default=_plain).encode()
         name = hashlib.blake2b(text, key=self._key, digest_size=24).hexdigest()
-        return Shelf(self._folder / f"{name}.json")
+        return Answers(self._folder / f"{name}.json")
 
 
-class Shelf:
-    """Answers by address, kept in one file."""
+class Answers:
+    """JSON values by address, kept in one file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._changed = path, False
-        self._answers: dict[str, Any] = {}
+        self._by_address: dict[str, Any] = {}
         with suppress(OSError, RecursionError, ValueError):
-            if path.stat().st_size <= LARGEST_SHELF:
-                found = json.loads(path.read_text(encoding="utf-8"))
-                self._answers = found if isinstance(found, dict) else {}
+            if path.stat().st_size <= LARGEST_FILE:
+                content = json.loads(path.read_text(encoding="utf-8"))
+                self._by_address = content if isinstance(content, dict) else {}
 
-    def outcome(self, address: str) -> Outcome | None:
-        """A remembered outcome."""
-        with suppress(
-            AttributeError, IndexError, KeyError, TypeError, ValueError
-        ):  # a file from elsewhere is no answer
-            return _outcome(self._answers[address])
-        return None
+    def get(self, address: str) -> Any:
+        """The value at an address; None where there is none."""
+        return self._by_address.get(address)
 
-    def worth(self, address: str) -> dict[str, Measure] | None:
-        """Remembered utilities."""
-        with suppress(*NO_ANSWER):
-            return {name: _measure(said) for name, said in self._answers[address].items()}
-        return None
-
-    def keep(self, address: str, answer: Outcome | Mapping[str, Measure]) -> None:
-        """Remember an answer."""
-        self._answers[address] = _told(answer)
+    def put(self, address: str, value: Any) -> None:
+        """Remember a value."""
+        self._by_address[address] = value
         self._changed = True
 
     def save(self) -> None:
-        """Write the shelf, if anything is new; a full disk is no reason to lose an audit."""
+        """Write the file, if anything is new; a full disk is no reason to lose an audit."""
         if self._changed:
             with suppress(FileFormatError, OSError):
-                write_private(self._path, json.dumps(self._answers).encode(), replace=True)
+                write_private(self._path, json.dumps(self._by_address).encode(), replace=True)
 
 
 class _Hasher:
@@ -154,76 +137,3 @@ def candidate_words(plan: Plan) -> list[Any]:
 
 def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)
-
-
-def _told(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
-    if not isinstance(answer, Outcome):
-        return {name: _numbers(measure) for name, measure in answer.items()}
-    trial, picture = answer.trial, answer.picture
-    return {
-        "refusal": answer.refusal,
-        "applies": answer.applies,
-        "ambiguity": answer.ambiguity,
-        "up_to": list(answer.up_to),
-        "seconds": answer.seconds,
-        "records": [list(record) for record in answer.records],
-        "picture": picture
-        and [picture.edges, picture.counts, picture.n_values, picture.n_suppressed, picture.n_outside],
-        "trial": trial
-        and [
-            _numbers(trial.value),
-            _numbers(trial.record),
-            trial.columns.tolist(),
-            trial.n_columns.tolist(),
-            _numbers(trial.far_out),
-            trial.n_far_out,
-            trial.nrmse,
-            trial.n_scored,
-            trial.value_null,
-            trial.record_null,
-            None if trial.column_nulls is None else trial.column_nulls.tolist(),
-            trial.value_luck,
-            trial.record_luck,
-            None if trial.column_lucks is None else trial.column_lucks.tolist(),
-        ],
-    }
-
-
-def _outcome(said: Mapping[str, Any]) -> Outcome:
-    trial, picture = said["trial"], said["picture"]
-    return Outcome(
-        trial
-        and Trial(
-            _measure(trial[0]),
-            _measure(trial[1]),
-            np.array(trial[2], dtype=np.float64),
-            np.array(trial[3], dtype=np.int64),
-            _measure(trial[4]),
-            int(trial[5]),
-            float(trial[6]),
-            int(trial[7]),
-            float(trial[8]),
-            float(trial[9]),
-            None if trial[10] is None else np.array(trial[10], dtype=np.float64),
-            float(trial[11]),
-            float(trial[12]),
-            None if trial[13] is None else np.array(trial[13], dtype=np.float64),
-        ),
-        refusal=str(said["refusal"]),
-        applies=bool(said["applies"]),
-        ambiguity=str(said["ambiguity"]),
-        up_to=tuple(said["up_to"]),
-        seconds=float(said["seconds"]),
-        picture=picture
-        and Picture(tuple(picture[0]), tuple(map(tuple, picture[1])), *(int(count) for count in picture[2:])),
-        records=tuple((int(row), float(error)) for row, error in said["records"]),
-    )
-
-
-def _numbers(measure: Measure) -> list[Any]:
-    return [float(measure), measure.low, measure.high, measure.higher_is]
-
-
-def _measure(said: Any) -> Measure:
-    value, low, high, higher_is = said
-    return Measure(float(value), low=float(low), high=float(high), higher_is=higher_is)

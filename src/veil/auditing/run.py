@@ -22,7 +22,8 @@ from veil.auditing.exposure import Stage
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, as_grants
 from veil.auditing.memory import Cache, default_folder
-from veil.auditing.result import Audit, Candidate
+from veil.auditing.result import Audit
+from veil.auditing.rows import Candidate
 from veil.auditing.sampling import MOST_RECORDS
 from veil.auditing.trials.schedule import Match
 from veil.auditing.trials.trial import Arena

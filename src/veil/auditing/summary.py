@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from typing import TYPE_CHECKING
 
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.judge import SMALLEST_CELL, Score
-from veil.auditing.result import Audit, AuditRow, Candidate
+from veil.auditing.rows import AuditRow, Candidate
 from veil.measures import Measure
 from veil.report.model import (
     MODEL_VERSION,
@@ -23,6 +24,9 @@ from veil.report.model import (
     ScoreView,
 )
 from veil.report.words import knowing, listed, percent
+
+if TYPE_CHECKING:
+    from veil.auditing.result import Audit
 
 
 def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None = None) -> ReportModel:

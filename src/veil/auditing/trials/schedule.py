@@ -10,9 +10,10 @@ from typing import Any
 from veil._version import __version__
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
-from veil.auditing.memory import Cache, Shelf, candidate_words
+from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
-from veil.auditing.result import AuditRow, Break, Candidate
+from veil.auditing.rows import AuditRow, Break, Candidate
+from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.auditing.trials.trial import Arena, Heat, Outcome, Player, Target
 from veil.auditing.utility import averaged
@@ -83,7 +84,7 @@ class Match:
         self._exactly = exactly
         self.board = Scoreboard(arena, goals, repetitions, patient=seconds is not None, exactly=exactly)
         self._worth: dict[int, list[dict[str, Measure]]] = {}
-        self._shelves: list[Shelf] = self._opened(cache, uses) if cache is not None else []
+        self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
 
     def played(self, began: float) -> list[Candidate]:
@@ -105,8 +106,8 @@ class Match:
                 for i in range(len(self._arena.candidates)) if not self._exactly else ():
                     breaks[i] = tuple(self._breaks(pool, i))
         finally:
-            for shelf in self._shelves:
-                shelf.save()
+            for answers in self._memory:
+                answers.save()
         return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._arena.candidates))]
 
     def remarks(self) -> tuple[str, ...]:
@@ -146,34 +147,35 @@ class Match:
 
     def _answers(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> Iterator[tuple[Any, Any]]:
         """Answers from memory first, then from play."""
-        if not self._shelves:
+        if not self._memory:
             yield from pool.map(tasks)
             return
         new = []
         for task in tasks:
-            shelf, address = self._place(task)
-            known = shelf.worth(address) if isinstance(task, Worth) else shelf.outcome(address)
+            answers, address = self._place(task)
+            value = answers.get(address)
+            known = utilities_from(value) if isinstance(task, Worth) else outcome_from(value)
             if known is None:
                 new.append(task)
             else:
                 self.remembered += 1
                 yield task, known
         for task, answer in pool.map(new):
-            shelf, address = self._place(task)
-            shelf.keep(address, answer)
+            answers, address = self._place(task)
+            answers.put(address, to_json(answer))
             yield task, answer
 
-    def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Shelf]:
+    def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Answers]:
         table = self._arena.stage.digest(cache)
         common = [__version__, table, self._arena.tolerance, self._arena.stage.words(), dict(uses)]
-        return [cache.shelf([*common, candidate_words(plan)]) for plan in self._arena.candidates]
+        return [cache.answers([*common, candidate_words(plan)]) for plan in self._arena.candidates]
 
-    def _place(self, task: Heat | Worth) -> tuple[Shelf, str]:
+    def _place(self, task: Heat | Worth) -> tuple[Answers, str]:
         if isinstance(task, Worth):
-            return self._shelves[task.candidate], f"worth/{task.repetition}"
+            return self._memory[task.candidate], f"worth/{task.repetition}"
         player = task.player
         attack, level = self._arena.attacks[player.attack], self._arena.stage.address(player.level)
-        return self._shelves[player.candidate], f"{level}/{task.repetition}/{attack.label}/{player.part}"
+        return self._memory[player.candidate], f"{level}/{task.repetition}/{attack.label}/{player.part}"
 
     def _breaks(self, pool: Pool[Heat | Worth, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were played, it is searched."""

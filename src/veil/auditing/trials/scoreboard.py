@@ -13,7 +13,7 @@ from veil.attacks import Attack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
 from veil.auditing.judge import Score, Trial, pooled
-from veil.auditing.result import AuditRow, Skipped
+from veil.auditing.rows import AuditRow, Skipped
 from veil.auditing.trials.trial import Arena, Heat, Outcome, Player
 
 FEWEST_REPETITIONS = 5

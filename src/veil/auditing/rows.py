@@ -1,0 +1,146 @@
+"""The rows of an audit: one attack with one level of knowledge each, gathered by perturbation."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from veil.auditing.goals import Failure
+from veil.auditing.grants import Level
+from veil.auditing.judge import Score
+from veil.measures import Measure
+from veil.report.model import Picture
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """One attack on one perturbation with one level of knowledge.
+
+    ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
+    with the highest advantage, ``far_out`` the score on far-out values (None for fewer than ten),
+    ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1), and
+    ``column_gains`` the advantage on each column. ``one_matrix`` says that the attack succeeds or fails on all records
+    alike, so that its interval is over repetitions. Where the attack ``links`` people to rows instead of guessing
+    values, every score is that of its links.
+    """
+
+    perturbation: str
+    attack: str
+    catalogue: str
+    attack_words: str
+    level: Level
+    value: Score
+    record: Score
+    worst_column: str
+    column: Score
+    far_out: Score | None
+    nrmse: float
+    ambiguity: str
+    repetitions: int
+    n_scored: int
+    seconds: float
+    failures: tuple[Failure, ...] = ()
+    picture: Picture | None = field(default=None, repr=False)
+    records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    up_to: tuple[str, ...] = ()
+    part: int = 0
+    column_gains: dict[str, float] = field(default_factory=dict, repr=False)
+    links: bool = False
+    one_matrix: bool = False
+    n_far_out: int = 0
+
+    @property
+    def states_values(self) -> bool:
+        """Whether the guess states values: one that leaves the scale open is matched by the judge, and not counted."""
+        return "scale" not in self.up_to
+
+    @property
+    def knowledge(self) -> str:
+        """The knowledge level, in a few words."""
+        return self.level.label
+
+    @property
+    def advantage(self) -> Measure:
+        """The higher of the advantages per value and per record."""
+        return max(self.value.advantage, self.record.advantage, key=lambda m: (float(m), m.high))
+
+    @property
+    def upper(self) -> float:
+        """The higher upper limit of the advantages per value and per record, which goals are held against."""
+        ends = (self.value.advantage.high, self.record.advantage.high)
+        return math.nan if any(map(math.isnan, ends)) else max(ends)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds against this attack."""
+        return not self.failures
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The goals that the attack is shown to break; the other failures are goals not shown to hold."""
+        return tuple(failure for failure in self.failures if failure.shown)
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """An attack that was not played, and why.
+
+    ``applies`` says that it has a theory for the method, ``late`` that the time had run out.
+    """
+
+    attack: str
+    knowledge: str
+    reason: str
+    applies: bool = True
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Break:
+    """The least knowledge of one kind with which a goal is shown to break, and the attack that does it."""
+
+    level: Level
+    attack: str
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One perturbation under audit: its rows, its utility and what it fails."""
+
+    label: str
+    method: str
+    catalogue: str
+    guarantee: str
+    threat: str
+    rows: tuple[AuditRow, ...]
+    skipped: tuple[Skipped, ...]
+    levels: tuple[Level, ...]
+    utility: dict[str, Measure]
+    other_failures: tuple[Failure, ...]
+    breaks: tuple[Break, ...] = ()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Every goal that does not hold, in words."""
+        return tuple(f for row in self.rows for f in row.failures) + self.other_failures
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds."""
+        return not self.failures
+
+    @property
+    def worst(self) -> AuditRow | None:
+        """The strongest attack found, at any level; None when no attack applies."""
+        return max((r for r in self.rows if r.states_values), key=strength, default=None)
+
+    def strongest(self, level: Level) -> AuditRow | None:
+        """The strongest attack with this knowledge or less of the same kind."""
+        rows = [r for r in self.rows if r.level.within(level) and r.states_values]
+        return max(rows, key=strength, default=None)
+
+
+def strength(row: AuditRow) -> tuple[float, float]:
+    """What makes one attack stronger than another: its advantage, then its error."""
+    # Two attacks that gain nothing still differ in how near they come.
+    return float(row.advantage), -row.nrmse
