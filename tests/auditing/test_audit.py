@@ -239,7 +239,7 @@ def test_every_counted_level_must_be_tested():
     grants = veil.Grants(pairs=5, sample=(), matrix=True)
     found = veil.audit(independent(60), veil.RandomProjection(20, axis="records"), grants=grants, seed=0)
     assert not found.passed
-    assert "no attack was played with the knowledge nothing and 5 known records" in found.candidates[0].failures[-1]
+    assert "no attack was run with the knowledge nothing and 5 known records" in found.candidates[0].failures[-1]
 
 
 def test_whole_numbers_behind_a_leaked_matrix_come_back():

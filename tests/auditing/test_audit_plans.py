@@ -174,7 +174,7 @@ def test_methods_without_an_attack_are_not_called_safe(method):
     found = veil.audit(pd.DataFrame({"c": column}), method, seed=0)
     assert not found.passed
     assert not found.rows
-    assert "no attack was played" in found.candidates[0].failures[0]
+    assert "no attack was run" in found.candidates[0].failures[0]
 
 
 def test_the_report_names_the_guarantee_that_a_release_would_have():

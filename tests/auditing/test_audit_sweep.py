@@ -12,9 +12,9 @@ import veil
 from veil.arguments import duration
 from veil.attacks import every_attack
 from veil.auditing.granting import telling_columns
-from veil.auditing.judge import pooled
 from veil.auditing.memory import Cache
 from veil.auditing.processes import Pool
+from veil.auditing.scores import pooled
 from veil.auditing.truth import Truth
 from veil.data.sources import as_table
 from veil.errors import FileFormatError, InputError
@@ -205,7 +205,7 @@ def test_a_memory_that_is_damaged_is_no_answer(tmp_path):
     first = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     (memory,) = home.glob("*.json")
     said = json.loads(memory.read_text())
-    memory.write_text(json.dumps({address: {"trial": "nonsense"} for address in said}))
+    memory.write_text(json.dumps({address: {"scores": "nonsense"} for address in said}))
     again = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     assert [float(r.value.rate) for r in again.rows] == [float(r.value.rate) for r in first.rows]
     (home / "cache.key").write_bytes(b"short")

@@ -393,7 +393,7 @@ def test_reports_that_cannot_be_written(verb, target, command, file):
 
 
 def test_reports_that_cannot_be_written_are_refused_at_once(command, file, monkeypatch):
-    monkeypatch.setattr("veil.auditing.trials.schedule.Match.played", lambda *_: pytest.fail("the audit was played"))
+    monkeypatch.setattr("veil.auditing.trials.schedule.Schedule.candidates", lambda *_: pytest.fail("the audit began"))
     options = ("--method", "additive-noise", *LITTLE, *QUICK, "-o", command.folder / "no" / "report.html")
     command.refuses("audit", file, *options, words=("report.html",))
 
@@ -762,7 +762,7 @@ def test_targets_with_few_records_per_class(table, quiet):
 
 
 @pytest.fixture
-def shelf(tmp_path, table):
+def memory(tmp_path, table):
     """The file of a cached audit, and a way to ask again."""
     folder = tmp_path / "cache"
 
@@ -775,8 +775,8 @@ def shelf(tmp_path, table):
 
 
 @pytest.mark.parametrize("text", ["", "[]", "5", "{", '{"a": 1}', "\x00"])
-def test_a_damaged_shelf_is_played_again(text, shelf):
-    path, ask = shelf
+def test_a_damaged_memory_is_asked_again(text, memory):
+    path, ask = memory
     before = ask()
     assert before.context["remembered"]
     path.write_text(text)
@@ -785,13 +785,13 @@ def test_a_damaged_shelf_is_played_again(text, shelf):
     assert float(after.worst.value.rate) == float(before.worst.value.rate)
 
 
-@pytest.mark.parametrize("damage", ["null", "list", "short trial", "deep"])
-def test_a_shelf_with_other_contents_is_played_again(damage, shelf):
-    path, ask = shelf
+@pytest.mark.parametrize("damage", ["null", "list", "short scores", "deep"])
+def test_a_memory_with_other_contents_is_asked_again(damage, memory):
+    path, ask = memory
     said = json.loads(path.read_text())
     for address in said:
-        if damage == "short trial":
-            said[address]["trial"] = said[address].get("trial") and said[address]["trial"][:6]
+        if damage == "short scores":
+            said[address]["scores"] = said[address].get("scores") and said[address]["scores"][:6]
         else:
             said[address] = None if damage == "null" else [1, 2]
     path.write_text("[" * 100_000 if damage == "deep" else json.dumps(said))

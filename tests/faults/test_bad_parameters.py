@@ -272,7 +272,7 @@ def test_a_single_level_may_be_named_without_a_list(numbers):
 
 @pytest.mark.parametrize("why", ["no attack applies", "the levels are larger than the table", "nothing granted"])
 def test_an_audit_without_an_attack_does_not_pass(why, numbers):
-    """Risk is the strongest attack found: where none was played, nothing was shown to be safe."""
+    """Risk is the strongest attack found: where none was run, nothing was shown to be safe."""
     arguments = {
         "no attack applies": {"attacks": ["bayes-estimate"]},
         "the levels are larger than the table": {"grants": veil.Grants(pairs=500, sample=0.001)},

@@ -158,7 +158,7 @@ def hostile() -> ReportModel:
         breaks=(BreakView(HOSTILE, "pairs", HOSTILE),),
         risks=(RiskView("inference", HOSTILE, None, None, None, HOSTILE),),
         columns=(ColumnView(HOSTILE, 0.4, HOSTILE, HOSTILE),),
-        not_played=(HOSTILE,),
+        not_run=(HOSTILE,),
     )
     points = (PointView(HOSTILE, HOSTILE, 0.4, 0.5, False, False, HOSTILE),)
     said = AdviceView(None, HOSTILE, HOSTILE, (HOSTILE,), points, ((HOSTILE, HOSTILE),))
@@ -265,7 +265,7 @@ def whole_sweep() -> ReportModel:
     gains = {"nothing": 0.01, "5 known records": 0.5, "7 known records": 0.9, "disclosed matrix": 0.9}
     return model(
         swept("additive noise (scale 1.0, distribution gauss, correlated like the table)", {"nothing": 0.01}),
-        swept("orthogonal transform", gains, not_played=tuple(f"attack {k}: too few records" for k in range(9))),
+        swept("orthogonal transform", gains, not_run=tuple(f"attack {k}: too few records" for k in range(9))),
         swept("random projection to 4 dimensions, then additive noise (scale 0.5)", {"nothing": 0.04}, "unproven"),
         advice=advice(),
         matching="inferred",

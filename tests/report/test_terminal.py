@@ -70,8 +70,8 @@ def test_a_breach_without_a_gain_says_what_breaks(make_model: Models, make_candi
 
 def test_at_most_four_attacks_are_said_not_to_be_played(sweep_model: ReportModel):
     text = plain_text(sweep_model)
-    assert text.count("Not played:") == 4
-    assert "and 5 more not played" in text
+    assert text.count("Not run:") == 4
+    assert "and 5 more not run" in text
 
 
 def test_advice_matching_and_remarks_come_first(

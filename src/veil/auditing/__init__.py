@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
-from veil.auditing.judge import Judge, Score
+from veil.auditing.judge import Judge
 from veil.auditing.result import Audit
 from veil.auditing.rows import AuditRow, Candidate
 from veil.auditing.run import audit
+from veil.auditing.scores import Score
 
 __all__ = ["Audit", "AuditRow", "Candidate", "Goals", "Grants", "Judge", "Level", "Score", "audit"]

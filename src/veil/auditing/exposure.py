@@ -1,4 +1,4 @@
-"""The stage of an audit: releases made with fresh keys, and knowledge dealt from the private table."""
+"""What an audit exposes: releases made with fresh keys, and knowledge dealt from the private table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Exposure:
         return known if matrix is None else (KnownMatrix(matrix), *known)
 
 
-class Stage:
+class Exposures:
     """The private table, its roles, and everything that is drawn for an audit.
 
     Parameters

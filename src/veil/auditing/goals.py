@@ -123,14 +123,14 @@ class Goals:
         return broken
 
     def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level], part: str = "") -> list[Failure]:
-        """A goal against which no attack was played does not hold: it was not tested."""
-        played = [row.level for row in rows if row.states_values]
-        bare = [u.label for u in levels if self.names(u) and not any(level.within(u) for level in played)]
+        """A goal against which no attack was run does not hold: it was not tested."""
+        run = [row.level for row in rows if row.states_values]
+        bare = [u.label for u in levels if self.names(u) and not any(level.within(u) for level in run)]
         if not bare:
             return []
         where = f" on {part}" if part else ""
         text = (
-            f"no attack was played{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there; "
+            f"no attack was run{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there; "
             "grant more, or name the knowledge that counts (against)"
         )
         return [Failure(text, shown=False)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -19,60 +19,18 @@ import numpy.typing as npt
 from veil import measures
 from veil.attacks.base import Guess
 from veil.auditing.grants import Rows
+from veil.auditing.scores import GuessScores, Score, pooled, unless_luck
 from veil.data.blocks import Matrix
 from veil.measures import Measure
 from veil.measures.far_out import far_out
 from veil.numerics.ordering import by_name
 from veil.report.model import Picture
 
-
-@dataclass(frozen=True)
-class Score:
-    """A rate of breaches, what a constant guess would breach, and the advantage over it."""
-
-    rate: Measure
-    baseline: float
-    advantage: Measure
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One guess, scored.
-
-    The nulls are what guesses that say nothing get by the judge's own matching, where columns are matched, and the
-    lucks what the best of them gets: a rate that is no higher than that shows nothing.
-    """
-
-    value: Measure
-    record: Measure
-    columns: npt.NDArray[np.float64]
-    n_columns: npt.NDArray[np.int64]
-    far_out: Measure
-    n_far_out: int
-    nrmse: float
-    n_scored: int
-    value_null: float = 0.0
-    record_null: float = 0.0
-    column_nulls: npt.NDArray[np.float64] | None = None
-    value_luck: float = 0.0
-    record_luck: float = 0.0
-    column_lucks: npt.NDArray[np.float64] | None = None
-
-    @classmethod
-    def of_links(cls, own: Rows, links: Rows) -> Trial:
-        """Links of people to rows of the release; ``own`` are their true rows, -1 for people who are not in it."""
-        rate = measures.linkage_rate(own, links)
-        nothing = Measure(math.nan, higher_is="exposed")
-        return cls(rate, rate, np.empty(0), np.empty(0, dtype=np.int64), nothing, 0, math.nan, int((own >= 0).sum()))
-
-
 SMALLEST_CELL = 10
 FEWEST_FAR_OUT = 5
 CODE_UNIT = 1e-9
 """The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
 FAR_OUT = 3.0
-ENOUGH_KEYS = 5
-"""Repetitions from which the spread between keys is known well enough to narrow an interval."""
 
 
 class Judge:
@@ -143,14 +101,14 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
-    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
+    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
         """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
-        trial = self._tried(self.matched(guess, kept), kept, given)
+        scores = self._scored(self.matched(guess, kept), kept, given)
         if not guess.up_to or "scale" in guess.up_to:
-            return trial
-        turned = [self._tried(self.matched(null, kept), kept, given) for null in _turned(guess)]
+            return scores
+        turned = [self._scored(self.matched(null, kept), kept, given) for null in _turned(guess)]
         return replace(
-            trial,
+            scores,
             value_null=float(np.mean([t.value for t in turned])),
             record_null=float(np.mean([t.record for t in turned])),
             column_nulls=np.mean([t.columns for t in turned], axis=0),
@@ -159,11 +117,11 @@ class Judge:
             column_lucks=np.max([t.columns for t in turned], axis=0),
         )
 
-    def _tried(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
+    def _scored(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
         scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
         truth, values = self.truth[kept[guess.rows[scored]]], guess.values[scored]
         at = {"units": self.units}
-        return Trial(
+        return GuessScores(
             value=measures.breach_rate(truth, values, self.tolerance, "value", **at),  # type: ignore[arg-type]
             record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
             columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
@@ -204,56 +162,56 @@ class Judge:
         error = np.where(self.categorical & ~np.isnan(error), (error > 0) * 1.0, error)
         return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
 
-    def scores(self, trials: Sequence[Trial], *, one_matrix: bool, goal: float) -> dict[str, Any]:
-        """The trials of one attack as scores per value, record, column and far-out value."""
-        pool = partial(pooled, one_matrix=one_matrix, goal=goal, n=[t.n_scored for t in trials])
+    def scores(self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float) -> dict[str, Any]:
+        """The guesses of one attack as scores per value, record, column and far-out value."""
+        pool = partial(pooled, one_matrix=one_matrix, goal=goal, n=[t.n_scored for t in guesses])
         far_out = None
-        if min(t.n_far_out for t in trials) >= FEWEST_FAR_OUT:
-            far_out = pool([t.far_out for t in trials], self.far_out_baseline, n=[t.n_far_out for t in trials])
-        worst, column = self._worst_column(trials, pool)
+        if min(t.n_far_out for t in guesses) >= FEWEST_FAR_OUT:
+            far_out = pool([t.far_out for t in guesses], self.far_out_baseline, n=[t.n_far_out for t in guesses])
+        worst, column = self._worst_column(guesses, pool)
         value, record = (
-            max(least, float(np.mean([getattr(t, name) for t in trials])))
+            max(least, float(np.mean([getattr(t, name) for t in guesses])))
             for least, name in ((self.value_baseline, "value_null"), (self.record_baseline, "record_null"))
         )
-        luck = [float(np.mean([getattr(t, name) for t in trials])) for name in ("value_luck", "record_luck")]
+        luck = [float(np.mean([getattr(t, name) for t in guesses])) for name in ("value_luck", "record_luck")]
         return {
-            "value": unless_luck(pool([t.value for t in trials], value), luck[0]),
-            "record": unless_luck(pool([t.record for t in trials], record), luck[1]),
+            "value": unless_luck(pool([t.value for t in guesses], value), luck[0]),
+            "record": unless_luck(pool([t.record for t in guesses], record), luck[1]),
             "worst_column": worst,
             "column": column,
             "far_out": far_out,
-            "n_far_out": min(t.n_far_out for t in trials),
-            "column_gains": self._column_gains(trials),
+            "n_far_out": min(t.n_far_out for t in guesses),
+            "column_gains": self._column_gains(guesses),
         }
 
-    def _column_baselines(self, trials: Sequence[Trial]) -> npt.NDArray[np.float64]:
-        nulls = [t.column_nulls for t in trials if t.column_nulls is not None]
+    def _column_baselines(self, guesses: Sequence[GuessScores]) -> npt.NDArray[np.float64]:
+        nulls = [t.column_nulls for t in guesses if t.column_nulls is not None]
         return np.maximum(self.column_baselines, np.mean(nulls, axis=0)) if nulls else self.column_baselines
 
-    def _column_gains(self, trials: Sequence[Trial]) -> dict[str, float]:
+    def _column_gains(self, guesses: Sequence[GuessScores]) -> dict[str, float]:
         """The advantage on each column that is scored, without intervals."""
-        rates = np.mean([t.columns for t in trials], axis=0)
-        gains = measures.advantage(rates, self._column_baselines(trials))
-        counts = np.min([t.n_columns for t in trials], axis=0)
+        rates = np.mean([t.columns for t in guesses], axis=0)
+        gains = measures.advantage(rates, self._column_baselines(guesses))
+        counts = np.min([t.n_columns for t in guesses], axis=0)
         known = zip(self.columns, gains, counts, strict=True)
         return {name: float(g) for name, g, n in known if np.isfinite(g) and n >= SMALLEST_CELL}
 
-    def _worst_column(self, trials: Sequence[Trial], pool: Callable[..., Score]) -> tuple[str, Score]:
+    def _worst_column(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> tuple[str, Score]:
         """The column that is shown to be most exposed; its interval allows for having looked at all of them."""
-        baselines, confidence = self._column_baselines(trials), 1 - 0.05 / len(self.columns)
-        lucks = [t.column_lucks for t in trials if t.column_lucks is not None]
+        baselines, confidence = self._column_baselines(guesses), 1 - 0.05 / len(self.columns)
+        lucks = [t.column_lucks for t in guesses if t.column_lucks is not None]
         luck = np.mean(lucks, axis=0) if lucks else np.zeros(len(self.columns))
         found: list[tuple[float, float, int, Score]] = []
         for place, j in enumerate(by_name(self.columns)):  # of equally exposed columns the first by name
-            counts = [int(t.n_columns[j]) for t in trials]
-            if min(counts) < SMALLEST_CELL or any(np.isnan(t.columns[j]) for t in trials):
+            counts = [int(t.n_columns[j]) for t in guesses]
+            if min(counts) < SMALLEST_CELL or any(np.isnan(t.columns[j]) for t in guesses):
                 continue
             ends = [
-                measures.wilson(float(t.columns[j]) * n, n, confidence) for t, n in zip(trials, counts, strict=True)
+                measures.wilson(float(t.columns[j]) * n, n, confidence) for t, n in zip(guesses, counts, strict=True)
             ]
             rates = [
                 Measure(float(t.columns[j]), low=low, high=high, higher_is="exposed")
-                for t, (low, high) in zip(trials, ends, strict=True)
+                for t, (low, high) in zip(guesses, ends, strict=True)
             ]
             score = unless_luck(pool(rates, float(baselines[j]), n=counts, confidence=confidence), float(luck[j]))
             found.append((score.advantage.low, float(score.advantage), -place, score))
@@ -304,21 +262,6 @@ class Judge:
         )
 
 
-def _share(rate: float, n: int, confidence: float) -> Measure:
-    low, high = measures.wilson(rate * n, n, confidence)
-    return Measure(rate, low=low, high=high, higher_is="exposed")
-
-
-def unless_luck(score: Score, luck: float) -> Score:
-    """A score that is not shown to be any where the best of many empty guesses does as well."""
-    if luck == 0.0 or float(score.rate) > luck:
-        return score
-    rate = Measure(
-        float(score.rate), low=min(score.rate.low, score.baseline), high=score.rate.high, higher_is="exposed"
-    )
-    return Score(rate, score.baseline, measures.advantage(rate, score.baseline))
-
-
 def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
     """Guesses that say nothing but have the same spread: the guess's columns, turned at random among themselves.
 
@@ -334,35 +277,3 @@ def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
         basis, corner = np.linalg.qr(gauss)
         found.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
     return found
-
-
-def pooled(
-    trials: Sequence[Measure],
-    baseline: float,
-    *,
-    one_matrix: bool,
-    goal: float,
-    n: Sequence[int] = (),
-    confidence: float = 0.95,
-) -> Score:
-    """The mean rate over repetitions against its baseline, with an interval.
-
-    Guesses that are independent per record have a Wilson interval over records; over several keys, over the records
-    of all (``n`` counts them), and not narrower than the keys themselves differ (Student). An attack that estimates
-    one matrix succeeds or fails on all records alike, so its interval is over repetitions, and its upper end is at
-    least the upper Wilson limit of the share of runs, and so of keys, whose advantage is over the goal: five runs that
-    all fail do not show that one key in five is safe.
-    """
-    rates = [float(t) for t in trials]
-    low, high = float(np.mean([t.low for t in trials])), float(np.mean([t.high for t in trials]))
-    if len(rates) >= ENOUGH_KEYS and not one_matrix and n and not any(map(math.isnan, rates)):
-        hits = sum(rate * count for rate, count in zip(rates, n, strict=True))
-        records, keys = measures.wilson(hits, sum(n), confidence), measures.repetition_interval(rates, confidence)
-        low, high = min(records[0], keys[0]), max(records[1], keys[1])
-    if one_matrix and not any(map(math.isnan, rates)):
-        over = measures.repetition_interval(rates, confidence)
-        broken = sum(measures.advantage(rate, baseline) > goal for rate in rates)
-        _, share = measures.wilson(broken, len(rates))
-        low, high = min(low, over[0]), max(high, over[1], baseline + share * (1.0 - baseline))
-    rate = Measure(float(np.mean(rates)), low=low, high=high, higher_is="exposed")
-    return Score(rate, baseline, measures.advantage(rate, baseline))

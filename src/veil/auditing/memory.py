@@ -1,4 +1,4 @@
-"""Results that are kept between audits, so that the same question is not played twice.
+"""Results that are kept between audits, so that the same question is not asked twice.
 
 What an attack found out about a private table is itself private: the folder is of mode 0700, its files of mode 0600,
 and a file's name is a keyed hash of the question (table, roles, candidate, settings), so that nobody can confirm a

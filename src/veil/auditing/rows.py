@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from veil.auditing.goals import Failure
 from veil.auditing.grants import Level
-from veil.auditing.judge import Score
+from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.model import Picture
 
@@ -83,7 +83,7 @@ class AuditRow:
 
 @dataclass(frozen=True)
 class Skipped:
-    """An attack that was not played, and why.
+    """An attack that was not run, and why.
 
     ``applies`` says that it has a theory for the method, ``late`` that the time had run out.
     """

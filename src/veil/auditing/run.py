@@ -17,16 +17,16 @@ from veil._version import __version__
 from veil.arguments import duration, whole
 from veil.attacks import Attack, every_attack, find_attack
 from veil.attacks.previous_releases import PreviousReleases
-from veil.auditing.elsewhere.foreign import ForeignPlan, ForeignStage
-from veil.auditing.exposure import Stage
+from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
+from veil.auditing.exposure import Exposures
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, as_grants
 from veil.auditing.memory import Cache, default_folder
 from veil.auditing.result import Audit
 from veil.auditing.rows import Candidate
 from veil.auditing.sampling import MOST_RECORDS
-from veil.auditing.trials.schedule import Match
-from veil.auditing.trials.trial import Arena
+from veil.auditing.trials.schedule import Schedule
+from veil.auditing.trials.trial import TrialRunner
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation
@@ -35,8 +35,8 @@ from veil.publishing.plan import Plan, as_plan
 from veil.release.release import Release
 
 REPETITIONS = 10
-REPETITIONS_OF_DEALS = 80
-"""Runs with newly dealt knowledge on one release: 73 that fail show that at most 5 % of deals break it."""
+REPETITIONS_OF_GRANTS = 80
+"""Runs with newly granted knowledge on one release: 73 that fail show that at most 5 % of grants break it."""
 
 
 def audit(
@@ -71,7 +71,7 @@ def audit(
         One candidate or several. With ``release``, the description of the method that made it, if there is one.
     release
         A release that was made elsewhere, to be audited instead: a table or a file. The attacks that need no
-        description are played then, too.
+        description are run then, too.
     match
         Which row of such a release is whose: "order", a column that both tables have, or None when it is not known.
         Scores are then held against strangers, and the report says that the matching was inferred.
@@ -81,7 +81,7 @@ def audit(
     attacks
         "all" that apply, or attacks by name or object.
     grants
-        The knowledge levels to play through; :meth:`veil.Grants.sweep` by default.
+        The knowledge levels to go through; :meth:`veil.Grants.sweep` by default.
     goals
         The thresholds to hold.
     roles
@@ -91,17 +91,17 @@ def audit(
     n_clusters
         Number of clusters for the utility "clusters".
     repetitions
-        How often, at most, an attack is played with a new key and newly dealt knowledge: one that estimates one
+        How often, at most, an attack is run with a new key and newly granted knowledge: one that estimates one
         matrix, whose interval is over these, and any whose interval does not settle the goal. It stops once it is shown
         to break the goal. To show that at most 5 % of keys break takes 73. By default 10, and 80 for a release made
         elsewhere.
     budget
-        Time to spend, in seconds or as "2m": attacks that could still change the verdict are played up to 100 times, as
-        long as there is time. What could not be played at all is said.
+        Time to spend, in seconds or as "2m": attacks that could still change the verdict are run up to 100 times, as
+        long as there is time. What could not be run at all is said.
     seed
-        Makes the audit reproducible; None takes fresh keys and deals.
+        Makes the audit reproducible; None takes fresh keys and grants.
     records
-        Records to play on: of a larger table a uniform sample, and the audit says so. None takes all of them, as do
+        Records to work on: of a larger table a uniform sample, and the audit says so. None takes all of them, as do
         audits of a release made elsewhere or with ``previous``.
     workers
         Processes at most; None is one per processor. Short audits need none.
@@ -130,9 +130,9 @@ def audit(
     goals, grants = goals or Goals(), as_grants(grants)
     chosen = _as_attacks(attacks)
     candidates = _as_candidates(perturbations, foreign=release is not None)
-    stage: Stage
+    exposures: Exposures
     if release is None:
-        stage = Stage(
+        exposures = Exposures(
             table,
             candidates,
             roles=as_roles(roles),
@@ -142,7 +142,7 @@ def audit(
             most=None if records is None else whole(records, "records", least=4),
         )
     else:
-        stage = ForeignStage(
+        exposures = ForeignExposures(
             table,
             release,
             match=_as_match(match),
@@ -153,10 +153,10 @@ def audit(
             previous=_listed(previous),
         )
         candidates = candidates or [ForeignPlan()]
-    labels = stage.labels(target)
-    goals.check_against(stage.levels)
-    course = Match(
-        Arena(stage, candidates, chosen, goals.tolerance),
+    labels = exposures.labels(target)
+    goals.check_against(exposures.levels)
+    schedule = Schedule(
+        TrialRunner(exposures, candidates, chosen, goals.tolerance),
         goals,
         repetitions=repetitions,
         seconds=seconds,
@@ -165,14 +165,14 @@ def audit(
         cache=_as_cache(cache),
         progress=progress,
     )
-    found = course.played(began)
+    found = schedule.candidates(began)
     if attacks != "all":
         _check_all_ran(chosen, found)
-    context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": course.remembered}
-    inferred = isinstance(stage, ForeignStage) and not stage.matched
+    context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": schedule.remembered}
+    inferred = isinstance(exposures, ForeignExposures) and not exposures.matched
     matching = "inferred" if inferred else "known"
-    remarks = (*stage.remarks(), *course.remarks())
-    return Audit(tuple(found), goals, len(stage.truth), stage.columns, context, matching, remarks)
+    remarks = (*exposures.remarks(), *schedule.remarks())
+    return Audit(tuple(found), goals, len(exposures.truth), exposures.columns, context, matching, remarks)
 
 
 def audit_context(
@@ -222,7 +222,7 @@ def _as_match(match: Any) -> str | None:
 
 def _as_repetitions(repetitions: Any, *, foreign: bool) -> int:
     if repetitions is None:
-        return REPETITIONS_OF_DEALS if foreign else REPETITIONS
+        return REPETITIONS_OF_GRANTS if foreign else REPETITIONS
     return whole(repetitions, "repetitions", least=1)
 
 

@@ -1,4 +1,4 @@
-"""The records that an audit plays on: all of them, or of a large table a uniform sample.
+"""The records that an audit works on: all of them, or of a large table a uniform sample.
 
 Shares of breached records are estimated from a sample as well as from all, and moments of a hundred thousand records
 are those of the table to half a percent. Two things differ, and the audit says so: records are rarer in a sample, so

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
-from veil.auditing.judge import SMALLEST_CELL, Score
+from veil.auditing.judge import SMALLEST_CELL
 from veil.auditing.rows import AuditRow, Candidate
+from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.model import (
     MODEL_VERSION,
@@ -68,7 +69,7 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         rows=tuple(_row(row) for row in candidate.rows),
         picture=worst.picture if worst else None,
         records=worst.records if worst and internal else (),
-        not_played=_not_played(candidate),
+        not_run=_not_played(candidate),
         breaks=tuple(BreakView(b.level.label, b.level.kind, b.attack) for b in candidate.breaks),
         risks=tuple(_risk(candidate, name, goals) for name in RISKS),
         columns=_columns(candidate),

@@ -127,7 +127,7 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     _deliver(found, options["output"], as_json=as_json, internal=options["internal"])
     remembered = found.context["remembered"]
     if remembered and not as_json:
-        click.echo(f"{remembered:,} runs were remembered from an earlier audit (--no-cache plays them again).")
+        click.echo(f"{remembered:,} runs were remembered from an earlier audit (--no-cache runs them again).")
     _exit(found.passed)
 
 

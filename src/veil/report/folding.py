@@ -1,6 +1,6 @@
 """Levels of knowledge folded: those with which nobody gains more, and neighbours that look alike.
 
-An audit plays through about ten levels. Most of them change nothing for most methods, and ten equal lines hide the one
+An audit goes through about ten levels. Most of them change nothing for most methods, and ten equal lines hide the one
 that matters; what is folded is still named.
 """
 

@@ -54,7 +54,7 @@ def _body(index: int, candidate: CandidateView, most: float) -> Markup:
         note = "No attack applies with the knowledge granted."
         rows = [el("tr", el("td", note, colspan=len(_HEADS), class_="empty"))]
     missed = [
-        el("tr", el("td", f"Not played: {text}.", colspan=len(_HEADS), class_="empty")) for text in candidate.not_played
+        el("tr", el("td", f"Not run: {text}.", colspan=len(_HEADS), class_="empty")) for text in candidate.not_run
     ]
     return el("tbody", title, rows, missed)
 

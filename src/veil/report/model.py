@@ -122,7 +122,7 @@ class CandidateView:
     """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.
 
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
-    ``columns`` every scored column, the most exposed first. ``not_played`` says, attack by attack, why one that has a
+    ``columns`` every scored column, the most exposed first. ``not_run`` says, attack by attack, why one that has a
     theory for the method could not run.
     """
 
@@ -140,7 +140,7 @@ class CandidateView:
     rows: tuple[RowView, ...]
     picture: Picture | None
     records: tuple[tuple[int, float], ...]
-    not_played: tuple[str, ...] = ()
+    not_run: tuple[str, ...] = ()
     breaks: tuple[BreakView, ...] = ()
     risks: tuple[RiskView, ...] = ()
     columns: tuple[ColumnView, ...] = ()

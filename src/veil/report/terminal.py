@@ -17,7 +17,7 @@ from veil.report.model import CandidateView, ReportModel, RiskView
 from veil.report.words import MISSING, STATES, clean, counted, gain, goal, interval, letter, percent, shortened
 
 MOST_FAILURES = 2
-MOST_NOT_PLAYED = 4
+MOST_NOT_RUN = 4
 MOST_COLUMNS = 3
 FEW, LINES_EACH = 2, 2
 TEXT_WIDTH = 88
@@ -102,10 +102,10 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += [_risk(risk, width) for risk in candidate.risks]
     parts += [_columns(candidate, width)] if candidate.columns else []
     parts += [_utility(candidate, model, width)] if candidate.utility else []
-    missed = [f"Not played: {text}" for text in candidate.not_played]
+    missed = [f"Not run: {text}" for text in candidate.not_run]
     parts += [""] if candidate.failures or missed else []
     parts += _several(candidate.failures, MOST_FAILURES, "✕", "red", "goal not kept", width)
-    parts += _several(missed, MOST_NOT_PLAYED, "–", "dim", "not played", width)
+    parts += _several(missed, MOST_NOT_RUN, "–", "dim", "not run", width)
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
 

@@ -15,10 +15,10 @@ from scipy import stats
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
-from veil.auditing.exposure import Stage
-from veil.auditing.judge import Score
-from veil.auditing.trials.schedule import Match
-from veil.auditing.trials.trial import Arena
+from veil.auditing.exposure import Exposures
+from veil.auditing.scores import Score
+from veil.auditing.trials.schedule import Schedule
+from veil.auditing.trials.trial import TrialRunner
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.words import knowing, percent
@@ -129,8 +129,8 @@ class Bench:
         return other
 
     def tried(self, plans: Sequence[Plan], runs: int) -> list[Tried]:
-        """Every setting under every attack, ``runs`` times with other keys and deals."""
-        found, board, levels = self._played(plans, runs, None, exactly=True)
+        """Every setting under every attack, ``runs`` times with other keys and grants."""
+        found, board, levels = self._run(plans, runs, None, exactly=True)
         tried = []
         for i, (plan, candidate) in enumerate(zip(plans, found, strict=True)):
             each = [[row for row in board.run_rows(i, run) if self._counts(row, levels)] for run in range(runs)]
@@ -156,11 +156,11 @@ class Bench:
         seconds: float | None = None,
         attacks: Sequence[str] | None = None,
     ) -> list[Candidate]:
-        """Settings as an audit has them: played until a verdict is settled."""
-        found: list[Candidate] = self._played(plans, runs, seconds, exactly=False, attacks=attacks)[0]
+        """Settings as an audit has them: run until a verdict is settled."""
+        found: list[Candidate] = self._run(plans, runs, seconds, exactly=False, attacks=attacks)[0]
         return found
 
-    def _played(
+    def _run(
         self,
         plans: Sequence[Plan],
         runs: int,
@@ -169,13 +169,13 @@ class Bench:
         exactly: bool,
         attacks: Sequence[str] | None = None,
     ) -> Any:
-        stage = Stage(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
-        self.columns = stage.columns
-        self._goals.check_against(stage.levels)
-        labels = stage.labels(self._target)
-        players = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
-        match = Match(
-            Arena(stage, plans, players, self._goals.tolerance),
+        exposures = Exposures(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
+        self.columns = exposures.columns
+        self._goals.check_against(exposures.levels)
+        labels = exposures.labels(self._target)
+        chosen = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
+        schedule = Schedule(
+            TrialRunner(exposures, plans, chosen, self._goals.tolerance),
             self._goals,
             repetitions=runs,
             seconds=seconds,
@@ -184,7 +184,7 @@ class Bench:
             progress=self._progress,
             exactly=exactly,
         )
-        return match.played(time.monotonic()), match.board, stage.levels
+        return schedule.candidates(time.monotonic()), schedule.board, exposures.levels
 
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)
@@ -196,7 +196,7 @@ class Bench:
 
     def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
-        if 1 < len(rows) < runs:  # far from the goal, and so not played more often
+        if 1 < len(rows) < runs:  # far from the goal, and so not run more often
             ends = [end for row in rows for end in self._ends(row) if not math.isnan(end)]
             return max(0.0, *(float(row.advantage) for row in rows)), max(0.0, *ends)
         n = rows[0].n_scored * self._n_rows / self.n_records

@@ -1,4 +1,4 @@
-"""The stage of an audit of a release that was made elsewhere, by any tool, described or not.
+"""An audit of a release that was made elsewhere, by any tool, described or not.
 
 There is one release and no key: repetitions deal other knowledge, not other releases. The released rows are matched to
 the private ones by their order, by a key column, or not at all. Where the matching is not known, guesses are scored
@@ -28,9 +28,10 @@ from veil.auditing.elsewhere.released import (
     schema_of,
     unscored,
 )
-from veil.auditing.exposure import Exposure, Stage, matched_previous
+from veil.auditing.exposure import Exposure, Exposures, matched_previous
 from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
-from veil.auditing.judge import Judge, Trial
+from veil.auditing.judge import Judge
+from veil.auditing.scores import GuessScores
 from veil.auditing.utility import rowless_utilities
 from veil.data.blocks import Matrix
 from veil.data.schema import PERTURBED, Kind, Schema, kind_of
@@ -59,7 +60,7 @@ class ForeignPlan(Plan):
         return "release from elsewhere"
 
 
-class ForeignStage(Stage):
+class ForeignExposures(Exposures):
     """The private table and the one release that is attacked.
 
     Parameters
@@ -229,7 +230,7 @@ class ForeignStage(Stage):
 class UnmatchedJudge(Judge):
     """Scores guesses whose rows belong to nobody in particular, against strangers."""
 
-    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> Trial:
+    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
         """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
         truth = np.delete(self.truth, given, axis=0)
         values = _recognised(truth, guess) if guess.up_to else guess.values
@@ -240,7 +241,7 @@ class UnmatchedJudge(Judge):
         if len(values) < len(truth) - 1:
             value, record = self._strangers(truth, len(values))
         silent = np.full(truth.shape[1], np.nan)
-        return Trial(
+        return GuessScores(
             value=_rate(found.value_rate, found.value_advantage, value, share),
             record=_rate(found.record_rate, found.record_advantage, record, share),
             columns=silent,

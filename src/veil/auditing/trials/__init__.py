@@ -1,1 +1,1 @@
-"""Trials: one round of attacks against one release, their schedule and their scores."""
+"""TrialRunner: one round of attacks against one release, their schedule and their scores."""

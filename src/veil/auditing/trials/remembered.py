@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.auditing.judge import Trial
+from veil.auditing.scores import GuessScores
 from veil.auditing.trials.trial import Outcome
 from veil.measures import Measure
 from veil.report.model import Picture
@@ -35,7 +35,7 @@ def to_json(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
     """An outcome, or utilities, as JSON values."""
     if not isinstance(answer, Outcome):
         return {name: _numbers(measure) for name, measure in answer.items()}
-    trial, picture = answer.trial, answer.picture
+    scores, picture = answer.scores, answer.picture
     return {
         "refusal": answer.refusal,
         "applies": answer.applies,
@@ -45,45 +45,45 @@ def to_json(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
         "records": [list(record) for record in answer.records],
         "picture": picture
         and [picture.edges, picture.counts, picture.n_values, picture.n_suppressed, picture.n_outside],
-        "trial": trial
+        "scores": scores
         and [
-            _numbers(trial.value),
-            _numbers(trial.record),
-            trial.columns.tolist(),
-            trial.n_columns.tolist(),
-            _numbers(trial.far_out),
-            trial.n_far_out,
-            trial.nrmse,
-            trial.n_scored,
-            trial.value_null,
-            trial.record_null,
-            None if trial.column_nulls is None else trial.column_nulls.tolist(),
-            trial.value_luck,
-            trial.record_luck,
-            None if trial.column_lucks is None else trial.column_lucks.tolist(),
+            _numbers(scores.value),
+            _numbers(scores.record),
+            scores.columns.tolist(),
+            scores.n_columns.tolist(),
+            _numbers(scores.far_out),
+            scores.n_far_out,
+            scores.nrmse,
+            scores.n_scored,
+            scores.value_null,
+            scores.record_null,
+            None if scores.column_nulls is None else scores.column_nulls.tolist(),
+            scores.value_luck,
+            scores.record_luck,
+            None if scores.column_lucks is None else scores.column_lucks.tolist(),
         ],
     }
 
 
 def _outcome(value: Mapping[str, Any]) -> Outcome:
-    trial, picture = value["trial"], value["picture"]
+    scores, picture = value["scores"], value["picture"]
     return Outcome(
-        trial
-        and Trial(
-            _measure(trial[0]),
-            _measure(trial[1]),
-            np.array(trial[2], dtype=np.float64),
-            np.array(trial[3], dtype=np.int64),
-            _measure(trial[4]),
-            int(trial[5]),
-            float(trial[6]),
-            int(trial[7]),
-            float(trial[8]),
-            float(trial[9]),
-            None if trial[10] is None else np.array(trial[10], dtype=np.float64),
-            float(trial[11]),
-            float(trial[12]),
-            None if trial[13] is None else np.array(trial[13], dtype=np.float64),
+        scores
+        and GuessScores(
+            _measure(scores[0]),
+            _measure(scores[1]),
+            np.array(scores[2], dtype=np.float64),
+            np.array(scores[3], dtype=np.int64),
+            _measure(scores[4]),
+            int(scores[5]),
+            float(scores[6]),
+            int(scores[7]),
+            float(scores[8]),
+            float(scores[9]),
+            None if scores[10] is None else np.array(scores[10], dtype=np.float64),
+            float(scores[11]),
+            float(scores[12]),
+            None if scores[13] is None else np.array(scores[13], dtype=np.float64),
         ),
         refusal=str(value["refusal"]),
         applies=bool(value["applies"]),

@@ -1,4 +1,4 @@
-"""The course of an audit: rounds of heats, in the time there is, until every verdict is settled."""
+"""The course of an audit: rounds of runs, in the time there is, until every verdict is settled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate
 from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
-from veil.auditing.trials.trial import Arena, Heat, Outcome, Player, Target
+from veil.auditing.trials.target import Target
+from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
 from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
@@ -37,23 +38,23 @@ class Worth:
 class Crew:
     """Does the tasks of an audit, in this process or another."""
 
-    def __init__(self, arena: Arena, uses: Mapping[str, Any]) -> None:
-        self.arena, self._uses = arena, dict(uses)
+    def __init__(self, runner: TrialRunner, uses: Mapping[str, Any]) -> None:
+        self.runner, self._uses = runner, dict(uses)
 
-    def __call__(self, task: Heat | Worth) -> Outcome | dict[str, Measure]:
-        """Play a heat or measure a candidate's worth."""
+    def __call__(self, task: Run | Worth) -> Outcome | dict[str, Measure]:
+        """Make a run or measure a utility."""
         if isinstance(task, Worth):
-            return self.arena.worth(task.candidate, task.repetition, **self._uses)
-        return self.arena.play(task)
+            return self.runner.worth(task.candidate, task.repetition, **self._uses)
+        return self.runner.outcome(task)
 
 
-class Match:
+class Schedule:
     """Every candidate under every attack at every level.
 
     Parameters
     ----------
-    arena, goals
-        What is played, and for what.
+    runner, goals
+        What is run, and for what.
     repetitions, seconds, workers
         Runs of an attack at most, the time there is (None: as long as it takes), and processes at most.
     uses
@@ -61,13 +62,13 @@ class Match:
     cache
         Where results are remembered; None for nowhere.
     exactly
-        Play every attack that is anywhere near the goal just ``repetitions`` times, settled or not, and do not search
+        Run every attack that is anywhere near the goal just ``repetitions`` times, settled or not, and do not search
         for the least that breaks.
     """
 
     def __init__(
         self,
-        arena: Arena,
+        runner: TrialRunner,
         goals: Goals,
         *,
         repetitions: int,
@@ -78,75 +79,77 @@ class Match:
         progress: Progress = silent,
         exactly: bool = False,
     ) -> None:
-        self._arena, self._goals, self._progress = arena, goals, progress
+        self._runner, self._goals, self._progress = runner, goals, progress
         self._seconds, self._workers = seconds, workers
-        self._crew = Crew(arena, uses)
+        self._crew = Crew(runner, uses)
         self._exactly = exactly
-        self.board = Scoreboard(arena, goals, repetitions, patient=seconds is not None, exactly=exactly)
+        self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, exactly=exactly)
         self._worth: dict[int, list[dict[str, Measure]]] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
 
-    def played(self, began: float) -> list[Candidate]:
-        """Play until every verdict is settled or the time, counted from ``began``, is over."""
+    def candidates(self, began: float) -> list[Candidate]:
+        """Run every trial until every verdict is settled or the time, counted from ``began``, is over."""
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
-        n_worths = KEYS_OF_UTILITY if self._arena.stage.fresh else 1
-        worths = [Worth(i, k) for k in range(n_worths) for i in range(len(self._arena.candidates))]
+        n_worths = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
+        worths = [Worth(i, k) for k in range(n_worths) for i in range(len(self._runner.candidates))]
         self._total = len(first) + len(worths)
         breaks: dict[int, tuple[Break, ...]] = {}
         try:
-            with Pool[Heat | Worth, Any](self._crew, workers=self._workers, deadline=deadline) as pool:
-                self._play(pool, [*worths, *first])
-                for heat in first if self._seconds is not None else ():
-                    self.board.skip(heat.player, f"no time was left of {self._seconds:g} s", late=True)
-                while heats := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
-                    self._total += len(heats)
-                    self._play(pool, heats)
-                for i in range(len(self._arena.candidates)) if not self._exactly else ():
+            with Pool[Run | Worth, Any](self._crew, workers=self._workers, deadline=deadline) as pool:
+                self._perform(pool, [*worths, *first])
+                for run in first if self._seconds is not None else ():
+                    self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
+                while runs := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
+                    self._total += len(runs)
+                    self._perform(pool, runs)
+                for i in range(len(self._runner.candidates)) if not self._exactly else ():
                     breaks[i] = tuple(self._breaks(pool, i))
         finally:
             for answers in self._memory:
                 answers.save()
-        return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._arena.candidates))]
+        return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._runner.candidates))]
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
-        said = [remark for i in range(len(self._arena.candidates)) for remark in remarks_on_parts(self._arena.parts(i))]
+        said = [
+            remark for i in range(len(self._runner.candidates)) for remark in remarks_on_parts(self._runner.parts(i))
+        ]
         return tuple(dict.fromkeys(said))
 
-    def _first_round(self) -> list[Heat]:
-        stage, heats = self._arena.stage, list[Heat]()
-        for i in range(len(self._arena.candidates)):
-            parts = self._arena.parts(i)
-            for level in stage.levels:
-                for number, attack in enumerate(self._arena.attacks):
-                    if not stage.serves(level, attack):
+    def _first_round(self) -> list[Run]:
+        exposures, runs = self._runner.exposures, list[Run]()
+        for i in range(len(self._runner.candidates)):
+            parts = self._runner.parts(i)
+            for level in exposures.levels:
+                for number, attack in enumerate(self._runner.attacks):
+                    if not exposures.serves(level, attack):
                         continue
                     if attack.whole_release:  # looks at all parts at once
-                        heats.append(Heat(Player(i, level, number, 0), 0))
+                        runs.append(Run(Trial(i, level, number, 0), 0))
                         continue
                     for part in parts:
-                        player = Player(i, level, number, part.index)
+                        trial = Trial(i, level, number, part.index)
                         if attack.applies_to(part.part.model) and not (attack.blind and part.described):
-                            heats.append(Heat(player, 0))
+                            runs.append(Run(trial, 0))
                         else:
-                            self.board.skip(player, f"no theory for {part.part.method}", applies=False)
-        return heats
+                            self.board.skip(trial, f"no theory for {part.part.method}", applies=False)
+        return runs
 
-    def _play(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> None:
+    def _perform(self, pool: Pool[Run | Worth, Any], tasks: Sequence[Run | Worth]) -> None:
         for task, answer in self._answers(pool, tasks):
             self._done += 1
             if isinstance(task, Worth):
                 self._worth.setdefault(task.candidate, []).append(answer)
                 continue
-            player, rerun = task.player, f", run {task.repetition + 1}" if task.repetition else ""
-            label = self._arena.candidates[player.candidate].describe()
-            self._progress(f"{label}: {player.level.label}{rerun}", self._done, self._total)
+            trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
+            label = self._runner.candidates[trial.candidate].describe()
+            self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
             self.board.add(task, answer)
 
-    def _answers(self, pool: Pool[Heat | Worth, Any], tasks: Sequence[Heat | Worth]) -> Iterator[tuple[Any, Any]]:
-        """Answers from memory first, then from play."""
+    def _answers(self, pool: Pool[Run | Worth, Any], tasks: Sequence[Run | Worth]) -> Iterator[tuple[Any, Any]]:
+        """Answers from memory first, then from runs."""
         if not self._memory:
             yield from pool.map(tasks)
             return
@@ -166,20 +169,20 @@ class Match:
             yield task, answer
 
     def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Answers]:
-        table = self._arena.stage.digest(cache)
-        common = [__version__, table, self._arena.tolerance, self._arena.stage.words(), dict(uses)]
-        return [cache.answers([*common, candidate_words(plan)]) for plan in self._arena.candidates]
+        table = self._runner.exposures.digest(cache)
+        common = [__version__, table, self._runner.tolerance, self._runner.exposures.words(), dict(uses)]
+        return [cache.answers([*common, candidate_words(plan)]) for plan in self._runner.candidates]
 
-    def _place(self, task: Heat | Worth) -> tuple[Answers, str]:
+    def _place(self, task: Run | Worth) -> tuple[Answers, str]:
         if isinstance(task, Worth):
             return self._memory[task.candidate], f"worth/{task.repetition}"
-        player = task.player
-        attack, level = self._arena.attacks[player.attack], self._arena.stage.address(player.level)
-        return self._memory[player.candidate], f"{level}/{task.repetition}/{attack.label}/{player.part}"
+        trial = task.trial
+        attack, level = self._runner.attacks[trial.attack], self._runner.exposures.address(trial.level)
+        return self._memory[trial.candidate], f"{level}/{task.repetition}/{attack.label}/{trial.part}"
 
-    def _breaks(self, pool: Pool[Heat | Worth, Any], candidate: int) -> Iterator[Break]:
-        """The least knowledge of each kind that breaks a goal; between counts that were played, it is searched."""
-        levels = self._arena.stage.levels
+    def _breaks(self, pool: Pool[Run | Worth, Any], candidate: int) -> Iterator[Break]:
+        """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
+        levels = self._runner.exposures.levels
         if self.board.broken(candidate, levels[0]):
             yield Break(levels[0], self._breaker(candidate, levels[0]))
             return
@@ -197,26 +200,26 @@ class Match:
                     holds = int(middle.amount)
             yield Break(least, self._breaker(candidate, least))
 
-    def _breaks_at(self, pool: Pool[Heat | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
+    def _breaks_at(self, pool: Pool[Run | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
         """Whether the attacks that break at the upper level break at this one too."""
-        for player in self.board.breakers(candidate, upper):
-            lower = Player(candidate, level, player.attack, player.part)
-            n = FEWEST_REPETITIONS if self._arena.attacks[player.attack].one_matrix else 1
+        for trial in self.board.breakers(candidate, upper):
+            lower = Trial(candidate, level, trial.attack, trial.part)
+            n = FEWEST_REPETITIONS if self._runner.attacks[trial.attack].one_matrix else 1
             self._total += n
-            self._play(pool, [Heat(lower, i) for i in range(n)])
+            self._perform(pool, [Run(lower, i) for i in range(n)])
         return self.board.broken(candidate, level)
 
     def _breaker(self, candidate: int, level: Level) -> str:
-        players = self.board.breakers(candidate, level)
-        rows = [self.board.row(player) for player in players]
+        trials = self.board.breakers(candidate, level)
+        rows = [self.board.row(trial) for trial in trials]
         return max(rows, key=lambda row: float(row.advantage)).attack
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
-        plan, stage = self._arena.candidates[index], self._arena.stage
-        manifest, rows = self._arena.manifest(index), self.board.rows(index)
+        plan, exposures = self._runner.candidates[index], self._runner.exposures
+        manifest, rows = self._runner.manifest(index), self.board.rows(index)
         worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
         late = sum(said.late for said in skipped)
-        unplayed = [Failure(f"{late} attacks were not played: give the audit more time", shown=False)] if late else []
+        not_run = [Failure(f"{late} attacks were not run: give the audit more time", shown=False)] if late else []
         return Candidate(
             label=plan.describe(),
             method=manifest.method,
@@ -225,20 +228,22 @@ class Match:
             threat=" ".join(_threat(p) for p in plan.perturbations),
             rows=tuple(rows),
             skipped=tuple(skipped),
-            levels=tuple(stage.levels),
+            levels=tuple(exposures.levels),
             utility=worth,
-            other_failures=(*unplayed, *self._untested(index, rows), *self._goals.utility_failures(worth)),
+            other_failures=(*not_run, *self._untested(index, rows), *self._goals.utility_failures(worth)),
             breaks=breaks,
         )
 
     def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[Failure]:
         """Levels at which some part that can be guessed was not attacked at all."""
         found: list[Failure] = []
-        parts = self._arena.parts(candidate)
+        parts = self._runner.parts(candidate)
         scored = [part for part in parts if part.scored and not part.joins]
         for part in scored or parts:
             mine = [row for row in rows if row.part == part.index and not row.links]
-            found += self._goals.untested(mine, self._arena.stage.levels, part.part.method if len(parts) > 1 else "")
+            found += self._goals.untested(
+                mine, self._runner.exposures.levels, part.part.method if len(parts) > 1 else ""
+            )
         return found
 
 
