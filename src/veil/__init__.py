@@ -18,7 +18,14 @@ from typing import Any
 _STUB = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
 _HOMES = {name: home for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", _STUB, re.MULTILINE)}
 
-_RENAMED: dict[str, str] = {}
+_RENAMED: dict[str, str] = {
+    "VotedPerceptron": "recovery.VotedPerceptron",
+    "frequent_itemsets": "recovery.frequent_itemsets",
+    "hamming_estimate": "recovery.hamming_estimate",
+    "inner_product_interval": "recovery.inner_product_interval",
+    "itemset_support": "recovery.itemset_support",
+    "nested_loop_outliers": "recovery.nested_loop_outliers",
+}
 """Names of version 0.1 and what to write instead, from this module on: they go with the next version."""
 
 __all__ = sorted(_HOMES)

@@ -88,15 +88,9 @@ from veil.publishing.restore import restore as restore
 from veil.publishing.restore_file import restore_file as restore_file
 from veil.recovery.distribution import DistributionRecovery as DistributionRecovery
 from veil.recovery.geometry import distance_interval as distance_interval
-from veil.recovery.geometry import hamming_estimate as hamming_estimate
-from veil.recovery.geometry import inner_product_interval as inner_product_interval
 from veil.recovery.joint import JointRecovery as JointRecovery
-from veil.recovery.mining import VotedPerceptron as VotedPerceptron
-from veil.recovery.mining import nested_loop_outliers as nested_loop_outliers
 from veil.recovery.moments import MomentRecovery as MomentRecovery
 from veil.recovery.proportions import ProportionRecovery as ProportionRecovery
-from veil.recovery.supports import frequent_itemsets as frequent_itemsets
-from veil.recovery.supports import itemset_support as itemset_support
 from veil.recovery.tree import NoisyTreeClassifier as NoisyTreeClassifier
 from veil.release.release import Manifest as Manifest
 from veil.release.release import Release as Release

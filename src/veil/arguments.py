@@ -6,11 +6,13 @@ counts and names of types are all that is ever printed.
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Iterable
+import warnings
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,9 @@ from veil.errors import InputError, nearest
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 def whole(value: object, name: str, *, least: int = 0, most: int | None = None) -> int:
@@ -136,6 +141,33 @@ def duration(value: Any, name: str) -> float:
             raise _refusal(name, rule, value)
         value = sum(float(amount) * _UNITS[unit or "s"] for amount, unit in parts)
     return number(value, name, least=1e-3, most=1e9, rule=rule)
+
+
+def renamed(old: str, new: str, *, warn: bool = True) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Let a function take a keyword by its former name as well, with a DeprecationWarning unless told otherwise.
+
+    >>> @renamed("epsilon", "tolerance", warn=False)
+    ... def near(distance, tolerance):
+    ...     return distance <= tolerance
+    >>> near(1.0, epsilon=2.0)
+    True
+    """
+
+    def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
+        @functools.wraps(function)
+        def call(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+            if old in kwargs:
+                if new in kwargs:
+                    raise InputError(f"{new}: is given twice, once as {old}, its former name; leave {old} out")
+                if warn:
+                    message = f"{function.__name__}: {old} is now {new}"
+                    warnings.warn(message, DeprecationWarning, stacklevel=2)
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return call
+
+    return decorate
 
 
 def as_table(values: npt.ArrayLike, name: str, *, infinite: bool = False) -> Array:

@@ -18,7 +18,8 @@ from veil.data.blocks import BLOCK_ROWS
 from veil.data.passes import Lane
 from veil.data.tables import MemoryTable, Table
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.numerics.deconvolution import GridPrior, deconvolve
+from veil.numerics.column_priors import deconvolve
+from veil.numerics.priors import GridPrior
 from veil.release.release import Release, memory_release
 
 N, D = 200_000, 3

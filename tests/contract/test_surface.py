@@ -20,6 +20,23 @@ def test_exported_members_exist_and_are_sorted():
         _ = veil.nothing
 
 
+FORMER = [
+    "VotedPerceptron",
+    "frequent_itemsets",
+    "hamming_estimate",
+    "inner_product_interval",
+    "itemset_support",
+    "nested_loop_outliers",
+]
+
+
+@pytest.mark.parametrize("name", FORMER)
+def test_names_that_moved_to_recovery_warn_for_one_version(name):
+    assert name not in veil.__all__
+    with pytest.warns(DeprecationWarning, match=rf"veil\.{name} is now veil\.recovery\.{name}"):
+        assert getattr(veil, name) is getattr(veil.recovery, name)
+
+
 def test_exported_members_are_documented():
     for name in veil.__all__:
         value = getattr(veil, name)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from veil.keys.noise import LAWS, add_noise, grid_for, standard_draws, subtract_noise
+from veil.keys.noise import add_noise, grid_for, standard_draws, subtract_noise
 from veil.keys.randomness import row_words
+from veil.numerics.laws import LAWS
 
 WORDS = row_words(b"q" * 32, 0, 400_000)
 REFERENCE = {
@@ -33,8 +34,7 @@ def test_law(law):
     draws = standard_draws(WORDS, law)
     # One Kolmogorov-Smirnov test per law at level 1e-4.
     assert stats.kstest(draws, REFERENCE[law].cdf).pvalue > 1e-4
-    kurtosis = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}[law]
-    se = np.sqrt((kurtosis - 1) / len(draws))
+    se = np.sqrt((LAWS[law].kurtosis - 1) / len(draws))
     assert abs(draws.var() - 1) < 4 * se
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import veil
 from veil.errors import KeyRefusedError, VeilError
-
-LAWS = ("normal", "uniform", "laplace")
+from veil.numerics.laws import LAWS
 
 
 @pytest.fixture

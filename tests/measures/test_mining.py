@@ -87,11 +87,13 @@ def test_retention_is_the_ratio_of_cross_validated_accuracies() -> None:
             right += int((model.predict(table[test]) == labels[test]).sum())
         return right / len(table)
 
-    retention = classification_retention(x, y, labels, n_neighbors=3, folds=4, seed=7)
+    retention = classification_retention(x, y, labels, n_neighbors=3, folds=4, random_state=7)
     assert retention == pytest.approx(accuracy(y) / accuracy(x), rel=1e-12)
     assert retention.low < retention < retention.high
     assert retention.higher_is == "useful"
-    named = classification_retention(x, y, np.array(["low", "mid", "top"])[labels], n_neighbors=3, folds=4, seed=7)
+    named = classification_retention(
+        x, y, np.array(["low", "mid", "top"])[labels], n_neighbors=3, folds=4, random_state=7
+    )
     assert named == retention
 
 
@@ -102,7 +104,7 @@ def test_retention_interval_has_the_width_of_a_paired_ratio() -> None:
     for seed in range(60):
         x, labels = blobs(seed, n=150, gap=1.5)
         y = x + np.random.default_rng(1000 + seed).normal(scale=1.0, size=x.shape)
-        retention = classification_retention(x, y, labels, seed=seed)
+        retention = classification_retention(x, y, labels, random_state=seed)
         values.append(float(retention))
         halves.append((retention.high - retention.low) / 2)
     assert 0.65 < 1.96 * np.std(values, ddof=1) / np.mean(halves) < 1.5
@@ -137,7 +139,7 @@ def test_drawn_queries_estimate_the_value_over_all() -> None:
     x, _ = blobs(7)
     y = x + np.random.default_rng(8).normal(size=x.shape)
     exact = neighbour_retention(x, y)
-    drawn = [neighbour_retention(x, y, max_queries=60, seed=seed) for seed in range(100)]
+    drawn = [neighbour_retention(x, y, max_queries=60, random_state=seed) for seed in range(100)]
     assert sum(measure.low <= exact <= measure.high for measure in drawn) >= 87
     assert len(set(drawn)) > 10
 
@@ -157,7 +159,7 @@ def test_large_tables_are_sampled_alike_on_both_sides() -> None:
     assert clustering_agreement(x, 2 * x, 3, max_records=50) == pytest.approx(1.0)
     assert classification_retention(x, 2 * x, labels, max_records=90) == 1.0
     y = x + np.random.default_rng(11).normal(scale=6, size=x.shape)
-    sampled = {float(classification_retention(x, y, labels, max_records=60, seed=seed)) for seed in range(4)}
+    sampled = {float(classification_retention(x, y, labels, max_records=60, random_state=seed)) for seed in range(4)}
     assert len(sampled) > 1
 
 
@@ -176,7 +178,9 @@ def test_nothing_to_retain_is_not_a_number() -> None:
     retention = classification_retention(x, x, [0, 1, 0, 1], n_neighbors=1, folds=2)
     assert math.isnan(retention) or retention == 1.0
     alone = np.array([[0.0], [10.0], [0.1], [10.1]])
-    assert math.isnan(classification_retention(alone, alone, [0, 1, 1, 0], n_neighbors=1, folds=2, seed=_split()))
+    assert math.isnan(
+        classification_retention(alone, alone, [0, 1, 1, 0], n_neighbors=1, folds=2, random_state=_split())
+    )
 
 
 def _split() -> int:

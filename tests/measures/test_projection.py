@@ -166,13 +166,13 @@ def test_measures_say_which_way_is_better():
     [
         (lambda: projection_accuracy(0, 0.1), "k"),
         (lambda: projection_accuracy(10, -0.1), "eta"),
-        (lambda: projection_zero_breach(10, math.nan), "epsilon"),
+        (lambda: projection_zero_breach(10, math.nan), "tolerance"),
         (lambda: projection_kurtosis("dense", 10), "kind"),
         (lambda: inner_product_variance([1.0, 2.0], [1.0], 3), "y"),
         (lambda: choose_projection_dimension(**{**PAPER, "eta": 0.0}), "eta"),
         (lambda: choose_projection_dimension(**{**PAPER, "accuracy": 1.0}), "accuracy"),
         (lambda: johnson_lindenstrauss_dimension(1, 0.1), "n_records"),
-        (lambda: johnson_lindenstrauss_dimension(10, 1.0), "epsilon"),
+        (lambda: johnson_lindenstrauss_dimension(10, 1.0), "distortion"),
         (lambda: johnson_lindenstrauss_dimension(10, 0.1, "mine"), "form"),
     ],
 )

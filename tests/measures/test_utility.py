@@ -77,7 +77,7 @@ def test_drawn_pairs_estimate_the_value_over_all(function: Callable[..., Measure
     x = records(4, n=300)
     y = x + np.random.default_rng(5).normal(scale=0.3, size=x.shape)
     exact = function(x, y, n_pairs=10**6)
-    drawn = [function(x, y, n_pairs=400, seed=seed) for seed in range(200)]
+    drawn = [function(x, y, n_pairs=400, random_state=seed) for seed in range(200)]
     assert exact.low == exact.high
     assert sum(measure.low <= exact <= measure.high for measure in drawn) / 200 > 0.888
     assert all(measure.low < measure.high for measure in drawn)
@@ -91,8 +91,8 @@ def test_a_record_is_never_paired_with_itself() -> None:
 @pytest.mark.parametrize("function", PAIRWISE)
 def test_the_seed_fixes_the_pairs(function: Callable[..., Measure]) -> None:
     x, y = records(6, n=300), records(7, n=300)
-    assert function(x, y, n_pairs=100, seed=1) == function(x, y, n_pairs=100, seed=1)
-    assert function(x, y, n_pairs=100, seed=1) != function(x, y, n_pairs=100, seed=2)
+    assert function(x, y, n_pairs=100, random_state=1) == function(x, y, n_pairs=100, random_state=1)
+    assert function(x, y, n_pairs=100, random_state=1) != function(x, y, n_pairs=100, random_state=2)
 
 
 @pytest.mark.parametrize("function", PAIRWISE)
@@ -132,7 +132,7 @@ def test_refusals(function: Callable[..., Measure]) -> None:
         (lambda: function(x[:1], x[:1]), "original"),
         (lambda: function(x, np.full_like(x, np.nan)), "original"),
         (lambda: function(x, x, n_pairs=0), "n_pairs"),
-        (lambda: function(x, x, seed=-1), "seed"),
+        (lambda: function(x, x, random_state=-1), "random_state"),
         (lambda: function(x, x * np.inf), "released"),
     ):
         with pytest.raises(InputError, match=rf"^{name}(:| must be) "):

@@ -100,7 +100,7 @@ def test_a_translation_takes_one_record():
     [
         (lambda: records_to_withhold(TABLE_4_1, [0], 0.1), "gamma"),
         (lambda: records_to_withhold(TABLE_4_1, [0], 0.1, gamma=1, probability=0.5), "gamma"),
-        (lambda: records_to_withhold(TABLE_4_1, [0], -0.1, gamma=1), "epsilon"),
+        (lambda: records_to_withhold(TABLE_4_1, [0], -0.1, gamma=1), "tolerance"),
         (lambda: records_to_withhold(TABLE_4_1, [3], 0.1, gamma=1), "known"),
         (lambda: records_to_withhold(TABLE_4_1, [0, 0], 0.1, gamma=1), "known"),
         (lambda: records_to_withhold(TABLE_4_1, [0.5], 0.1, gamma=1), "known"),

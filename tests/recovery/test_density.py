@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from veil.errors import InputError
+from veil.numerics.laws import LAWS
 from veil.recovery import NoiseLaw, reconstruct, reconstruct_joint
-from veil.recovery.noise import LAWS
 
 EDGES = np.linspace(0, 1, 41)
 BINS = np.arange(-256, 385) / 128  # noisy bins of 1/128 from −2 to 3
@@ -141,7 +141,7 @@ def test_kernel_far_from_zero_and_with_little_noise(law):
 
 @given(
     counts=st.lists(st.integers(0, 1000), min_size=20, max_size=20).filter(any),
-    law=st.sampled_from(LAWS),
+    law=st.sampled_from(list(LAWS)),
     scale=st.floats(0.01, 100),
     method=st.sampled_from(["bayes", "em"]),
     widths=st.lists(st.floats(0.01, 5), min_size=1, max_size=12),

@@ -168,8 +168,8 @@ def test_distances_of_a_small_table_are_those_of_all_rows():
     assert found.n_sampled == 3_000
     scale = x.std(axis=0)
     assert found.table is not None
-    same(found.table.distances, measures.distance_distortion(x / scale, y / scale, seed=3))
-    same(found.table.inner_products, measures.inner_product_distortion(x / scale, y / scale, seed=3))
+    same(found.table.distances, measures.distance_distortion(x / scale, y / scale, random_state=3))
+    same(found.table.inner_products, measures.inner_product_distortion(x / scale, y / scale, random_state=3))
 
 
 def test_distances_of_a_large_table_are_of_a_sample_with_an_honest_interval():

@@ -12,7 +12,7 @@ import veil
 from veil import publish_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.errors import InputError
-from veil.perturbations.base import rounded
+from veil.numerics.rounding import two_digits
 
 NUMBER = r"-?[\d.]+(?:e[+-]?\d+)?"
 
@@ -65,7 +65,7 @@ def test_every_value_lies_in_its_class(law, strategy):
         assert stated <= set(edges)  # what is published is what was applied
         gaps = np.diff(edges).min() if len(edges) > 1 else np.inf
         # Two digits, or as many as one digit of a class's width has.
-        assert all(edge == rounded(edge) or abs(rounded(edge) - edge) > gaps / 20 for edge in edges)
+        assert all(edge == two_digits(edge) or abs(two_digits(edge) - edge) > gaps / 20 for edge in edges)
 
 
 def test_equal_width():

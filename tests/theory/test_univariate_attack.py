@@ -8,11 +8,13 @@ from scipy.stats import norm
 import veil
 from veil.attacks.noise.univariate import UnivariateBayesAttack
 from veil.checks import check_attack
-from veil.numerics import deconvolution
-from veil.numerics.deconvolution import GridPrior, deconvolve, fit_weights, noise_mass
+from veil.numerics import column_priors, deconvolution
+from veil.numerics.column_priors import deconvolve
+from veil.numerics.deconvolution import fit_weights
+from veil.numerics.laws import LAWS
+from veil.numerics.priors import GridPrior
 
 N = 20_000
-LAWS = ["normal", "uniform", "laplace"]
 
 
 def published(x, sigma, seed, law="normal"):
@@ -118,7 +120,7 @@ def test_the_law_of_the_noise_is_used(law):
 
 
 def test_few_values_get_the_linear_filter():
-    x = bimodal(deconvolution.FEWEST_VALUES - 1, 6)
+    x = bimodal(column_priors.FEWEST_VALUES - 1, 6)
     release = published(x, 1.0, 6)
     best, paper = UnivariateBayesAttack().run(release), UnivariateBayesAttack(variant="paper").run(release)
     assert best.details["prior"] == ("normal",)
@@ -167,7 +169,7 @@ def test_likelihood_never_falls_and_the_rule_stops(monkeypatch):
     prior = deconvolve(release.to_numpy()[:, 0], "normal", 1.0)
     assert isinstance(prior, GridPrior)
     assert 5 < prior.steps < deconvolution.MOST_STEPS
-    kernel, reached = noise_mass("normal", deconvolution.BINS_PER_SIGMA), []
+    kernel, reached = LAWS["normal"].bin_masses(column_priors.BINS_PER_SIGMA), []
     for steps in range(1, 40, 4):
         monkeypatch.setattr(deconvolution, "MOST_STEPS", steps)
         weights, _ = fit_weights(prior.counts, kernel)
@@ -178,8 +180,8 @@ def test_likelihood_never_falls_and_the_rule_stops(monkeypatch):
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_noise_mass_is_a_law_of_standard_deviation_one(law):
-    mass = noise_mass(law, 8)
+def test_bin_masses_are_a_law_of_standard_deviation_one(law):
+    mass = LAWS[law].bin_masses(8)
     place = (np.arange(len(mass)) - len(mass) // 2) / 8
     assert mass.sum() == pytest.approx(1, abs=1e-12)
     assert mass @ place**2 == pytest.approx(1 + 1 / 8**2 / 12, rel=2e-3)

@@ -20,6 +20,7 @@ import pyarrow as pa
 from veil.data.blocks import Matrix
 from veil.data.sources import as_table
 from veil.errors import InputError
+from veil.numerics.laws import check_law
 
 LARGEST = 1e140
 """Beyond this, squares and their sums leave float64."""
@@ -115,8 +116,7 @@ class KnownNoise(Knowledge):
 
     def __init__(self, covariance: Any, distribution: str = "normal") -> None:
         matrix = _numbers(covariance, "covariance").astype(np.float64)
-        if distribution not in ("normal", "uniform", "laplace"):
-            raise InputError("distribution must be normal, uniform or laplace")
+        check_law(distribution)
         if matrix.ndim == 1:
             matrix = np.diag(matrix)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():

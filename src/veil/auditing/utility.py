@@ -235,9 +235,9 @@ def utilities(
     if len(x) < 3:
         return found
     if not isinstance(release.only_part.model, BinaryProjectionModel):
-        found = {"distances": _kept(measures.distance_distortion(x, y, seed=seed)), **found}
+        found = {"distances": _kept(measures.distance_distortion(x, y, random_state=seed)), **found}
     if len(x) > n_clusters:
-        agreement = measures.clustering_agreement(x, y, n_clusters, seed=seed)
+        agreement = measures.clustering_agreement(x, y, n_clusters, random_state=seed)
         found["clusters"] = Measure(
             max(0.0, agreement),
             low=max(0.0, agreement.low),
@@ -245,10 +245,12 @@ def utilities(
             higher_is="useful",
         )
     if len(x) > 11:
-        found["neighbours"] = measures.neighbour_retention(x, y, seed=seed)
+        found["neighbours"] = measures.neighbour_retention(x, y, random_state=seed)
     if labels is not None:
         complete = ~(np.isnan(truth).any(axis=1))
-        found["classification"] = measures.classification_retention(x, y, np.asarray(labels)[complete], seed=seed)
+        found["classification"] = measures.classification_retention(
+            x, y, np.asarray(labels)[complete], random_state=seed
+        )
     return found
 
 

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Words
+from veil.numerics.laws import LAWS
 
-LAWS = {"normal": 0, "uniform": 1, "laplace": 2}
 _HALF_STEP = 2.0**-65
 _STEP = 2.0**-64
 _MASK = np.uint64(2**63 - 1)
@@ -164,9 +164,9 @@ def standard_normal(words: Words) -> Matrix:
 
 
 def standard_draws(words: Words, law: str) -> Matrix:
-    """Draws of mean 0 and variance 1 from a law of :data:`LAWS`, one per word."""
+    """Draws of mean 0 and variance 1 from a law of :data:`veil.numerics.laws.LAWS`, one per word."""
     out = np.empty(len(words))
-    _draws(words, LAWS[law], out)
+    _draws(words, LAWS[law].code, out)
     return out
 
 
@@ -179,9 +179,9 @@ def add_noise(
     x: Matrix, words: Words, law: str, std: float, grid: float, out: npt.NDArray[np.float64] | None = None
 ) -> Matrix:
     """``x`` plus noise of standard deviation ``std``, on the grid; NaN stays NaN."""
-    made = np.empty(len(words)) if out is None else out
-    _add_on_grid(x, words, LAWS[law], std, grid, 1.0, made)
-    return made
+    noisy = np.empty(len(words)) if out is None else out
+    _add_on_grid(x, words, LAWS[law].code, std, grid, 1.0, noisy)
+    return noisy
 
 
 def add_noise_to_rows(
@@ -194,14 +194,14 @@ def add_noise_to_rows(
 ) -> npt.NDArray[np.float64]:
     """:func:`add_noise` for records as rows, ``words`` with a row for each column; returns how far each reaches."""
     largest = np.zeros(x.shape[1])
-    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law], std, grid, out, largest)
+    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law].code, std, grid, out, largest)
     return largest
 
 
 def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:
     """Undo :func:`add_noise` to within half a grid step."""
     out = np.empty(len(words))
-    _add_on_grid(y, words, LAWS[law], std, grid, -1.0, out)
+    _add_on_grid(y, words, LAWS[law].code, std, grid, -1.0, out)
     return out
 
 

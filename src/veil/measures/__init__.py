@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from veil.measures.baselines import best_constant_guess, constant_guess_baseline
 from veil.measures.bounds import lower_bound, upper_bound
-from veil.measures.breach import advantage, breach_rate, breached, column_breach_rates, standard_units
+from veil.measures.breach import advantage, breach_rate, breached, column_breach_rates
 from veil.measures.cells import cell_sizes, classification_cost, discernibility, uniqueness
 from veil.measures.correlation import canonical_privacy, correlation_dissimilarity
 from veil.measures.disclosure import complete_disclosure_share, completely_disclosed
@@ -24,7 +24,7 @@ from veil.measures.exposure import (
 )
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
-from veil.measures.intervals import ratio_interval, repetition_interval, wilson
+from veil.measures.intervals import Interval, RatioEstimate, ratio_interval, repetition_interval, wilson
 from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
@@ -37,6 +37,7 @@ from veil.measures.mining import (
 )
 from veil.measures.noise import NoiseAdvice, noise_for_threshold
 from veil.measures.pair_rotation import (
+    DifferenceVariances,
     RotationPair,
     choose_rotation_pairs,
     difference_variances,
@@ -46,6 +47,7 @@ from veil.measures.pair_rotation import (
 )
 from veil.measures.posterior import PosteriorGain, posterior_gain
 from veil.measures.projection import (
+    DimensionRange,
     ProjectionAdvice,
     ProjectionKind,
     choose_projection_dimension,
@@ -65,6 +67,7 @@ from veil.measures.reconstruction import (
     variance_privacy,
 )
 from veil.measures.response import (
+    SuspicionBounds,
     amplification,
     fisher_information_loss,
     local_epsilon,
@@ -77,6 +80,7 @@ from veil.measures.response import (
 from veil.measures.response_design import design_response
 from veil.measures.row_space import determined_attributes, l_secure, row_decomposable
 from veil.measures.sphere import breach_bound, norm_range
+from veil.measures.units import heavy_tailed, standard_unit, standard_units
 from veil.measures.unmatched import UnmatchedScores, unmatched_breach
 from veil.measures.utility import (
     covariance_distortion,
@@ -89,15 +93,20 @@ from veil.measures.withholding import records_to_withhold
 
 __all__ = [
     "CorrelationRisk",
+    "DifferenceVariances",
+    "DimensionRange",
     "Direction",
+    "Interval",
     "Measure",
     "NoiseAdvice",
     "PosteriorGain",
     "ProjectionAdvice",
     "ProjectionKind",
+    "RatioEstimate",
     "RotationPair",
     "SampleRisk",
     "SignalMatch",
+    "SuspicionBounds",
     "UnmatchedScores",
     "advantage",
     "amplification",
@@ -136,6 +145,7 @@ __all__ = [
     "far_out_rate",
     "fisher_information_loss",
     "frobenius_error",
+    "heavy_tailed",
     "inner_product_distortion",
     "inner_product_variance",
     "interval_privacy",
@@ -175,6 +185,7 @@ __all__ = [
     "sample_risk",
     "security_range",
     "sphere_breach_probability",
+    "standard_unit",
     "standard_units",
     "suspicion_bounds",
     "uniqueness",

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import Array, as_table, choice, number
-from veil.measures.breach import Level, breach_rate, column_units
+from veil.measures.breach import Level, breach_rate
 from veil.measures.measure import Measure
+from veil.measures.units import column_units
 from veil.numerics.ordering import row_order
 
 _RECORD_CANDIDATES = 500

@@ -14,43 +14,16 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, Mask, as_pair, as_table, choice, number, per_column
+from veil.arguments import Array, Mask, as_pair, as_table, choice, number
 from veil.errors import InputError
 from veil.measures.intervals import wilson
 from veil.measures.measure import Measure
+from veil.measures.units import column_units
 
 Level = Literal["value", "record"]
 BreachVariant = Literal["standard", "paper"]
 
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-
-
-def standard_units(truth: npt.ArrayLike) -> Array:
-    """The unit s_j in which errors of each column are counted.
-
-    The population standard deviation (ddof 0) of the present values; IQR/1.349, which is the
-    standard deviation of a normal column, when the column is heavy-tailed. Heavy-tailed
-    means: IQR > 0 and standard deviation > 2·IQR/1.349. A constant column, or one without
-    any value, has s = 0.
-
-    >>> standard_units([[1.0, 7.0], [3.0, 7.0]])
-    array([1., 0.])
-    """
-    table = as_table(truth, "truth")
-    units = np.zeros(table.shape[1])
-    for column, values in enumerate(table.T):
-        present = values[~np.isnan(values)]
-        # Equality is tested on the values: the mean of equal numbers need not equal them in floats.
-        if present.size == 0 or present.min() == present.max():
-            continue
-        # A power of two brings the column near 1 without rounding, so that squares stay in range.
-        power = -int(np.frexp(np.abs(present).max())[1])
-        present = np.ldexp(present, power)
-        deviation = float(present.std())
-        lower, upper = np.percentile(present, (25.0, 75.0))
-        robust = float(upper - lower) / 1.349
-        units[column] = np.ldexp(robust if 0.0 < 2.0 * robust < deviation else deviation, -power)
-    return units
 
 
 def breached(
@@ -117,7 +90,7 @@ def breach_rate(
     variant
         ``"paper"``: ‖x̂ − x‖ ≤ ε‖x‖ per record, |x̂ − x| ≤ ε|x| per value (Liu 2007, 4.4).
     units
-        s_j per column, :func:`standard_units` of ``truth`` when left out; pass those of the
+        s_j per column, :func:`veil.measures.standard_units` of ``truth`` when left out; pass those of the
         whole table when scoring a part of it. Where s_j = 0 the column is constant: a value
         breach is exact equality, and the record score leaves the column out (a rounding
         error there must not hide a breach) unless the record has no other, when all must be
@@ -176,13 +149,6 @@ def advantage(rate: float | Array, baseline: float | Array) -> Measure | Array:
     low, high = (rate.low, rate.high) if isinstance(rate, Measure) else (float(rates), float(rates))
     value, low, high = _gain(np.array([float(rates), low, high]), bases).tolist()
     return Measure(value, low=low, high=high, higher_is="exposed")
-
-
-def column_units(truth: Array, units: npt.ArrayLike | None) -> Array:
-    """The units given, checked, or those of ``truth``."""
-    if units is None:
-        return standard_units(truth)
-    return per_column(units, "units", truth.shape[1], least=0.0)
 
 
 def within(error: Array, limit: Array | np.float64, magnitude: Array) -> Mask:

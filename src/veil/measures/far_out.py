@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import Array, Mask, as_pair, as_table, number, per_column
-from veil.measures.breach import column_units, exposure, within
+from veil.measures.breach import exposure, within
 from veil.measures.measure import Measure
+from veil.measures.units import column_units
 
 _EPS = float(np.finfo(np.float64).eps)
 

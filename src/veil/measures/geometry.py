@@ -20,7 +20,7 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, choice, number, whole
+from veil.arguments import Array, choice, number, renamed, whole
 from veil.errors import InputError
 from veil.measures.measure import Measure
 
@@ -69,13 +69,14 @@ def breach_probability(ratio_g: npt.ArrayLike, dimension: int, variant: Geometry
     return Measure(float(share), higher_is="exposed") if share.ndim == 0 else share
 
 
+@renamed("epsilon", "tolerance")
 def sphere_breach_probability(
-    epsilon: float, dimension: int, *, radius_ratio: float | None = None, variant: GeometryVariant = "exact"
+    tolerance: float, dimension: int, *, radius_ratio: float | None = None, variant: GeometryVariant = "exact"
 ) -> Measure:
     """Breach probability of the guess that knows only a length (A17, Liu 2007, 5.3.2).
 
     The guess is uniform on the sphere of radius ‖y‖ = radius_ratio·‖x‖ in ``dimension``
-    dimensions and breaches when ‖x̂ − x‖ ≤ ε‖x‖. The cap has cos a = (1 + r² − ε²)/(2r).
+    dimensions and breaches when ‖x̂ − x‖ ≤ ε‖x‖, with ε the ``tolerance``. The cap has cos a = (1 + r² − ε²)/(2r).
 
     Without ``radius_ratio`` the worst ratio for the owner is taken: r = √(1 − ε²), where
     sin a = ε (errata L-q); ``variant="paper"`` takes r = 1, as the paper does.
@@ -84,7 +85,7 @@ def sphere_breach_probability(
     '0.01537 0.01195'
     """
     p = whole(dimension, "dimension", least=1)
-    eps = number(epsilon, "epsilon", least=0.0)
+    eps = number(tolerance, "tolerance", least=0.0)
     if choice(variant, "variant", ("exact", "paper")) == "paper":
         if radius_ratio is not None:
             raise InputError("radius_ratio: is 1 in the paper's variant; leave it out or use variant='exact'")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,22 @@ from veil.arguments import number, whole
 from veil.errors import InputError
 
 
-def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, float]:
+class Interval(NamedTuple):
+    """The ends of an interval."""
+
+    low: float
+    high: float
+
+
+class RatioEstimate(NamedTuple):
+    """A ratio and the ends of its interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+def wilson(successes: float, n: int, confidence: float = 0.95) -> Interval:
     """Wilson score interval of a share (Wilson 1927).
 
     With p = successes/n and z the normal quantile at (1 + confidence)/2::
@@ -36,18 +52,18 @@ def wilson(successes: float, n: int, confidence: float = 0.95) -> tuple[float, f
     successes = number(successes, "successes", least=0.0, most=float(n))
     z = NormalDist().inv_cdf((1.0 + _confidence(confidence)) / 2.0)
     if n == 0:
-        return 0.0, 1.0
+        return Interval(0.0, 1.0)
     share = successes / n
     centre = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1.0 - share) / n + z * z / (4.0 * n * n))
     scale = 1.0 + z * z / n
     # The share lies inside by construction; rounding must not push an end past it (0 and 1 above all).
-    return max(0.0, min(share, (centre - half) / scale)), min(1.0, max(share, (centre + half) / scale))
+    return Interval(max(0.0, min(share, (centre - half) / scale)), min(1.0, max(share, (centre + half) / scale)))
 
 
 def repetition_interval(
     values: npt.ArrayLike, confidence: float = 0.95, *, lower: float = 0.0, upper: float = 1.0
-) -> tuple[float, float]:
+) -> Interval:
     """Student-t interval of the mean over independent repetitions, clipped to [lower, upper].
 
     mean ± t_{n−1} · s/√n with s the sample standard deviation (ddof 1). One repetition says
@@ -56,7 +72,7 @@ def repetition_interval(
     only events rarer than about 3/n, so run enough of them.
 
     >>> repetition_interval([0.2])
-    (0.0, 1.0)
+    Interval(low=0.0, high=1.0)
     >>> low, high = repetition_interval([0.2, 0.4])
     >>> f"{low:.2f} {high:.2f}"
     '0.00 1.00'
@@ -74,10 +90,10 @@ def repetition_interval(
     if outside or not np.isfinite(sample).all():
         raise InputError(f"values: {outside} of {sample.size} lie outside [{lower:g}, {upper:g}]; widen the bounds")
     if sample.size == 1:
-        return lower, upper
+        return Interval(lower, upper)
     mean = float(sample.mean())
     half = _student(sample.size - 1, confidence) * float(sample.std(ddof=1)) / math.sqrt(sample.size)
-    return min(max(mean - half, lower), upper), max(min(mean + half, upper), lower)
+    return Interval(min(max(mean - half, lower), upper), max(min(mean + half, upper), lower))
 
 
 def ratio_interval(
@@ -87,8 +103,8 @@ def ratio_interval(
     *,
     lower: float = 0.0,
     upper: float = math.inf,
-) -> tuple[float, float, float]:
-    """The ratio r = Σa_i / Σb_i of two sums over records, with its interval: (r, low, high).
+) -> RatioEstimate:
+    """The ratio r = Σa_i / Σb_i of two sums over records, with its interval.
 
     Normal theory by linearisation (Cochran 1977, 6.4): the standard error is
     √(n/(n−1) · Σ(a_i − r b_i)²) / Σb_i, times Student's t. With b_i = 1 it is the usual
@@ -96,7 +112,7 @@ def ratio_interval(
     gives (lower, upper); a zero denominator gives NaN.
 
     >>> ratio_interval([1.0, 1.0, 1.0], [2.0, 2.0, 2.0])
-    (0.5, 0.5, 0.5)
+    RatioEstimate(ratio=0.5, low=0.5, high=0.5)
     """
     above = np.asarray(numerators, dtype=np.float64)
     below = np.asarray(denominators, dtype=np.float64)
@@ -106,13 +122,13 @@ def ratio_interval(
     above, below = above[counted], below[counted]
     total = float(below.sum())
     if total == 0.0:
-        return math.nan, math.nan, math.nan
+        return RatioEstimate(math.nan, math.nan, math.nan)
     ratio = float(above.sum()) / total
     if above.size == 1:
-        return ratio, lower, upper
+        return RatioEstimate(ratio, lower, upper)
     spread = float(np.sum((above - ratio * below) ** 2)) * above.size / (above.size - 1)
     half = _student(above.size - 1, _confidence(confidence)) * math.sqrt(spread) / abs(total)
-    return ratio, max(ratio - half, lower), min(ratio + half, upper)
+    return RatioEstimate(ratio, max(ratio - half, lower), min(ratio + half, upper))
 
 
 def _confidence(confidence: float) -> float:

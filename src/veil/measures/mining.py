@@ -3,7 +3,7 @@
 The original and the release must have the same records in the same order; they need not
 have the same columns. Distances are taken in the units given: where one column would
 swamp the others, standardise both tables first. Records with a missing value in either
-table are left out. Tables larger than ``max_records`` are sampled with the seed.
+table are left out. Tables larger than ``max_records`` are sampled by ``random_state``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, Mask, whole
+from veil.arguments import Array, Mask, renamed, whole
 from veil.errors import InputError
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
@@ -23,34 +23,36 @@ from veil.measures.utility import complete_records
 Labels = npt.NDArray[np.int64]
 
 
+@renamed("seed", "random_state")
 def clustering_agreement(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     n_clusters: int,
-    seed: int = 0,
+    random_state: int = 0,
     max_records: int = 20_000,
 ) -> Measure:
     """Adjusted Rand index between k-means of the original and k-means of the release.
 
     1: the same clusters; 0: what chance gives (Hubert and Arabie 1985). k-means is
-    scikit-learn's with 10 starts from ``seed`` on both sides; no interval, since it is
+    scikit-learn's with 10 starts from ``random_state`` on both sides; no interval, since it is
     about these records.
     """
     from sklearn.metrics import adjusted_rand_score
 
-    before, after = _clusters(original, released, n_clusters, seed, max_records)
+    before, after = _clusters(original, released, n_clusters, random_state, max_records)
     return Measure(float(adjusted_rand_score(before, after)), higher_is="useful")
 
 
+@renamed("seed", "random_state")
 def clustering_error(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     n_clusters: int,
-    seed: int = 0,
+    random_state: int = 0,
     max_records: int = 20_000,
 ) -> Measure:
     """:func:`matched_error` between k-means of the original and k-means of the release."""
-    return matched_error(*_clusters(original, released, n_clusters, seed, max_records))
+    return matched_error(*_clusters(original, released, n_clusters, random_state, max_records))
 
 
 def matched_error(labels: npt.ArrayLike, others: npt.ArrayLike) -> Measure:
@@ -73,13 +75,14 @@ def matched_error(labels: npt.ArrayLike, others: npt.ArrayLike) -> Measure:
     return Measure(1.0 - float(table[rows, columns].sum()) / first.size, higher_is="distorted")
 
 
+@renamed("seed", "random_state")
 def classification_retention(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     labels: npt.ArrayLike,
     n_neighbors: int = 5,
     folds: int = 5,
-    seed: int = 0,
+    random_state: int = 0,
     max_records: int = 20_000,
 ) -> Measure:
     """Accuracy of k-NN on the release divided by its accuracy on the original.
@@ -88,35 +91,36 @@ def classification_retention(
     within one table. The 95 % interval is that of a ratio over paired records. Above 1: the
     release happens to classify better. NaN when the original classifies nothing right.
     """
-    x, y, kept = _sampled(original, released, seed, max_records)
+    x, y, sampled = _sampled(original, released, random_state, max_records)
     classes = _codes(labels, "labels")
-    if classes.size != kept.size:
-        raise InputError(f"labels: has {classes.size} labels for {kept.size} records; pass one label per record")
-    classes = classes[kept]
+    if classes.size != sampled.size:
+        raise InputError(f"labels: has {classes.size} labels for {sampled.size} records; pass one label per record")
+    classes = classes[sampled]
     largest = int(np.bincount(classes).max())
     if largest < 2:
         raise InputError("labels: no class has two records, so nothing can be predicted; pass class labels")
     folds = whole(folds, "folds", least=2, most=largest)
     least_training = len(x) - math.ceil(len(x) / folds)
     n_neighbors = whole(n_neighbors, "n_neighbors", least=1, most=least_training)
-    before = _right(x, classes, n_neighbors, folds, seed)
-    after = _right(y, classes, n_neighbors, folds, seed)
+    before = _right(x, classes, n_neighbors, folds, random_state)
+    after = _right(y, classes, n_neighbors, folds, random_state)
     value, low, high = ratio_interval(after, before)
     return Measure(value, low=low, high=high, higher_is="useful")
 
 
+@renamed("seed", "random_state")
 def neighbour_retention(
     original: npt.ArrayLike,
     released: npt.ArrayLike,
     n_neighbors: int = 10,
-    seed: int = 0,
+    random_state: int = 0,
     max_queries: int = 2_000,
 ) -> Measure:
     """Mean share of a record's k nearest neighbours that are still among them in the release.
 
     A neighbour in the release counts as kept when its original distance is at most that of
     the k-th original neighbour, so that ties in the original cost nothing. At most
-    ``max_queries`` records are asked about, drawn from the seed, each against the whole
+    ``max_queries`` records are asked about, drawn by ``random_state``, each against the whole
     table; the 95 % interval is that of the drawing, and has no width when all are asked.
 
     >>> float(neighbour_retention([0.0, 1.0, 3.0, 7.0], [0.0, 2.0, 6.0, 14.0], n_neighbors=2))
@@ -124,7 +128,7 @@ def neighbour_retention(
     """
     x, y, _ = complete_records(original, released)
     k = whole(n_neighbors, "n_neighbors", least=1, most=len(x) - 1)
-    rng = np.random.default_rng(whole(seed, "seed"))
+    rng = np.random.default_rng(whole(random_state, "random_state"))
     queries = rng.permutation(len(x))[: whole(max_queries, "max_queries", least=1)]
     near_before, near_after = _neighbours(x, queries, k), _neighbours(y, queries, k)
     asked = x[queries][:, None, :]
@@ -138,47 +142,47 @@ def neighbour_retention(
 
 
 def _sampled(
-    original: npt.ArrayLike, released: npt.ArrayLike, seed: int, max_records: int
+    original: npt.ArrayLike, released: npt.ArrayLike, random_state: int, max_records: int
 ) -> tuple[Array, Array, Mask]:
     """Complete records of both tables, at most ``max_records``, and which of all records they are."""
-    x, y, kept = complete_records(original, released)
+    x, y, complete = complete_records(original, released)
     limit = whole(max_records, "max_records", least=2)
-    rng = np.random.default_rng(whole(seed, "seed", most=2**32 - 1))
+    rng = np.random.default_rng(whole(random_state, "random_state", most=2**32 - 1))
     if len(x) <= limit:
-        return x, y, kept
+        return x, y, complete
     drawn = np.sort(rng.permutation(len(x))[:limit])
-    sampled = np.zeros_like(kept)
-    sampled[np.flatnonzero(kept)[drawn]] = True
+    sampled = np.zeros_like(complete)
+    sampled[np.flatnonzero(complete)[drawn]] = True
     return x[drawn], y[drawn], sampled
 
 
 def _clusters(
-    original: npt.ArrayLike, released: npt.ArrayLike, n_clusters: int, seed: int, max_records: int
+    original: npt.ArrayLike, released: npt.ArrayLike, n_clusters: int, random_state: int, max_records: int
 ) -> tuple[Labels, Labels]:
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
-    x, y, _ = _sampled(original, released, seed, max_records)
+    x, y, _ = _sampled(original, released, random_state, max_records)
     n_clusters = whole(n_clusters, "n_clusters", least=1, most=len(x))
-    found: list[Labels] = []
+    labels: list[Labels] = []
     for table in (x, y):
-        # One thread: the order of sums, and so the labels, then depend on the seed alone.
+        # One thread: the order of sums, and so the labels, then depend on the random state alone.
         with warnings.catch_warnings(), threadpool_limits(1):
             # Fewer distinct records than clusters: the labels are still right.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = KMeans(n_clusters=n_clusters, n_init=10, random_state=seed).fit(table)
-        found.append(np.asarray(model.labels_, dtype=np.int64))
-    return found[0], found[1]
+            model = KMeans(n_clusters=n_clusters, n_init=10, random_state=random_state).fit(table)
+        labels.append(np.asarray(model.labels_, dtype=np.int64))
+    return labels[0], labels[1]
 
 
-def _right(table: Array, classes: Labels, n_neighbors: int, folds: int, seed: int) -> Array:
+def _right(table: Array, classes: Labels, n_neighbors: int, folds: int, random_state: int) -> Array:
     """1 where the record's class is predicted right from the other folds, else 0."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
     from sklearn.neighbors import KNeighborsClassifier
 
     table = _about_origin(table)
-    splits = StratifiedKFold(n_splits=folds, shuffle=True, random_state=seed)
+    splits = StratifiedKFold(n_splits=folds, shuffle=True, random_state=random_state)
     with warnings.catch_warnings():  # a class with fewer records than folds is legitimate
         warnings.filterwarnings("ignore", message="The least populated class")
         predicted = cross_val_predict(KNeighborsClassifier(n_neighbors), table, classes, cv=splits)
@@ -190,11 +194,11 @@ def _neighbours(table: Array, queries: Labels, k: int) -> Labels:
     from sklearn.neighbors import NearestNeighbors
 
     table = _about_origin(table)
-    found = NearestNeighbors(n_neighbors=k + 1).fit(table).kneighbors(table[queries], return_distance=False)
+    nearest = NearestNeighbors(n_neighbors=k + 1).fit(table).kneighbors(table[queries], return_distance=False)
     # Among duplicates the record itself may come late or not at all: then the farthest goes instead.
-    drop = np.where(found == queries[:, None], 1, 0)
+    drop = np.where(nearest == queries[:, None], 1, 0)
     drop[drop.sum(axis=1) == 0, -1] = 1
-    return np.asarray(found[drop == 0].reshape(len(queries), k), dtype=np.int64)
+    return np.asarray(nearest[drop == 0].reshape(len(queries), k), dtype=np.int64)
 
 
 def _about_origin(table: Array) -> Array:

@@ -26,9 +26,9 @@ import numpy.typing as npt
 
 from veil.arguments import number
 from veil.errors import InputError
+from veil.measures.intervals import Interval
 from veil.measures.spectrum import as_covariance
 
-Interval = tuple[float, float]
 Form = tuple[float, float, float]
 TURN = 2.0 * math.pi
 _POINT = 1e-9  # radians; a shorter interval is a single angle up to rounding
@@ -46,15 +46,22 @@ def rotated_variance(theta: float, r: float = 0.0) -> float:
     return 1.0 + shared * math.sin(2.0 * angle)
 
 
-def difference_variances(va: float, vb: float, cov: float, theta: float) -> tuple[float, float]:
+class DifferenceVariances(NamedTuple):
+    """Var(a − a') and Var(b − b') of a rotated pair."""
+
+    first: float
+    second: float
+
+
+def difference_variances(va: float, vb: float, cov: float, theta: float) -> DifferenceVariances:
     """Var(a − a') and Var(b − b') of a pair rotated by ``theta``.
 
     >>> difference_variances(1.0, 1.0, 0.0, math.pi)
-    (4.0, 4.0)
+    DifferenceVariances(first=4.0, second=4.0)
     """
     first, second = _pair(va, vb, cov)
     angle = number(theta, "theta")
-    return _difference(first, angle), _difference(second, angle)
+    return DifferenceVariances(_difference(first, angle), _difference(second, angle))
 
 
 def security_range(va: float, vb: float, cov: float, rho1: float, rho2: float) -> list[Interval]:
@@ -76,19 +83,19 @@ def security_range(va: float, vb: float, cov: float, rho1: float, rho2: float) -
         stops = sorted({0.0, TURN, *_extremes(form)})
         cuts.update(stops)
         cuts.update(_crossings(form, threshold, stops))
-    found: list[Interval] = []
+    ranges: list[Interval] = []
     for low, high in pairwise(sorted(cuts)):
         middle = (low + high) / 2.0
         if any(_difference(form, middle) < threshold for form, threshold in conditions):
             continue
-        if found and low - found[-1][1] <= _POINT:
-            found[-1] = found[-1][0], high
+        if ranges and low - ranges[-1].high <= _POINT:
+            ranges[-1] = Interval(ranges[-1].low, high)
         else:
-            found.append((low, high))
-    return [(low, high) for low, high in found if high - low > _POINT]
+            ranges.append(Interval(low, high))
+    return [each for each in ranges if each.high - each.low > _POINT]
 
 
-def range_length(intervals: Sequence[Interval]) -> float:
+def range_length(intervals: Sequence[tuple[float, float]]) -> float:
     """Total length of disjoint intervals, in radians: what is left to guess of the angle."""
     return math.fsum(high - low for low, high in intervals)
 
@@ -137,7 +144,7 @@ def choose_rotation_pairs(covariance: npt.ArrayLike, rho1: float, rho2: float) -
     return pairs
 
 
-def point_in(intervals: Sequence[Interval], u: float) -> float:
+def point_in(intervals: Sequence[tuple[float, float]], u: float) -> float:
     """The point at share ``u`` of the way through disjoint intervals; uniform on them when u is uniform on [0, 1).
 
     >>> point_in([(0.0, 1.0), (3.0, 4.0)], 0.75)

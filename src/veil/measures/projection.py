@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, as_table, choice, number, whole
+from veil.arguments import Array, as_table, choice, number, renamed, whole
 from veil.errors import InputError
 from veil.measures.measure import Measure
 
@@ -74,8 +74,11 @@ def projection_accuracy(k: int, eta: float) -> Measure:
     return Measure(inside, higher_is="useful")
 
 
-def projection_zero_breach(k: int, epsilon: float) -> Measure:
-    """Probability that no point of length ‖y‖ is within ``epsilon``·‖x‖ of x (Eq 5.7): ‖y‖/‖x‖ outside 1 ± ε.
+@renamed("epsilon", "tolerance", warn=False)
+def projection_zero_breach(k: int, tolerance: float) -> Measure:
+    """Probability that no point of length ‖y‖ is within ``tolerance``·‖x‖ of x (Eq 5.7): ‖y‖/‖x‖ outside 1 ± ε.
+
+    The paper calls the tolerance ε; ``epsilon=`` is understood as well.
 
     *Threat.* The attacker knows the released record alone and guesses on the sphere of its length (A17). It says
     nothing about an attacker who knows records (A14) or the matrix (A15).
@@ -85,14 +88,14 @@ def projection_zero_breach(k: int, epsilon: float) -> Measure:
     """
     from scipy.special import gammainc, gammaincc
 
-    half, eps = whole(k, "k", least=1) / 2.0, number(epsilon, "epsilon", least=0.0)
+    half, eps = whole(k, "k", least=1) / 2.0, number(tolerance, "tolerance", least=0.0)
     short = float(gammainc(half, half * max(0.0, 1.0 - eps) ** 2))
     return Measure(short + float(gammaincc(half, half * (1.0 + eps) ** 2)), higher_is="private")
 
 
 @dataclass(frozen=True)
 class ProjectionAdvice:
-    """The range of k that :func:`choose_projection_dimension` found, and the dimension to be reduced where given."""
+    """The range of k of :func:`choose_projection_dimension`, and the dimension to be reduced where given."""
 
     lowest: int
     highest: int
@@ -119,50 +122,62 @@ class ProjectionAdvice:
         return f"Choose k from {self.lowest} to {highest}; it must be smaller than the reduced dimension. {limits}"
 
 
-def choose_projection_dimension(*, eta: float, accuracy: float, epsilon: float, zero_breach: float) -> tuple[int, int]:
+class DimensionRange(NamedTuple):
+    """The lowest and the highest k that meet the thresholds."""
+
+    lowest: int
+    highest: int
+
+
+@renamed("epsilon", "tolerance", warn=False)
+def choose_projection_dimension(*, eta: float, accuracy: float, tolerance: float, zero_breach: float) -> DimensionRange:
     """The lowest and the highest k at which a Gaussian projection is accurate and private enough (D1, Liu 2007, 5.3.3).
 
     ``accuracy`` is the least probability that a squared distance is kept within 1 ± ``eta``, ``zero_breach`` the
-    least probability that the sphere guess cannot breach at ``epsilon``. See :func:`projection_advice` for what
+    least probability that the sphere guess cannot breach at ``tolerance``. See :func:`projection_advice` for what
     the range does not promise. The paper reads (320, 750) off a plot (errata L-r):
 
-    >>> choose_projection_dimension(eta=0.1, accuracy=0.8, epsilon=0.01, zero_breach=0.7)
-    (328, 742)
+    >>> choose_projection_dimension(eta=0.1, accuracy=0.8, tolerance=0.01, zero_breach=0.7)
+    DimensionRange(lowest=328, highest=742)
     """
-    for name, value in (("eta", eta), ("epsilon", epsilon)):
+    for name, value in (("eta", eta), ("tolerance", tolerance)):
         if number(value, name, least=0.0) == 0.0:
             raise InputError(f"{name}: must be above 0; pass a relative error, for example 0.1")
     for name, value in (("accuracy", accuracy), ("zero_breach", zero_breach)):
         if not 0.0 < number(value, name, least=0.0, most=1.0) < 1.0:
             raise InputError(f"{name}: must lie strictly between 0 and 1; pass a probability, for example 0.8")
     lowest = _first(lambda k: projection_accuracy(k, eta) >= accuracy)
-    highest = _first(lambda k: projection_zero_breach(k, epsilon) < zero_breach) - 1
+    highest = _first(lambda k: projection_zero_breach(k, tolerance) < zero_breach) - 1
     if highest < lowest:
-        there = projection_zero_breach(lowest, epsilon)
+        there = projection_zero_breach(lowest, tolerance)
         raise InputError(
             f"zero_breach: no k meets both thresholds: accuracy {accuracy:g} within {eta:g} takes k of at least "
-            f"{lowest}, where the probability of no breach at {epsilon:g} is {there:.3f} and not {zero_breach:g}; "
+            f"{lowest}, where the probability of no breach at {tolerance:g} is {there:.3f} and not {zero_breach:g}; "
             "lower one of them"
         )
-    return lowest, highest
+    return DimensionRange(lowest, highest)
 
 
+@renamed("epsilon", "tolerance", warn=False)
 def projection_advice(
-    *, eta: float, accuracy: float, epsilon: float, zero_breach: float, dimension: int | None = None
+    *, eta: float, accuracy: float, tolerance: float, zero_breach: float, dimension: int | None = None
 ) -> ProjectionAdvice:
     """:func:`choose_projection_dimension` with its conditions in words; ``dimension`` is that of the projected axis.
 
-    >>> projection_advice(eta=0.1, accuracy=0.8, epsilon=0.01, zero_breach=0.7, dimension=30).possible
+    >>> projection_advice(eta=0.1, accuracy=0.8, tolerance=0.01, zero_breach=0.7, dimension=30).possible
     False
     """
-    lowest, highest = choose_projection_dimension(eta=eta, accuracy=accuracy, epsilon=epsilon, zero_breach=zero_breach)
+    lowest, highest = choose_projection_dimension(
+        eta=eta, accuracy=accuracy, tolerance=tolerance, zero_breach=zero_breach
+    )
     return ProjectionAdvice(lowest, highest, None if dimension is None else whole(dimension, "dimension", least=1))
 
 
+@renamed("epsilon", "distortion")
 def johnson_lindenstrauss_dimension(
-    n_records: int, epsilon: float, form: Literal["jl", "achlioptas", "exact"] = "jl", gamma: float = 1.0
+    n_records: int, distortion: float, form: Literal["jl", "achlioptas", "exact"] = "jl", gamma: float = 1.0
 ) -> int:
-    """A k that keeps all squared distances among ``n_records`` within 1 ± ``epsilon``; it does not depend on d.
+    """A k that keeps all squared distances among ``n_records`` within 1 ± ε, the ``distortion``, whatever d is.
 
     =============  ======================================  ==================================
     "jl"           9 ln m/(ε² − ⅔ε³) + 1                   with probability ½ (Lemma 5.1.1)
@@ -174,9 +189,9 @@ def johnson_lindenstrauss_dimension(
     [8883, 11842, 10262]
     """
     m = whole(n_records, "n_records", least=2)
-    eps, power = number(epsilon, "epsilon", least=0.0, most=1.0), number(gamma, "gamma", least=0.0)
+    eps, power = number(distortion, "distortion", least=0.0, most=1.0), number(gamma, "gamma", least=0.0)
     if not 0.0 < eps < 1.0:
-        raise InputError("epsilon: must lie strictly between 0 and 1; pass a relative error, for example 0.1")
+        raise InputError("distortion: must lie strictly between 0 and 1; pass a relative error, for example 0.1")
     chosen = choice(form, "form", ("jl", "achlioptas", "exact"))
     if chosen == "jl":
         return math.ceil(9.0 * math.log(m) / (eps**2 - 2.0 * eps**3 / 3.0) + 1.0)
@@ -186,9 +201,10 @@ def johnson_lindenstrauss_dimension(
     return _first(lambda k: pairs * _tails(k, eps) <= m**-power)
 
 
-def johnson_lindenstrauss_probability(k: int, epsilon: float) -> Measure:
+@renamed("epsilon", "distortion")
+def johnson_lindenstrauss_probability(k: int, distortion: float) -> Measure:
     """1 − 2exp(−(ε² − ε³)k/4), at least 0: a lower bound on :func:`projection_accuracy` for 0 < ε < 1."""
-    eps = number(epsilon, "epsilon", least=0.0, most=1.0)
+    eps = number(distortion, "distortion", least=0.0, most=1.0)
     bound = 1.0 - 2.0 * math.exp(-(eps**2 - eps**3) * whole(k, "k", least=1) / 4.0)
     return Measure(max(0.0, bound), higher_is="useful")
 

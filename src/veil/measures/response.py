@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -99,7 +100,14 @@ def odds_factors(matrix: npt.ArrayLike, proportions: npt.ArrayLike | None = None
     return np.where((channel == 0.0) & (rest == 0.0), 1.0, factors)
 
 
-def suspicion_bounds(matrix: npt.ArrayLike, proportions: npt.ArrayLike) -> tuple[Array, Array]:
+class SuspicionBounds(NamedTuple):
+    """The lowest and the highest posterior of each category."""
+
+    low: Array
+    high: Array
+
+
+def suspicion_bounds(matrix: npt.ArrayLike, proportions: npt.ArrayLike) -> SuspicionBounds:
     """ξ1 and ξ2 (M11): the lowest and the highest posterior of each category over all reports that occur.
 
     With A the first of two categories: ``ξ1 ≤ P(A|R) ≤ ξ2`` for every R.
@@ -109,7 +117,7 @@ def suspicion_bounds(matrix: npt.ArrayLike, proportions: npt.ArrayLike) -> tuple
     (0.155, 0.5)
     """
     _, after, _ = _posteriors(matrix, proportions)
-    return after.min(axis=0), after.max(axis=0)
+    return SuspicionBounds(after.min(axis=0), after.max(axis=0))
 
 
 def posterior_variance(
@@ -148,8 +156,8 @@ def fisher_information_loss(matrix: npt.ArrayLike, proportions: npt.ArrayLike) -
     there = shares > 0.0
     if there.sum() < 2:
         raise InputError("proportions: one category has all of the share; pass at least two positive shares")
-    kept = float(reported @ (after[:, there] ** 2 / shares[there]).sum(axis=1)) - 1.0
-    return Measure(min(1.0, max(0.0, 1.0 - kept / (there.sum() - 1))), higher_is="private")
+    retained = float(reported @ (after[:, there] ** 2 / shares[there]).sum(axis=1)) - 1.0
+    return Measure(min(1.0, max(0.0, 1.0 - retained / (there.sum() - 1))), higher_is="private")
 
 
 def _posteriors(matrix: npt.ArrayLike, proportions: npt.ArrayLike) -> tuple[Array, Array, Array]:

@@ -47,9 +47,10 @@ import numpy.typing as npt
 from veil.arguments import Array, Mask, as_table, number
 from veil.errors import InputError
 from veil.measures.baselines import best_constant_guess
-from veil.measures.breach import Level, breached, column_units, exposure
+from veil.measures.breach import Level, breached, exposure
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
+from veil.measures.units import column_units
 
 FAR: Final = 1e3
 """Errors of a value count up to here, in standard units: beyond, wrong is wrong, and one wrong code as wrong as any."""

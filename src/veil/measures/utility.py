@@ -6,7 +6,7 @@ where one column would swamp the others, standardise both tables first. Records 
 missing value in either table are left out.
 
 A table of N records has N(N − 1)/2 pairs. When that is at most ``n_pairs`` all are used
-and the measure is exact; else pairs are drawn with replacement from the seed, and the
+and the measure is exact; else pairs are drawn with replacement by ``random_state``, and the
 95 % interval is that of the drawing: it is about this table, not about a population.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, Mask, as_table, choice, whole
+from veil.arguments import Array, Mask, as_table, choice, renamed, whole
 from veil.errors import InputError
 from veil.measures.intervals import ratio_interval
 from veil.measures.measure import Measure
@@ -23,8 +23,9 @@ from veil.measures.measure import Measure
 Indices = npt.NDArray[np.int64]
 
 
+@renamed("seed", "random_state")
 def distance_distortion(
-    original: npt.ArrayLike, released: npt.ArrayLike, n_pairs: int = 20_000, seed: int = 0
+    original: npt.ArrayLike, released: npt.ArrayLike, n_pairs: int = 20_000, random_state: int = 0
 ) -> Measure:
     """Mean of |d_y/d_x − 1| over pairs of records, d the Euclidean distance.
 
@@ -35,15 +36,16 @@ def distance_distortion(
     1.0
     """
     x, y, _ = complete_records(original, released)
-    left, right, drawn = _pairs(len(x), n_pairs, seed)
+    left, right, drawn = _pairs(len(x), n_pairs, random_state)
     before = np.sqrt(((x[left] - x[right]) ** 2).sum(axis=1))
     after = np.sqrt(((y[left] - y[right]) ** 2).sum(axis=1))
     apart = before > 0.0
     return _mean_over_pairs(np.abs(after[apart] / before[apart] - 1.0), drawn)
 
 
+@renamed("seed", "random_state")
 def inner_product_distortion(
-    original: npt.ArrayLike, released: npt.ArrayLike, n_pairs: int = 20_000, seed: int = 0
+    original: npt.ArrayLike, released: npt.ArrayLike, n_pairs: int = 20_000, random_state: int = 0
 ) -> Measure:
     """Mean of |⟨y_i, y_j⟩ − ⟨x_i, x_j⟩| / (‖x_i‖‖x_j‖) over pairs of different records.
 
@@ -54,12 +56,12 @@ def inner_product_distortion(
     0.5
     """
     x, y, _ = complete_records(original, released)
-    left, right, drawn = _pairs(len(x), n_pairs, seed)
+    left, right, drawn = _pairs(len(x), n_pairs, random_state)
     lengths = np.sqrt((x * x).sum(axis=1))
     scale = lengths[left] * lengths[right]
     change = np.abs((y[left] * y[right]).sum(axis=1) - (x[left] * x[right]).sum(axis=1))
-    kept = scale > 0.0
-    return _mean_over_pairs(change[kept] / scale[kept], drawn)
+    positive = scale > 0.0
+    return _mean_over_pairs(change[positive] / scale[positive], drawn)
 
 
 def covariance_distortion(original_cov: npt.ArrayLike, released_cov: npt.ArrayLike) -> Measure:
@@ -99,10 +101,10 @@ def complete_records(original: npt.ArrayLike, released: npt.ArrayLike) -> tuple[
     return (x, y, complete) if complete.all() else (x[complete], y[complete], complete)
 
 
-def _pairs(n: int, n_pairs: int, seed: int) -> tuple[Indices, Indices, bool]:
+def _pairs(n: int, n_pairs: int, random_state: int) -> tuple[Indices, Indices, bool]:
     """All pairs i < j, or ``n_pairs`` random pairs of different records and True."""
     n_pairs = whole(n_pairs, "n_pairs", least=1)
-    rng = np.random.default_rng(whole(seed, "seed"))
+    rng = np.random.default_rng(whole(random_state, "random_state"))
     if n * (n - 1) // 2 <= n_pairs:
         left, right = np.triu_indices(n, k=1)
         return left.astype(np.int64), right.astype(np.int64), False

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, as_table, number
+from veil.arguments import Array, as_table, number, renamed
 from veil.errors import InputError
 from veil.measures.geometry import breach_probability
 
@@ -53,10 +53,11 @@ class Withholding:
     dimension: int
 
 
+@renamed("epsilon", "tolerance")
 def records_to_withhold(
     table: npt.ArrayLike,
     known: Sequence[int] | npt.NDArray[np.integer],
-    epsilon: float,
+    tolerance: float,
     *,
     gamma: float | None = None,
     probability: float | None = None,
@@ -71,7 +72,7 @@ def records_to_withhold(
         The records in the units that are rotated, N × n, without missing values.
     known
         The rows that the attacker knows.
-    epsilon
+    tolerance
         Relative error that counts as a breach.
     gamma, probability
         The limit, one of the two: withhold the rows whose γ, or whose breach probability, is above it. The paper's
@@ -82,15 +83,15 @@ def records_to_withhold(
         a rotation (one open dimension is then none).
 
     >>> x = [[25.0, 75.0], [30.0, 90.0], [45.0, 105.0]]  # Liu 2007, Table 4.1
-    >>> found = records_to_withhold(x, [0], 0.01, probability=0.6)
-    >>> found.rows.tolist(), found.probability.tolist()
+    >>> withheld = records_to_withhold(x, [0], 0.01, probability=0.6)
+    >>> withheld.rows.tolist(), withheld.probability.tolist()
     ([1], [1.0, 1.0, 0.5])
     """
     records = as_table(table, "table")
     if missing := int(np.isnan(records).sum()):
         raise InputError(f"table: has {missing} missing value(s); leave out those records")
     rows = _rows(known, len(records))
-    eps = number(epsilon, "epsilon", least=0.0)
+    eps = number(tolerance, "tolerance", least=0.0)
     if (gamma is None) == (probability is None):
         raise InputError("gamma: give either a limit on gamma or one on the probability")
     origin = records[rows[0]] if translated and len(rows) else np.zeros(records.shape[1])

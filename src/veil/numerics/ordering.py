@@ -1,4 +1,4 @@
-"""Orders and digits that records and names decide themselves, however they are listed and in any units.
+"""Orders that records and names decide themselves, however they are listed and in any units.
 
 A file may list the same records and columns in any order. What is drawn, dealt into folds or thinned by number would
 change with it, so it is done in one of these orders:
@@ -10,7 +10,8 @@ Orders of rows are sorted and then shuffled: as random as independent records co
 second one, are a fair part of all. The records seed the shuffling: by one fixed seed all tables of one length would
 share their luck.
 
-Other units round differently. Where what follows amplifies that, numbers are `rounded` first.
+Other units round differently. Where what follows amplifies that, numbers are rounded first
+(:func:`veil.numerics.rounding.binary_digits`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy.typing as npt
 from veil.data.blocks import Matrix
 
 Order = npt.NDArray[np.intp]
-_SEEN: Final = 64
+_SEEDING: Final = 64
 """Rows whose values seed the shuffling."""
 _GRAIN: Final = 2.0**-20
 """Of a standard deviation, to which these are rounded: other units change less."""
@@ -72,17 +73,6 @@ def size_order(table: Matrix) -> Order:
     return _shuffled(np.argsort(key, kind="stable"), key[:, None])
 
 
-def rounded(values: Matrix, bits: int = 26) -> Matrix:
-    """Numbers to 26 binary digits of the largest, so that rounding elsewhere shows in none (but one in millions).
-
-    >>> import numpy as np
-    >>> float(rounded(np.array([0.1 + 0.2]))[0]) == float(rounded(np.array([0.3]))[0])
-    True
-    """
-    power = int(np.frexp(np.abs(values).max(initial=0.0))[1])
-    return np.ascontiguousarray(np.ldexp(np.rint(np.ldexp(values, bits - power)), power - bits))
-
-
 def _shuffled(order: Order, table: npt.NDArray[Any]) -> Order:
     """Sorted rows in an order drawn by a seed made of some of their values."""
     if len(order) < 2:
@@ -90,7 +80,7 @@ def _shuffled(order: Order, table: npt.NDArray[Any]) -> Order:
     values = np.nan_to_num(table[order].astype(np.float64))
     values -= np.median(values, axis=0)
     unit = np.abs(values).mean(axis=0)
-    some = values[np.linspace(0, len(order) - 1, min(len(order), _SEEN)).astype(np.intp)]
+    some = values[np.linspace(0, len(order) - 1, min(len(order), _SEEDING)).astype(np.intp)]
     grains = np.rint(some / np.where(unit > 0, unit, 1.0) / _GRAIN)
     seed = np.frombuffer(hashlib.sha256((grains + 0.0).tobytes()).digest(), dtype=np.uint32)
     return order[np.random.default_rng(seed).permutation(len(order))]

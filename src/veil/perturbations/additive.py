@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import choice, flag, number, per_column
+from veil.arguments import flag, number, per_column
 from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
-from veil.keys.noise import LAWS, add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
+from veil.keys.noise import add_noise, add_noise_to_rows, grid_for, standard_normal, subtract_noise
 from veil.measures import correlation_dissimilarity
+from veil.numerics.laws import check_law
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest
 from veil.perturbations.correlated import explicit_factor, present_covariance, shift_on_grid, similar_factor
 
 
@@ -149,7 +151,7 @@ class AdditiveNoise(Perturbation):
 
     def _check_settings(self) -> None:
         flag(self.relative, "relative")
-        choice(self.distribution, "distribution", LAWS)
+        check_law(self.distribution)
         if self.similarity is not None:
             number(self.similarity, "similarity", least=-1, most=1, rule="a number from -1 to 1, or None")
         if self.similarity is not None and self.covariance is not None:
@@ -168,7 +170,7 @@ class AdditiveNoise(Perturbation):
                 f"column {listed(constant)}: all {moments.n_rows} values are equal, so noise relative to their "
                 "standard deviation would be zero; give the role public or drop, or use relative=False"
             )
-        return np.array([rounded(s) for s in moments.std])
+        return np.array([two_digits(s) for s in moments.std])
 
     def _check_reach(self, largest: npt.NDArray[np.float64], columns: Sequence[str]) -> None:
         """Refuse values beside which the noise would be lost: they would go out as they are."""
@@ -266,6 +268,6 @@ def _dissimilarity(moments: Moments, factor: Matrix) -> dict[str, float] | None:
     data = moments.covariance / np.outer(unit, unit)
     shape = noise / np.sqrt(np.outer(np.diag(noise), np.diag(noise)))
     return {
-        "paper": rounded(float(correlation_dissimilarity(data, shape, "paper"))),
-        "rms": rounded(float(correlation_dissimilarity(data, shape, "rms"))),
+        "paper": two_digits(float(correlation_dissimilarity(data, shape, "paper"))),
+        "rms": two_digits(float(correlation_dissimilarity(data, shape, "rms"))),
     }

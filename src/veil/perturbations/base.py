@@ -391,12 +391,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     return np.asarray(value).tolist()
-
-
-def rounded(value: float) -> float:
-    """A data-derived parameter rounded to two significant digits, before it is used or published.
-
-    >>> rounded(0.12345), rounded(9876.0)
-    (0.12, 9900.0)
-    """
-    return float(f"{value:.1e}")

@@ -25,7 +25,7 @@ import numpy as np
 from veil.data.blocks import Matrix, Vector, tiles
 from veil.errors import InputError
 from veil.numerics.moments import Moments
-from veil.perturbations.base import rounded
+from veil.numerics.rounding import two_digits
 
 LEAST_POWER = 0.01
 
@@ -55,7 +55,7 @@ def similar_factor(covariance: Matrix, unit: Vector, scale: Vector, similarity: 
         return np.zeros_like(covariance)
     eigenvalues, q = lifted_eigenpairs(correlation)
     factor = q * np.sqrt(similar_spectrum(eigenvalues, similarity))
-    return np.asarray((scale * unit)[:, None] * np.vectorize(rounded)(factor))
+    return np.asarray((scale * unit)[:, None] * np.vectorize(two_digits)(factor))
 
 
 def lifted_eigenpairs(correlation: Matrix) -> tuple[Vector, Matrix]:

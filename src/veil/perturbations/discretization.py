@@ -22,7 +22,8 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.key import Key
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Perturbation, Place
 from veil.perturbations.scan import Scan, ScanResult, Summary
 
 Edges = npt.NDArray[np.float64]
@@ -186,7 +187,7 @@ class Discretize(Perturbation):
 
 def _coarse(edge: float, gap: float) -> float:
     """An edge with two digits of its own, or to one digit of the gap to the next one."""
-    two = rounded(edge)
+    two = two_digits(edge)
     if abs(two - edge) <= gap / 4:
         return two
     step = 10.0 ** np.floor(np.log10(gap))

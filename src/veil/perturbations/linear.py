@@ -22,7 +22,8 @@ from veil.errors import InputError, listed
 from veil.keys.noise import add_noise, grid_for, subtract_noise
 from veil.keys.randomness import row_words
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Perturbation, Place
 from veil.secret import SecretParameter, revealed
 
 LOST_DIGITS = 1e-6
@@ -74,7 +75,7 @@ class LinearPerturbation(Perturbation):
             )
         self.unit_ = np.ones(len(columns))
         if self.scaling == "std":
-            self.unit_ = np.array([rounded(s) if s > 0 else 1.0 for s in moments.std])
+            self.unit_ = np.array([two_digits(s) if s > 0 else 1.0 for s in moments.std])
 
     def perturb_block(self, block: Matrix, place: Place) -> Matrix:
         """Multiply the scaled records by the matrix."""
@@ -214,7 +215,7 @@ class LinearTransform(LinearPerturbation):
                 f"noise_scale: {int((own == 0).sum())} released column(s) do not vary, so noise relative to them would "
                 "be zero; leave out constant columns"
             )
-        self.noise_ = np.array([rounded(share * s) for s in own])
+        self.noise_ = np.array([two_digits(share * s) for s in own])
         lost = [s for s, size in zip(self.noise_, reach, strict=True) if s and size + 64 * s >= grid_for(s) * 2.0**53]
         if lost:
             raise InputError(

@@ -19,7 +19,8 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
 from veil.keys.noise import grid_for, standard_normal
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Perturbation, Place, parameter_digest
 from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
 from veil.perturbations.scan import Counts, Scan, Summary
 
@@ -108,9 +109,9 @@ class LogNormalNoise(Perturbation):
                 f"column {listed(constant)}: all {moments.n_rows} values are equal, so its logarithm has no spread to "
                 "make noise of; give the role public or drop"
             )
-        unit = np.array([rounded(s) for s in moments.std])
+        unit = np.array([two_digits(s) for s in moments.std])
         eigenvalues, q = lifted_eigenpairs(present_covariance(moments) / np.outer(unit, unit))
-        shape = np.vectorize(rounded)(q * np.sqrt(eigenvalues))
+        shape = np.vectorize(two_digits)(q * np.sqrt(eigenvalues))
         self.factor_ = np.sqrt(float(self.c)) * unit[:, None] * shape
         # In logarithms the noise's scale is the same for small and large values; the grid suits the smallest.
         self.grid_ = np.array([grid_for(s) for s in np.sqrt((self.factor_**2).sum(axis=1))])

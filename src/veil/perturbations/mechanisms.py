@@ -25,6 +25,7 @@ from veil.arguments import number
 from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
 from veil.keys.noise import add_noise
+from veil.numerics.laws import LAPLACE, NORMAL
 from veil.numerics.moments import Moments
 from veil.perturbations.base import Kept, Perturbation, Place
 
@@ -125,7 +126,7 @@ class _Mechanism(Perturbation):
 
     def _adopt(self, parameters: Mapping[str, Any]) -> None:
         deviation = np.array(parameters["scale"], dtype=np.float64)
-        self.scale_ = deviation / math.sqrt(2.0) if self.law == "laplace" else deviation
+        self.scale_ = deviation / math.sqrt(2.0) if self.law == LAPLACE.name else deviation
         self.grid_ = np.array(parameters["grid"], dtype=np.float64)
         self.low_, self.high_ = np.array(parameters["bounds"], dtype=np.float64).T
         self._clipped = []
@@ -187,7 +188,7 @@ class LaplaceMechanism(_Mechanism):
     """
 
     catalogue = "P21"
-    law = "laplace"
+    law = LAPLACE.name
     headline = ("epsilon", "bounds")
 
     def __init__(self, epsilon: float = 1.0, bounds: Any = (0.0, 1.0), *, random_state: Any = None) -> None:
@@ -230,7 +231,7 @@ class GaussianMechanism(_Mechanism):
     """
 
     catalogue = "P21"
-    law = "normal"
+    law = NORMAL.name
     headline = ("epsilon", "delta", "bounds")
 
     def __init__(

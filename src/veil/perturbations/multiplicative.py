@@ -19,7 +19,8 @@ from veil.errors import InputError, listed
 from veil.keys.noise import grid_for, open_uniform, standard_normal
 from veil.numerics.factor_law import FactorLaw, factor_law
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Perturbation, Place
 
 
 class MultiplicativeNoise(Perturbation):
@@ -83,7 +84,7 @@ class MultiplicativeNoise(Perturbation):
                 "give the role public or drop"
             )
         spread = [
-            kept[n]["grid"] if n in kept else grid_for(self.law_.std * rounded(s))
+            kept[n]["grid"] if n in kept else grid_for(self.law_.std * two_digits(s))
             for n, s in zip(columns, moments.std, strict=True)
         ]
         self.grid_ = np.array(spread)
@@ -173,7 +174,7 @@ class CombinedNoise(MultiplicativeNoise):
         number(self.scale, "scale", least=1e-9, most=1e9, rule="a positive number, relative to each column's spread")
         self.scale_ = np.array(
             [
-                kept[n]["scale"] if n in kept else self.scale * rounded(s)
+                kept[n]["scale"] if n in kept else self.scale * two_digits(s)
                 for n, s in zip(columns, moments.std, strict=True)
             ]
         )

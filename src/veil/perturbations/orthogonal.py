@@ -22,7 +22,8 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Place, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Place
 from veil.perturbations.linear import LinearPerturbation
 
 
@@ -95,7 +96,7 @@ class OrthogonalTransform(LinearPerturbation):
         if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
         spread = float(np.sqrt(np.mean((moments.std / self.unit_) ** 2)))
-        self.spread_ = rounded(spread) if self.translation else 0.0
+        self.spread_ = two_digits(spread) if self.translation else 0.0
         self._check_digits(moments, columns, 8.0 * float(translation) * self.spread_)
 
     def disclose(self) -> dict[str, Any]:

@@ -32,7 +32,8 @@ from veil.numerics.response_matrix import (
     invariant_matrix,
     keep_matrix,
 )
-from veil.perturbations.base import Kept, Place, rounded
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Kept, Place
 from veil.perturbations.coded import CodedPerturbation
 
 MOST_COMPOUND = 2_000
@@ -169,7 +170,7 @@ class RandomizedResponse(CodedPerturbation):
         else:
             matrix = epsilon_matrix(1.0 if self.epsilon is None else self.epsilon, k)
         if self.invariant:
-            shares = np.array([rounded(max(share, 1e-3)) for share in counts / counts.sum()])
+            shares = np.array([two_digits(max(share, 1e-3)) for share in counts / counts.sum()])
             matrix = invariant_matrix(matrix, shares / shares.sum())
         if np.allclose(matrix, np.eye(k)):
             raise InputError(f"the matrix of {what} is the identity, which releases it as it is; lower keep or ε")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from veil.numerics.laws import NoiseLaw
 from veil.recovery.density import Reconstruction, reconstruct, reconstruct_joint
 from veil.recovery.distribution import DistributionRecovery
 from veil.recovery.geometry import PairEstimate, distance_interval, hamming_estimate, inner_product_interval
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
-from veil.recovery.noise import NoiseLaw
 from veil.recovery.proportions import ProportionRecovery
 from veil.recovery.response_estimates import (
     Dispersion,

@@ -25,14 +25,14 @@ import numpy as np
 from veil.arguments import number
 from veil.data.blocks import Vector
 from veil.errors import InputError
+from veil.measures import Interval
+from veil.numerics.laws import check_law
 from veil.recovery.counting import Counts, FineCounts
 
 _REACH = np.linspace(0.0, 4.0, 81)
 
 
-def quantile_interval(
-    released: Vector, q: float, noise: tuple[str, float], *, confidence: float = 0.95
-) -> tuple[float, float]:
+def quantile_interval(released: Vector, q: float, noise: tuple[str, float], *, confidence: float = 0.95) -> Interval:
     """An interval for the private column's q-quantile; an end that the release cannot bound is infinite.
 
     Parameters
@@ -54,9 +54,7 @@ def quantile_interval(
     return _interval((values, values), np.arange(1, len(values) + 1), q, noise, confidence)
 
 
-def counted_interval(
-    released: FineCounts, q: float, noise: tuple[str, float], *, confidence: float = 0.95
-) -> tuple[float, float]:
+def counted_interval(released: FineCounts, q: float, noise: tuple[str, float], *, confidence: float = 0.95) -> Interval:
     """The same from counts of the released values, for releases of any size; rounded outwards to the bins' edges.
 
     >>> from veil.recovery.counting import fine_counts
@@ -71,7 +69,7 @@ def counted_interval(
 
 def _interval(
     ends: tuple[Vector, Vector], ranks: Counts, q: float, noise: tuple[str, float], confidence: float
-) -> tuple[float, float]:
+) -> Interval:
     """The interval where values of ranks above ``ranks[i - 1]`` up to ``ranks[i]`` lie from ``ends[0][i]`` to
     ``ends[1][i]``."""
     number(q, "q", least=0, most=1, rule="between 0 and 1")
@@ -81,10 +79,10 @@ def _interval(
     band = math.sqrt(math.log(2 * math.e / (1 - confidence)) / (2 * int(ranks[-1])))
     law, std = noise
     reach = std * _REACH
-    below = np.array([_cdf(law, a / std) for a in reach]) if std > 0 else np.ones_like(reach)
+    below = check_law(law, "noise").cdf(_REACH) if std > 0 else np.ones_like(reach)
     low = _empirical(ends[0], ranks, q * below - band, -math.inf) - reach
     high = _empirical(ends[1], ranks, 1 - (1 - q) * below + band, math.inf) + reach
-    return float(np.max(low)), float(np.min(high))
+    return Interval(float(np.max(low)), float(np.min(high)))
 
 
 def _empirical(values: Vector, ranks: Counts, levels: Vector, beyond: float) -> Vector:
@@ -93,15 +91,3 @@ def _empirical(values: Vector, ranks: Counts, levels: Vector, beyond: float) -> 
     rank = np.clip(np.ceil(levels * n).astype(np.int64), 1, n)
     outside = levels <= 0 if beyond < 0 else levels > 1
     return np.where(outside, beyond, values[np.searchsorted(ranks, rank)])
-
-
-def _cdf(law: str, z: float) -> float:
-    """P(r ≤ z) for noise of standard deviation 1; all laws are symmetric."""
-    if law == "normal":
-        return 0.5 * math.erfc(-z / math.sqrt(2))
-    if law == "uniform":
-        return min(1.0, max(0.0, 0.5 + z / (2 * math.sqrt(3))))
-    if law == "laplace":
-        tail = 0.5 * math.exp(-abs(z) * math.sqrt(2))
-        return 1 - tail if z >= 0 else tail
-    raise InputError(f"noise must be normal, uniform or laplace; got {law!r}")

@@ -3,7 +3,7 @@
 *Model.* x is spread evenly within each of L intervals and lies in interval l with probability
 p_l; K_il is the chance of noisy bin i given interval l (:meth:`NoiseLaw.kernel`). With c_i of the n
 records in bin i, one step is ``p_l ← (p_l / n) Σ_i c_i K_il / Σ_t p_t K_it``. It works on counts, so it
-costs the same whatever n.
+costs the same whatever n (:mod:`veil.numerics.deconvolution`, the iteration that attackers use as well).
 
 With K_il = Pr_il / m_l, m_l the width of an interval, this is Ketel's EM update as probabilities; his
 own is exact when θ_l is a density, and without the widths it climbs another function. It is the
@@ -35,7 +35,8 @@ from veil.arguments import choice, number, whole
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.recovery.noise import NoiseLaw
+from veil.numerics.deconvolution import estimates
+from veil.numerics.laws import NoiseLaw
 
 METHODS = {"bayes": 0.001, "em": 0.1}
 MAX_ITER = 5000
@@ -188,25 +189,19 @@ def _iterate(
     if method == "bayes":
         threshold *= float(chi2.ppf(0.95, max(p.size - 1, 1)))
     with one_blas_thread():
-        mixture = forward(p)
-        possible = mixture > 0
-        n_unexplained = int(counts[~possible].sum())
-        counts = np.where(possible, counts, 0.0)
-        n = float(counts.sum())
+        steps = estimates(counts, p, forward, backward)
+        now = next(steps)
+        n_unexplained = counts[now.mixture <= 0].sum()
+        n = float(counts.sum() - n_unexplained)
         if not n > 0:
             raise InputError("no record can come from these intervals under this noise; widen the intervals")
-        history = [_log_likelihood(counts, mixture)]
-        converged = False
+        history, converged = [now.log_likelihood], False
         while not converged and len(history) <= max_iter:
-            ratio = np.divide(counts, mixture, out=np.zeros_like(counts), where=counts > 0)
-            new = p * backward(ratio)
-            new /= new.sum()
-            mixture = forward(new)
-            history.append(_log_likelihood(counts, mixture))
-            change = n * _chi_square(new, p) if method == "bayes" else history[-1] - history[-2]
+            before, now = now, next(steps)
+            history.append(now.log_likelihood)
+            change = n * _chi_square(now.weights, before.weights) if method == "bayes" else history[-1] - history[-2]
             converged = threshold > 0 and change < threshold
-            p = new
-    return Reconstruction(p, edges, len(history) - 1, converged, np.array(history), n_unexplained)
+    return Reconstruction(now.weights, edges, len(history) - 1, converged, np.array(history), int(n_unexplained))
 
 
 def _flat(edges: tuple[Vector, ...]) -> Matrix:
@@ -219,8 +214,3 @@ def _flat(edges: tuple[Vector, ...]) -> Matrix:
 def _chi_square(new: Matrix, old: Matrix) -> float:
     squares = np.divide((new - old) ** 2, old, out=np.zeros_like(old), where=old > 0)
     return float(squares.sum())
-
-
-def _log_likelihood(counts: Matrix, mixture: Matrix) -> float:
-    logs = np.log(mixture, out=np.zeros_like(mixture), where=(counts > 0) & (mixture > 0))
-    return float((counts * logs).sum())

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from veil.arguments import whole
 from veil.data.blocks import Block, Vector
 from veil.errors import InputError
+from veil.measures import Interval
 from veil.recovery.bands import counted_interval
 from veil.recovery.counting import FINE_BINS, FineCounts, GridCounts, fine_counts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
@@ -151,9 +152,7 @@ class DistributionRecovery:
             raise InputError("q must be numbers from 0 to 1")
         return quantiles_of(levels, self.edges_[name], self.probabilities_[name])[()]
 
-    def quantile_interval(
-        self, q: float, *, column: str | None = None, confidence: float = 0.95
-    ) -> tuple[float, float]:
+    def quantile_interval(self, q: float, *, column: str | None = None, confidence: float = 0.95) -> Interval:
         """An interval for the private column's q-quantile that assumes nothing about its distribution.
 
         It follows from the release's own distribution and the noise law (:mod:`veil.recovery.bands`), not from the

@@ -28,10 +28,9 @@ from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
+from veil.numerics.laws import LAWS
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
-
-KURTOSIS = {"normal": 3.0, "uniform": 1.8, "laplace": 6.0}
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ class MomentRecovery:
         # Var of S_xr + S_rx + S_rr given x, for normal noise; the fourth moment of other laws enters on the diagonal.
         given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
         given += np.outer(own, own) + noise**2
-        given[np.diag_indices_from(given)] += (KURTOSIS[model.distribution] - 3.0) * own**2
+        given[np.diag_indices_from(given)] += (LAWS[model.distribution].kurtosis - 3.0) * own**2
         self._set(p.n, [own, np.diag(spread), given, p.two_two - p.one_one**2])
 
     def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:

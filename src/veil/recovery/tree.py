@@ -25,10 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from veil.arguments import choice
 from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
+from veil.numerics.laws import NoiseLaw
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import reconstruct
 from veil.recovery.distribution import fine_bins, make_edges, quantiles_of
-from veil.recovery.noise import NoiseLaw, NoisyColumn, noisy_columns
+from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.release import Release
 
 RECONSTRUCTIONS = ("byclass", "global", "none")

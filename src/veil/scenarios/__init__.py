@@ -7,7 +7,7 @@ an object of its own that exchanges plain messages with the other; the functions
 
 from __future__ import annotations
 
-from veil.scenarios.and_shares import AndShareReceiver, AndShareSender, and_shares
+from veil.scenarios.and_shares import AndShareReceiver, AndShareSender, Shares, and_shares
 from veil.scenarios.inner_product import (
     InnerProductAnswer,
     InnerProductAnswerer,
@@ -33,6 +33,7 @@ __all__ = [
     "InnerProductMessage",
     "PaillierKey",
     "PaillierPublicKey",
+    "Shares",
     "TransferAnswer",
     "TransferOffer",
     "TransferReceiver",

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import secrets
 from itertools import product
+from typing import NamedTuple
 
 from veil.errors import InputError
 from veil.scenarios.arithmetic import bit
@@ -69,7 +70,14 @@ class AndShareReceiver(Party):
         return received[0]
 
 
-def and_shares(a1: int, b1: int, a2: int, b2: int) -> tuple[int, int]:
+class Shares(NamedTuple):
+    """What each party holds: two bits whose sum modulo 2 is the result."""
+
+    first: int
+    second: int
+
+
+def and_shares(a1: int, b1: int, a2: int, b2: int) -> Shares:
     """Shares (c₁, c₂) of (a₁ + a₂)(b₁ + b₂), both parties in this process.
 
     >>> c1, c2 = and_shares(1, 0, 0, 1)
@@ -78,4 +86,4 @@ def and_shares(a1: int, b1: int, a2: int, b2: int) -> tuple[int, int]:
     """
     sender, receiver = AndShareSender(a1, b1), AndShareReceiver(a2, b2)
     request = receiver.request(sender.offer())
-    return sender.share, receiver.receive(sender.answer(request))
+    return Shares(sender.share, receiver.receive(sender.answer(request)))

@@ -82,7 +82,7 @@ class PaillierPublicKey:
         r = 0
         while g.gcd(r, n) != 1:  # at once, unless n has short factors
             r = secrets.randbelow(self.n)
-        return int((1 + self._plain(number) * n) * g.powmod(r, n, square) % square)
+        return int((1 + self._residue(number) * n) * g.powmod(r, n, square) % square)
 
     def add(self, first: int, second: int) -> int:
         """An encryption of the sum modulo n."""
@@ -158,7 +158,7 @@ class PaillierPublicKey:
             raise InputError("a number to encrypt or multiply by must be a whole number between −n/2 and n/2")
         return int(number)
 
-    def _plain(self, number: int) -> Any:
+    def _residue(self, number: int) -> Any:
         return gmp().mpz(self._signed(number)) % self.n
 
     def _numbers(self) -> tuple[Any, Any, Any]:
@@ -214,7 +214,7 @@ class PaillierKey:
         g, p, q = gmp(), self.__p, self.__q
         noise = [g.powmod_sec(secrets.randbelow(int(prime) - 1) + 1, prime, prime * prime) for prime in (p, q)]
         n = p * q
-        return int((1 + self.public._plain(number) * n) * joined(noise, p * p, q * q) % (n * n))
+        return int((1 + self.public._residue(number) * n) * joined(noise, p * p, q * q) % (n * n))
 
     def decrypt(self, ciphertext: int) -> int:
         """The hidden number, between −n/2 and n/2."""

@@ -25,7 +25,7 @@ def run(context: Context) -> Result:
         (k, float(measures.projection_accuracy(k, ETA)), float(measures.projection_zero_breach(k, EPSILON)))
         for k in dimensions
     ]
-    found = measures.choose_projection_dimension(eta=ETA, accuracy=ACCURACY, epsilon=EPSILON, zero_breach=ZERO_BREACH)
+    found = measures.choose_projection_dimension(eta=ETA, accuracy=ACCURACY, tolerance=EPSILON, zero_breach=ZERO_BREACH)
     at = {row[0]: row[1:] for row in rows}
     off = max(float(np.abs(np.array(at[k]) - values).max()) for k, values in EXPECTED.items())
     accuracy, private = np.array([r[1] for r in rows]), np.array([r[2] for r in rows])

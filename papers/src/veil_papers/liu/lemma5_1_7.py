@@ -28,7 +28,7 @@ def run(context: Context) -> Result:
         made = veil.BinaryProjection(K, epsilon=EPSILON, scale=L, random_state=seed)
         u = veil.publish(table, made)[0].to_numpy()
         seen.append((u[1:] != u[0]).sum(axis=1))
-        estimates.append(veil.hamming_estimate(np.repeat(u[:1], D, axis=0), u[1:], p=P, d=D).value)
+        estimates.append(veil.recovery.hamming_estimate(np.repeat(u[:1], D, axis=0), u[1:], p=P, d=D).value)
         context.step("matrices", r + 1, repeats)
     found, back = np.array(seen, dtype=float), np.array(estimates)
     expected = K * (1 - (1 - 2 * P) ** h) / 2

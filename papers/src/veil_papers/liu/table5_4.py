@@ -24,7 +24,7 @@ def accuracies(x: np.ndarray, virginica: np.ndarray, seed: int, epochs: int = EP
 
     found = []
     for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(x, virginica):
-        model = veil.VotedPerceptron(epochs, random_state=seed).fit(x[train], virginica[train])
+        model = veil.recovery.VotedPerceptron(epochs, random_state=seed).fit(x[train], virginica[train])
         found.append(100 * float((model.predict(x[test]) == virginica[test]).mean()))
     return np.array(found)
 

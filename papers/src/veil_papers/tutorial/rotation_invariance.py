@@ -24,7 +24,7 @@ def classifiers(gamma: float) -> dict[str, Any]:
         "SVM, polynomial": SVC(kernel="poly", degree=3, gamma=gamma, coef0=1.0, tol=1e-8),
         "SVM, sigmoid": SVC(kernel="sigmoid", gamma=gamma / 10, tol=1e-8),
         "SVM, linear": SVC(kernel="linear", tol=1e-8),
-        "voted perceptron": veil.VotedPerceptron(shuffle=False),
+        "voted perceptron": veil.recovery.VotedPerceptron(shuffle=False),
     }
 
 

@@ -22,6 +22,7 @@ from scipy.special import ndtr
 
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.factor_law import FactorLaw
+from veil.numerics.laws import UNIFORM
 
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -176,8 +177,8 @@ class IndependentClue(NumericClue):
         self, records: Matrix, rows: Matrix, background: Background, law: str, scale: Vector, slack: Vector
     ) -> None:
         super().__init__(records, rows, background)
-        self._uniform = law == "uniform"
-        self._width = scale * math.sqrt(3.0) + slack if self._uniform else scale / math.sqrt(2.0)
+        self._uniform = law == UNIFORM.name
+        self._width = scale * UNIFORM.support + slack if self._uniform else scale / math.sqrt(2.0)
 
     def _add(self, x: Matrix, y: Matrix, both: Mask, out: Matrix) -> None:
         width = self._width[both]

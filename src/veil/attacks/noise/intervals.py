@@ -20,7 +20,7 @@ from veil.attacks.noise.shrinkage import pooled_filter
 from veil.attacks.noise.univariate import column_prior, noise_law
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.numerics.deconvolution import Prior
+from veil.numerics.priors import Prior
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 

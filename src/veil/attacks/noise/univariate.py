@@ -19,11 +19,12 @@ from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.attacks.noise.additive import published_noise
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.deconvolution import Grid, GridPrior, NormalPrior, Prior, column_priors, deconvolve
+from veil.numerics.column_priors import column_priors, deconvolve
+from veil.numerics.laws import LAWS, is_law
+from veil.numerics.priors import Grid, GridPrior, NormalPrior, Prior
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
-LAWS = ("normal", "uniform", "laplace")
 MOST_NOISE = 1.5
 """Noise, in steps of whole numbers, beyond which their distribution does not show through it."""
 HIT_REACH = 0.1
@@ -35,7 +36,7 @@ def noise_law(release: Release, knowledge: Sequence[Knowledge]) -> str:
     known, model = granted(knowledge, KnownNoise), release.only_part.model
     if known is not None:
         return known.distribution
-    if not isinstance(model, AdditiveModel) or model.distribution not in LAWS:
+    if not isinstance(model, AdditiveModel) or not is_law(model.distribution):
         raise NotApplicableError(f"the manifest names no noise law among {', '.join(LAWS)}; grant KnownNoise")
     return model.distribution
 
@@ -94,7 +95,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
 
     ``variant="best"``: the prior is the nonparametric maximum-likelihood one on a grid of σ/8, or a normal one where
     that foretells held-out noisy values better or the column has fewer than 50;
-    :func:`veil.numerics.deconvolution.column_priors` has the rules. With normal noise a normal prior gives the linear
+    :func:`veil.numerics.column_priors.column_priors` has the rules. With normal noise a normal prior gives the linear
     filter. On two modes at ±2 of standard deviation .3, under normal noise of σ = 1, the error falls from 1 (raw) and
     .80 (linear) to .37.
 

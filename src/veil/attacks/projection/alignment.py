@@ -25,7 +25,7 @@ from veil.attacks.projection.features import random_frame, release_features
 from veil.attacks.projection.posterior import Target, island
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, Vector
-from veil.numerics.ordering import rounded
+from veil.numerics.rounding import binary_digits
 
 _ROWS: Final = 20_000
 _SAMPLE: Final = 1_000
@@ -137,18 +137,18 @@ class _Frame:
         basis = free @ _roots(free.T @ (some_s.T @ some_s / len(some_s)) @ free)[1]
         self.scale, turn = np.linalg.eigh(basis.T @ basis)
         self.basis = basis @ turn
-        self.t = rounded((some_s @ self.basis).T)
+        self.t = binary_digits((some_s @ self.basis).T)
         e = rng.standard_normal((len(some_s), len(noise))) * noise @ self.axes
-        self.c = rounded(((some_s @ self.known.T + e - self.mean_y) / self.unit).T)
+        self.c = binary_digits(((some_s @ self.known.T + e - self.mean_y) / self.unit).T)
 
     def target(self) -> Target:
         """Everything of the log-density but the comparison."""
         root, pair_t, values = np.zeros((self.k, self.k)), np.zeros((len(self.t), 0)), np.zeros((self.k, 0))
         if self._soft:
             whiten = _roots(self.noise)[1]
-            root, pair_t = whiten * self.unit, rounded((self.z @ self.basis).T)
-            values = rounded(whiten @ self.z_rows.T)
-        precision = rounded(np.outer(self.unit**2, self.scale) / self.variance)
+            root, pair_t = whiten * self.unit, binary_digits((self.z @ self.basis).T)
+            values = binary_digits(whiten @ self.z_rows.T)
+        precision = binary_digits(np.outer(self.unit**2, self.scale) / self.variance)
         empty = np.zeros((0, self.k))
         return Target(self.c, self.t, empty, np.zeros(0), np.zeros((0, 0)), precision, root, pair_t, values)
 
@@ -169,7 +169,7 @@ class _Frame:
         free = right[rank:]
         turned = fitted + rest @ random_frame(self.k, len(free), self._rng) @ free if len(free) else fitted
         matrix = signal_root @ turned @ inverse
-        return rounded((matrix - self.known) @ self.basis / self.scale / self.unit[:, None])
+        return binary_digits((matrix - self.known) @ self.basis / self.scale / self.unit[:, None])
 
 
 def _averaged(groups: list[Matrix], frame: _Frame, y: Matrix) -> ProjectionAlignment:

@@ -31,6 +31,7 @@ from veil.attacks.repeated.combination import Mix, NoisyView, Places, averaged, 
 from veil.attacks.repeated.reports import combined_posteriors, independent_reports, reports_of
 from veil.data.blocks import Matrix
 from veil.errors import NotApplicableError
+from veil.numerics.laws import UNIFORM
 from veil.numerics.ordering import by_name
 from veil.release.models import (
     AdditiveModel,
@@ -190,7 +191,7 @@ def bounds(views: Sequence[NoisyView], noise: Matrix, d: int) -> tuple[Matrix, M
         own = np.diag(view.noise)
         steady = np.isclose(np.diag(noise)[start : start + len(own)], own)
         start += len(own)
-        if view.law != "uniform":
+        if view.law != UNIFORM.name:
             continue
         half = np.where(steady, np.sqrt(3.0 * own) * (1.0 + SLACK), np.inf)
         low[:, view.columns] = np.fmax(low[:, view.columns], view.values - half)

@@ -14,6 +14,7 @@ from veil.auditing.comparison.scoring import Hits
 from veil.data.blocks import Matrix, Vector
 from veil.measures.intervals import repetition_interval, wilson
 from veil.measures.measure import Direction, Measure
+from veil.measures.units import NORMAL_IQR, standard_unit
 from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
 
 GROUPS = 16
@@ -28,13 +29,13 @@ def private_spread(first: First) -> Vector:
     return np.where(varies, np.nan_to_num(moments.std[:d]), 0.0)
 
 
-def standard_unit(cells: ColumnCells, deviation: float) -> tuple[float, float]:
-    """The unit of :func:`veil.measures.standard_units`, and the most that it can be off."""
+def counted_unit(cells: ColumnCells, deviation: float) -> tuple[float, float]:
+    """The unit of :func:`veil.measures.standard_unit` from counted quartiles, and the most that it can be off."""
     if deviation == 0.0:
         return 0.0, 0.0
     (q1, low1, high1), (q3, low3, high3) = cells.quantile(0.25), cells.quantile(0.75)
-    robust, least, most = (q3 - q1) / 1.349, max(low3 - high1, 0.0) / 1.349, (high3 - low1) / 1.349
-    unit = robust if 0.0 < 2.0 * robust < deviation else deviation
+    unit = standard_unit(deviation, q3 - q1)
+    least, most = max(low3 - high1, 0.0) / NORMAL_IQR, (high3 - low1) / NORMAL_IQR
     possible = [deviation] if least == 0.0 or 2.0 * most >= deviation else []
     if most > 0.0 and 2.0 * least < deviation:
         possible += [least, min(most, deviation / 2.0)]

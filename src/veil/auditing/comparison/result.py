@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from veil.measures import Measure
+from veil.storage.json_values import json_value
 
 
 @dataclass(frozen=True)
@@ -126,16 +126,16 @@ class FileMeasures:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON; what cannot be told, or is without bound, is None."""
-        plain: dict[str, Any] = _plain(self)
-        return plain
+        values: dict[str, Any] = _json(self)
+        return values
 
 
-def _plain(value: Any) -> Any:
+def _json(value: Any) -> Any:
     if isinstance(value, Measure):
         ends = {"value": float(value), "low": value.low, "high": value.high}
-        return {**{name: _plain(end) for name, end in ends.items()}, "higher_is": value.higher_is}
+        return {**json_value(ends), "higher_is": value.higher_is}
     if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: _json(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return [_json(item) for item in value]
+    return json_value(value)

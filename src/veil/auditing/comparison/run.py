@@ -13,7 +13,7 @@ from veil.arguments import number, whole
 from veil.auditing.comparison.beside import Beside, Common
 from veil.auditing.comparison.cells import CellsOf, ColumnCells, edges_for
 from veil.auditing.comparison.comparing import First, FirstOf
-from veil.auditing.comparison.judging import column_measures, private_spread, standard_unit, table_measures
+from veil.auditing.comparison.judging import column_measures, counted_unit, private_spread, table_measures
 from veil.auditing.comparison.result import ColumnMeasures, FileMeasures, TextMeasures
 from veil.auditing.comparison.scoring import BothOf, Hits, HitsOf, Later
 from veil.data.blocks import Block, Matrix, Vector
@@ -22,6 +22,7 @@ from veil.data.sources import as_table
 from veil.data.sums import Summable
 from veil.data.tables import Table
 from veil.errors import InputError
+from veil.measures.units import heavy_tailed
 from veil.progress import Progress, silent
 from veil.release.release import MANIFEST, Release
 
@@ -128,7 +129,7 @@ def _counted(passes: _Passes, first: First, tolerance: float) -> tuple[list[Colu
         both = passes.later(BothOf(counting, _scoring(first, spread, tolerance)), "counting")
         counts, hits = both.cells, both.hits
     cells = [counts.column(edges, j) for j in range(len(edges))]
-    units = np.array([standard_unit(c, s) for c, s in zip(cells, spread, strict=True)]).T
+    units = np.array([counted_unit(c, s) for c, s in zip(cells, spread, strict=True)]).T
     if hits is None or (units[0] != spread).any():
         hits = passes.later(_scoring(first, units[0], tolerance), "scoring")
     return cells, units, hits
@@ -179,7 +180,7 @@ def _looks_heavy(first: First) -> bool:
         present = values[~np.isnan(values)]
         if present.size and deviation > 0.0:
             lower, upper = np.percentile(present, (25.0, 75.0))
-            if 0.0 < 2.0 * (upper - lower) / 1.349 < _NEARLY * deviation:
+            if heavy_tailed(deviation, upper - lower, margin=_NEARLY):
                 return True
     return False
 
