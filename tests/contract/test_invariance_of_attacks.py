@@ -38,6 +38,7 @@ from veil.attacks.knowledge import (
 from veil.attacks.previous_releases import PreviousReleases
 from veil.auditing.exposure import secret_matrix
 from veil.auditing.judge import Judge
+from veil.release.manifest import Manifest
 from veil.release.release import memory_release
 
 FACTORS = {
@@ -141,7 +142,7 @@ def released(name):
 
 def rebuilt(release, table=None, **step):
     manifest = replace(release.manifest, parts=(replace(release.only_part, **step),))
-    manifest.check()
+    manifest = Manifest.from_json(manifest.to_json())
     return memory_release(release.table.read() if table is None else table, manifest, "pyarrow", {})
 
 
@@ -175,6 +176,11 @@ def row_order(release, seed=7):
     return np.random.default_rng(seed).permutation(release.table.read().num_rows)
 
 
+def remade(step, parameters):
+    """The part's model with other values."""
+    return type(step.model).from_json(parameters)
+
+
 def rows_permuted(release, knowledge, seed=7):
     """Rows of the release in another order; where these are no records, the guess stays as it is."""
     order = row_order(release, seed)
@@ -204,7 +210,7 @@ def private_columns_permuted(release, knowledge):
     matrix = None if of_records(release) else (lambda m: m[np.ix_(EVEN, EVEN)] if in_place else m[:, EVEN])
     new = rebuilt(
         release,
-        parameters=parameters,
+        model=remade(step, parameters),
         columns=tuple(step.columns[j] for j in EVEN),
         released=tuple(step.released[j] for j in EVEN) if follows else step.released,
     )
@@ -217,7 +223,7 @@ def released_columns_permuted(release, knowledge):
     order = np.roll(np.arange(len(step.released)), 1)
     if "noise" in parameters:
         parameters["noise"] = [parameters["noise"][i] for i in order]
-    new = rebuilt(release, parameters=parameters, released=tuple(step.released[i] for i in order))
+    new = rebuilt(release, model=remade(step, parameters), released=tuple(step.released[i] for i in order))
     return new, changed(knowledge, same, matrix=lambda m: m[order]), same, same
 
 
@@ -236,7 +242,7 @@ def rescaled(release, knowledge, factor):
             for n, f in zip(step.released, factor, strict=True)
         ]
         table = pa.table(columns, names=list(step.released))
-    new = rebuilt(release, table, parameters=parameters)
+    new = rebuilt(release, table, model=remade(step, parameters))
     return new, changed(knowledge, lambda x: x * factor), lambda x: x * factor, lambda v: v / factor
 
 

@@ -62,7 +62,7 @@ def test_manifest_is_an_allow_list(method, private, roles):
         "format", "data", "method", "guarantee",
     }  # fmt: skip
     (step,) = manifest["parts"]
-    assert set(step) == {"method", "catalogue", "parameters", "columns", "released", "guarantee"}
+    assert set(step) == {"method", "catalogue", "model", "parameters", "columns", "released", "guarantee"}
     allowed = {"distribution", "scale", "grid"} if "noise" in step["method"] else {"unit", "proper", "translation"}
     assert set(step["parameters"]) == allowed
     assert manifest["key"] == "seeded, not secret"

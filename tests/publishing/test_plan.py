@@ -11,6 +11,7 @@ import veil
 from veil import publish_file, restore_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.errors import InputError, KeyRefusedError, NotApplicableError, NotInvertibleError, RoleError
+from veil.release.manifest import RowOrder
 
 N = 300
 
@@ -59,7 +60,7 @@ def test_every_part_changes_its_columns_and_the_rest_goes_to_none():
     assert release.manifest.method == (
         "pseudonymize + additive-noise + randomized-response + discretize + orthogonal-transform"
     )
-    assert [c["name"] for c in release.manifest.public] == ["region"]
+    assert [c.name for c in release.manifest.public] == ["region"]
     assert (release.data["region"].to_numpy() == people()["region"].to_numpy()).all()
 
 
@@ -120,7 +121,7 @@ def test_roles_of_publish_win_over_those_of_the_plan():
 def test_a_named_text_column_needs_no_role():
     plan = veil.Plan([("name", veil.Pseudonymize()), ("smokes", veil.RandomizedResponse())])
     release, _ = veil.publish(people()[["name", "smokes"]], plan)
-    roles = {step.names[0]: step.columns[0]["role"] for step in release.manifest.parts}
+    roles = {step.names[0]: step.columns[0].role for step in release.manifest.parts}
     assert roles == {"name": "quasi", "smokes": "sensitive"}
 
 
@@ -259,7 +260,7 @@ def test_one_seeded_part_makes_the_whole_key_seeded():
 def test_guarantees_are_per_step():
     plan = veil.Plan([("age", veil.LaplaceMechanism(1.0, (0, 120))), ("income", veil.AdditiveNoise())])
     release, _ = veil.publish(people()[["age", "income"]], plan)
-    assert release.manifest.guarantee == "see steps"
+    assert release.manifest.guarantee == "see parts"
     assert [s.guarantee == "none" for s in release.manifest.parts] == [False, True]
 
 
@@ -318,7 +319,7 @@ def test_a_plan_of_invertible_parts_comes_back_whole():
     assert list(back.columns) == list(table.columns)
     assert (back["age"] == table["age"]).all()
     assert back.dtypes.equals(table.dtypes)
-    assert "shuffled" in release.manifest.row_order
+    assert release.manifest.row_order is RowOrder.SHUFFLED
 
 
 def test_shuffling_keeps_records_together():

@@ -17,7 +17,7 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_matrix import kron_solve, warner
 from veil.perturbations.baskets import SIZE, MarketBasket
 from veil.recovery.supports import frequent_itemsets, itemset_support
-from veil.release.models import BasketModel, UnknownModel, check_model
+from veil.release.models import BasketModel, UnknownModel
 
 KINDS = {
     "mask": {"keep": 0.8},
@@ -413,7 +413,7 @@ def test_the_manifest_says_the_law(name, tmp_path):
 )
 def test_manifests_that_say_no_law_are_refused(model, released):
     with pytest.raises(ValueError, match="do not fit"):
-        check_model(model, 5, released)
+        model.check(5, released)
 
 
 def test_no_way_back():

@@ -11,6 +11,7 @@ from scipy.fft import dct
 from veil.attacks.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
 from veil.attacks.projection.linear_bayes import conditional_mean
+from veil.data.schema import Column, Kind, Role
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError
 from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
@@ -22,8 +23,8 @@ LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv
 def released(y, model, dtypes="double", **parameters):
     """All that an attack sees of a release."""
     dtypes = [dtypes] * len(model.unit) if isinstance(dtypes, str) else dtypes
-    columns = tuple({"name": f"c{j}", "dtype": dtype} for j, dtype in enumerate(dtypes))
-    names = tuple(c["name"] for c in columns)
+    columns = tuple(Column(f"c{j}", Kind.NUMERIC, Role.SENSITIVE, dtype) for j, dtype in enumerate(dtypes))
+    names = tuple(c.name for c in columns)
     table = MemoryTable(pa.table({f"y{i}": column for i, column in enumerate(np.asarray(y).T)}))
     step = SimpleNamespace(
         model=model, names=names, columns=columns, parameters=parameters, released=tuple(table.schema.names)
@@ -183,7 +184,7 @@ def test_orthogonal_matrix_gives_everything_but_the_translation(translated):
     rng = np.random.default_rng(10)
     x = integers(rng, 3_000, 4)
     m = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    model = OrthogonalModel(np.full(4, 3.0), translated=translated, proper=False)
+    model = OrthogonalModel(np.full(4, 3.0), translation=float(translated))
     y = x / 3 @ m.T + (7.7 if translated else 0.0)
     known = (KnownMatrix(m), KnownSample(integers(rng, 1_000, 4)))
     guess = DisclosedMatrixAttack()._run(released(y, model, "int64"), known)
@@ -201,7 +202,7 @@ def test_permuted_transform():
     rng = np.random.default_rng(11)
     x, f = rng.normal(size=(60, 8)).cumsum(axis=1), dct(np.eye(8), axis=0, norm="ortho")
     kept = rng.permutation(8)[:5]
-    release = released(x @ f[kept].T, PermutedTransformModel(np.ones(8), 5, f))
+    release = released(x @ f[kept].T, PermutedTransformModel(np.ones(8), 5, "dct"))
     guess = DisclosedMatrixAttack()._run(release, (KnownMatrix(f[kept]),)).values
     np.testing.assert_allclose(guess @ f[kept].T, x @ f[kept].T, atol=1e-9)
     sampled = (KnownMatrix(f[kept]), KnownSample(rng.normal(size=(300, 8)).cumsum(axis=1)))
@@ -230,7 +231,9 @@ def test_the_search_says_what_it_did_not_do():
     """Too little information for the box: nothing is searched and the reason is a number."""
     rng = np.random.default_rng(13)
     x, r = integers(rng, 20, 20), gaussian(rng, 1, 20)
-    whole = whole_numbers([{"dtype": "int8"}] * 20, np.ones(20), KnownRanges(0, 15), None)
+    whole = whole_numbers(
+        [Column("c", Kind.NUMERIC, Role.SENSITIVE, "int8")] * 20, np.ones(20), KnownRanges(0, 15), None
+    )
     z, details = solve_disclosed(x @ r.T, r, (np.full(20, 7.5), np.eye(20) * 20), np.zeros(1), whole)
     assert details["expected_matches"] > 1e3
     assert details["unique"] == details["ambiguous"] == 0

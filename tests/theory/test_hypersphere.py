@@ -23,7 +23,7 @@ def projection(k, d, kind="gaussian", noise=0.0):
 
 
 def orthogonal(d, *, unit=1.0, translated=False):
-    return OrthogonalModel(np.full(d, unit), translated=translated, proper=False)
+    return OrthogonalModel(np.full(d, unit), translation=float(translated))
 
 
 def rms(guess, truth):

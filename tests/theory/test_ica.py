@@ -12,9 +12,11 @@ import veil
 from veil.attacks.knowledge import IndependentSignals, KnownSample
 from veil.attacks.separation.akica import AKICAAttack, recover_linear
 from veil.attacks.separation.ica import ICAAttack
+from veil.data.schema import Column, Kind, Role
 from veil.measures.matching import match_signals, matched_signals
 from veil.release import models
-from veil.release.release import Manifest, Part, memory_release
+from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
+from veil.release.release import memory_release
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_ica.py"
@@ -28,17 +30,17 @@ def sources(seed, n):
 
 
 @pytest.fixture
-def released(monkeypatch):
+def released():
     """A maker of releases with a given model."""
 
     def make(y, model, names=None):
-        monkeypatch.setitem(models._MODELS, "given", lambda parameters: model)
         names = names or [f"x{j}" for j in range(len(getattr(model, "unit", y.T)))]
-        columns = tuple({"name": n, "kind": "number", "role": "sensitive", "dtype": "double"} for n in names)
+        columns = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, "double") for n in names)
         outputs = [f"y{j}" for j in range(y.shape[1])]
-        step = Part("given", "P0", {}, columns, tuple(outputs))
-        schema = tuple({"name": n, "type": "double"} for n in outputs)
-        manifest = Manifest(1, "r", "given", "none", (step,), (), schema, "secret", "none", "kept", "any", "0")
+        step = Part("given", "P0", model, columns, tuple(outputs))
+        schema = tuple(ReleasedColumn(n, "double") for n in outputs)
+        said = KeyOrigin.SECRET, Missing.NONE, RowOrder.PRIVATE
+        manifest = Manifest(1, "r", "given", "none", (step,), (), schema, *said, "any", "0")
         return memory_release(pa.table(dict(zip(outputs, y.T, strict=True))), manifest, "numpy", {})
 
     return make

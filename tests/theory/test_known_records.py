@@ -7,7 +7,10 @@ import pytest
 import veil
 from veil.attacks.rotation.known_records import KnownRecordsAttack
 from veil.attacks.rotation.matching import match_records
-from veil.release.release import Manifest, Part, memory_release
+from veil.data.schema import Column, Kind, Role
+from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
+from veil.release.models import OrthogonalModel
+from veil.release.release import memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.
 SLIDES = np.array([[10, 85, 2], [15, 70, 18], [20, 120, 35], [45, 23, 134], [80, 40, 15]], dtype=float)
@@ -22,15 +25,12 @@ def by_hand(y, *, translated=False, unit=None, dtype="float64"):
     """A release with these rows and an orthogonal manifest."""
     d = y.shape[1]
     names = [f"c{j}" for j in range(d)]
-    parameters = {
-        "unit": [1.0] * d if unit is None else list(unit),
-        "proper": False,
-        "translation": float(translated),
-    }
-    columns = tuple({"name": n, "kind": "numeric", "role": "private", "dtype": dtype} for n in names)
-    step = Part("orthogonal-transform", "P6", parameters, columns, tuple(names))
-    schema = tuple({"name": n, "type": "double"} for n in names)
-    manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, "k", "", "", "", "0")
+    model = OrthogonalModel(np.array([1.0] * d if unit is None else unit), False, float(translated))
+    columns = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, dtype) for n in names)
+    step = Part("orthogonal-transform", "P6", model, columns, tuple(names))
+    schema = tuple(ReleasedColumn(n, "double") for n in names)
+    said = KeyOrigin.SECRET, Missing.NONE, RowOrder.PRIVATE
+    manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, *said, "", "0")
     return memory_release(pa.table(dict(zip(names, y.T, strict=True))), manifest, "numpy", {})
 
 

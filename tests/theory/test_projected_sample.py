@@ -233,4 +233,4 @@ def test_collinear_columns_and_wrong_knowledge():
 def test_it_applies_to_projections_of_attributes_only():
     assert ProjectedSampleAttack.applies_to(ProjectionModel(np.ones(4), 3, "gaussian", np.zeros(3)))
     assert not ProjectedSampleAttack.applies_to(ProjectionModel(np.ones(4), 5, "gaussian", np.zeros(5)))
-    assert not ProjectedSampleAttack.applies_to(OrthogonalModel(np.ones(4), translated=False, proper=False))
+    assert not ProjectedSampleAttack.applies_to(OrthogonalModel(np.ones(4)))

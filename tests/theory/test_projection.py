@@ -22,6 +22,7 @@ from veil.measures.projection import (
 )
 from veil.perturbations.projection import projection_entries
 from veil.perturbations.signs import SignMatrix
+from veil.release.manifest import RowOrder
 from veil.release.models import ProjectionModel, RecordProjectionModel
 
 D, K, KEYS = 49, 12, 600
@@ -361,4 +362,4 @@ def test_large_integers_can_be_projected():
 def test_the_manifest_does_not_call_sums_records():
     x = np.random.default_rng(9).normal(size=(30, 3))
     release, _ = veil.publish(x, veil.RandomProjection(4, axis="records"))
-    assert "private table's order" not in release.manifest.row_order
+    assert release.manifest.row_order is RowOrder.SUMS

@@ -16,6 +16,7 @@ from veil.attacks.projection.maximum_posterior import (
     map_estimate,
     matrix_belief,
 )
+from veil.data.schema import Column, Kind, Role
 from veil.errors import InputError
 from veil.release.models import ProjectionModel
 
@@ -24,8 +25,8 @@ LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv
 
 def released(y, model, dtype="double"):
     """All that an attack sees of a release."""
-    columns = tuple({"name": f"c{j}", "dtype": dtype} for j in range(len(model.unit)))
-    step = SimpleNamespace(model=model, names=tuple(c["name"] for c in columns), columns=columns, parameters={})
+    columns = tuple(Column(f"c{j}", Kind.NUMERIC, Role.SENSITIVE, dtype) for j in range(len(model.unit)))
+    step = SimpleNamespace(model=model, names=tuple(c.name for c in columns), columns=columns, parameters={})
     return SimpleNamespace(to_numpy=lambda: np.array(y), only_part=step)
 
 

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from veil.attacks.knowledge import Knowledge
 from veil.data.tables import Table
 from veil.errors import InputError
+from veil.release.manifest import RowOrder
 from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
@@ -149,7 +150,7 @@ def count_table_rows(table: Table) -> int:
 
 def public_columns(release: Release) -> pa.Table:
     """The columns of a release that were released unchanged."""
-    names = [column["name"] for column in release.manifest.public]
+    names = [column.name for column in release.manifest.public]
     return release.table.read(names) if names else pa.table({})
 
 
@@ -183,4 +184,4 @@ def _places(here: pa.ChunkedArray, there: pa.ChunkedArray) -> Rows:
 
 
 def _is_shuffled(release: Release) -> bool:
-    return "shuffled" in release.manifest.row_order
+    return release.manifest.row_order is RowOrder.SHUFFLED

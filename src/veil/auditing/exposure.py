@@ -30,6 +30,7 @@ from veil.measures import Measure
 from veil.perturbations import Perturbation, find_perturbation
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
+from veil.release.manifest import RowOrder
 from veil.release.release import Release
 
 if TYPE_CHECKING:
@@ -248,7 +249,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                     f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
                     "that names each record in both, or use PreviousReleases with rows"
                 )
-            if rows is None and "shuffled" in release.manifest.row_order:
+            if rows is None and release.manifest.row_order is RowOrder.SHUFFLED:
                 raise InputError(
                     f"previous: the rows of entry {i} were shuffled; publish a public column that names each record in "
                     "both, or use PreviousReleases with rows"

@@ -24,6 +24,7 @@ from veil.release.models import (
     LogNormalModel,
     MultiplicativeModel,
     NormalizedRotationModel,
+    PseudonymModel,
     RecordProjectionModel,
     ResponseModel,
     Scaled,
@@ -160,7 +161,7 @@ def plan_utilities(
         if isinstance(model, ResponseModel):
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
                 found.setdefault("proportions", []).append(proportions_kept(truth, part))
-        elif not isinstance(model, UnknownModel | ClassModel) or _comparable(truth, part):
+        elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, part):
             for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
                 found.setdefault(name, []).append(value)
     return {n: values[0] if len(values) == 1 else averaged(values) for n, values in found.items() if values}

@@ -57,6 +57,11 @@ class Column:
     role: Role
     dtype: str
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether its values are whole numbers by their type."""
+        return self.dtype.startswith(("int", "uint"))
+
 
 @dataclass(frozen=True)
 class Schema:

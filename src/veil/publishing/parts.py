@@ -18,7 +18,8 @@ from veil.keys.key import Key, LedgerPart
 from veil.keys.randomness import DIGEST
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.perturbations.scan import Summary
-from veil.release.release import Part as PublicPart
+from veil.release.manifest import Part as PublicPart
+from veil.release.models import model_from
 
 Corrections = dict[str, tuple[list[int], list[int]]]
 # Integers beyond this may come back off by one from a matrix product in float64.
@@ -85,16 +86,12 @@ class Part:
     def public_part(self, private: Schema) -> PublicPart:
         """The part as the world may know it."""
         columns = {c.name: c for c in private.columns}
-        described = tuple(
-            {"name": n, "kind": str(columns[n].kind), "role": str(columns[n].role), "dtype": columns[n].dtype}
-            for n in self.columns
-        )
         p = self.perturbation
         return PublicPart(
             method=self.ledger_part.method,
             catalogue=p.catalogue_id(),
-            parameters=self.ledger_part.parameters,
-            columns=described,
+            model=model_from(self.ledger_part.parameters, method=self.ledger_part.method),
+            columns=tuple(columns[n] for n in self.columns),
             released=tuple(self.released),
             guarantee=p.formal_guarantee(consistent=self._consistent_on is not None),
         )

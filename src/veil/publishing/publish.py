@@ -35,7 +35,8 @@ from veil.publishing.dask_release import Correcting, active_cluster, released_pa
 from veil.publishing.parts import Corrections, Part
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.second_pass import Reducing, Releasing, ReleasingSpan, categorical, join_corrections
-from veil.release.release import Manifest, Release, memory_release
+from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
+from veil.release.release import Release, memory_release
 from veil.secret import revealed
 
 T = TypeVar("T")
@@ -172,24 +173,21 @@ class Publication:
         return pa.schema(fields)
 
     def _manifest(self) -> Manifest:
-        kinds = {c.name: str(c.kind) for c in self._private.columns}
+        kinds = {c.name: c.kind for c in self._private.columns}
         parts = tuple(part.public_part(self._private) for part in self._parts)
-        passes = "missing values are released as missing: their pattern is public"
-        order = "rows are in the private table's order"
-        if self._plan.reduces:
-            order = "rows are sums over records"
+        order = RowOrder.SUMS if self._plan.reduces else RowOrder.PRIVATE
         guarantees = {part.guarantee for part in parts}
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
             method=" + ".join(part.method for part in parts),
-            guarantee=guarantees.pop() if len(guarantees) == 1 else "see steps",
+            guarantee=guarantees.pop() if len(guarantees) == 1 else "see parts",
             parts=parts,
-            public=tuple({"name": n, "kind": kinds[n]} for n in self._private.public),
-            schema=tuple({"name": f.name, "type": str(f.type)} for f in self.schema),
-            key="seeded, not secret" if self.key.seeded else "secret",
-            missing=passes if any(part.n_missing for part in self._parts) else "none",
-            row_order="rows are shuffled by a secret permutation" if self._entry.shuffled else order,
+            public=tuple(PublicColumn(n, kinds[n]) for n in self._private.public),
+            schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in self.schema),
+            key=KeyOrigin.SEEDED if self.key.seeded else KeyOrigin.SECRET,
+            missing=Missing.PATTERN if any(part.n_missing for part in self._parts) else Missing.NONE,
+            row_order=RowOrder.SHUFFLED if self._entry.shuffled else order,
             arithmetic=arithmetic(),
             veil=__version__,
         )

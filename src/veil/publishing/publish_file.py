@@ -25,7 +25,8 @@ from veil.publishing.parts import Corrections
 from veil.publishing.plan import Plan
 from veil.publishing.publish import Publication, seed_of
 from veil.publishing.second_pass import Released, join_corrections
-from veil.release.release import MANIFEST, Release
+from veil.release.manifest import MANIFEST
+from veil.release.release import Release
 from veil.storage.atomic import land_folder, locked, refuse_existing, refuse_unwritable, writing
 from veil.storage.drafts import Draft, another_run
 from veil.storage.shards import Shard, ShardFolder, WritingShards

@@ -15,7 +15,8 @@ from veil.data.tables import MemoryTable, Table, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry, LedgerPart
 from veil.perturbations import Perturbation, Place, find_perturbation
-from veil.release.release import Manifest, Release, arrow_type
+from veil.release.manifest import Manifest
+from veil.release.release import Release, arrow_type
 
 
 @dataclass(frozen=True)

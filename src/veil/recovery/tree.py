@@ -114,7 +114,7 @@ class NoisyTreeClassifier(ClassifierMixin, BaseEstimator):
     def fit_release(self, release: Release, target_column: str) -> NoisyTreeClassifier:
         """Grow the tree on an additive release whose classes are a public column of it."""
         columns = noisy_columns(release, None, type(self).__name__)
-        public = [column["name"] for column in release.manifest.public]
+        public = [column.name for column in release.manifest.public]
         if target_column not in public:
             raise InputError(
                 f"target_column must be a public column of the release ({listed(public) or 'it has none'}); got "

@@ -1,18 +1,14 @@
 """Releases: a perturbed table and its public manifest, saved whole or not at all.
 
-A release is a folder with one data file and ``manifest.json``. The manifest is an
-allow-list: the method and its public parameters, the columns, the formal guarantee or
-"none", the release number, and the SHA-256 of the *released* file. Data-derived parameters
-in it were rounded to two digits before use. Nothing in it is a hash of private data.
+A release is a folder with one data file, or a folder of shards, and ``manifest.json``.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,115 +25,12 @@ from veil.data.sums import Summable
 from veil.data.tables import FrameKind, MemoryTable, Table
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
-from veil.release.models import Model, ResponseModel, check_model, model_of
+from veil.release.manifest import MANIFEST, Manifest, Part
+from veil.release.models import ResponseModel
 from veil.storage.atomic import draft_folder, land_folder, writing
 from veil.storage.hashes import sha256_of, sha256_of_parts
 
 S = TypeVar("S", bound=Summable)
-FORMAT = 2
-MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True)
-class Part:
-    """One perturbation as the world may know it.
-
-    Attributes
-    ----------
-    method, catalogue
-        The method's name and its id in the catalogue.
-    parameters
-        What the method discloses.
-    columns
-        The private columns it changed: name, kind, role, dtype.
-    released
-        Names of the columns it made of them.
-    guarantee
-        The formal guarantee, or "none".
-    """
-
-    method: str
-    catalogue: str
-    parameters: dict[str, Any]
-    columns: tuple[dict[str, str], ...]
-    released: tuple[str, ...]
-    guarantee: str = "none"
-
-    @property
-    def model(self) -> Model:
-        """The part as a model that attacks and recovery can use."""
-        return model_of(self)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the private columns, in the order of every guess."""
-        return tuple(column["name"] for column in self.columns)
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """What is said in public about a release."""
-
-    release: int
-    release_id: str
-    method: str
-    guarantee: str
-    parts: tuple[Part, ...]
-    public: tuple[dict[str, str], ...]
-    schema: tuple[dict[str, str], ...]
-    key: str
-    missing: str
-    row_order: str
-    arithmetic: str
-    veil: str
-    format: int = FORMAT
-    data: dict[str, str] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Any:
-        """A field by its name in ``manifest.json``."""
-        return asdict(self)[name]
-
-    def to_json(self) -> str:
-        """The manifest as JSON text."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Manifest:
-        """Parse a manifest."""
-        raw = json.loads(text)
-        if raw["format"] == 1:  # version 0.1 called the parts steps
-            raw = {
-                **{name: value for name, value in raw.items() if name != "steps"},
-                "parts": raw["steps"],
-                "format": 2,
-            }
-        if raw["format"] != FORMAT:
-            raise ValueError("another format")
-        parts = tuple(
-            Part(**{**p, "columns": tuple(p["columns"]), "released": tuple(p["released"])}) for p in raw["parts"]
-        )
-        sequences = {name: tuple(raw[name]) for name in ("public", "schema")}
-        manifest = cls(**{**raw, **sequences, "parts": parts})
-        manifest.check()
-        return manifest
-
-    def check(self) -> None:
-        """Raise ValueError unless every part of a parsed manifest is what it should be."""
-        texts = [self.release_id, self.method, self.guarantee, self.key, self.missing, self.row_order, self.veil]
-        texts += [c[part] for c in self.schema for part in ("name", "type")]
-        texts += [c[part] for c in self.public for part in ("name", "kind")]
-        texts += [c[part] for s in self.parts for c in s.columns for part in ("name", "kind", "role", "dtype")]
-        texts += [text for s in self.parts for text in (s.method, s.catalogue, s.guarantee, *s.released)]
-        texts += [self.arithmetic, *self.data.values()]
-        right = all(isinstance(text, str) for text in texts) and isinstance(self.release, int)
-        names = {c["name"] for c in self.schema}
-        right = right and bool(self.parts) and all(set(s.released) <= names for s in self.parts)
-        right = right and {c["name"] for c in self.public} <= names
-        for part in self.parts:
-            right = right and isinstance(part.parameters, dict) and bool(part.columns) and bool(part.released)
-            check_model(part.model, len(part.columns), len(part.released))
-        if not right:
-            raise ValueError("not a manifest")
 
 
 @dataclass(frozen=True)
@@ -253,23 +146,25 @@ class Release:
         folder = Path(folder)
         choice(kind, "kind", ("pandas", "polars", "pyarrow", "numpy"))
         try:
-            manifest = Manifest.from_json((folder / MANIFEST).read_text(encoding="utf-8"))
+            manifest = Manifest.from_json((folder / MANIFEST).read_bytes())
             path = folder / Path(manifest.data["file"]).name
             expected = manifest.data["sha256"]
             there = path.is_file() or (path.is_dir() and path.suffix == ".parquet")
         except OSError:
             raise FileFormatError(f"{folder}: not a release folder (no readable {MANIFEST})") from None
-        except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        except FileFormatError as error:
+            raise FileFormatError(f"{folder}: {error}") from None
+        except (KeyError, ValueError):
             raise FileFormatError(f"{folder}: its {MANIFEST} is damaged or of another version") from None
         if not there or (verify and _hash_of(path) != expected):
             raise TamperedError(
                 f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
             )
-        types = {column["name"]: arrow_type(column["type"]) for column in manifest.schema}
+        types = {column.name: arrow_type(column.type) for column in manifest.schema}
         known = {name: dtype for name, dtype in types.items() if dtype is not None}
         table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
         table.kind = kind
-        if table.schema.names != [column["name"] for column in manifest.schema]:
+        if table.schema.names != [column.name for column in manifest.schema]:
             raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
         return cls(table, manifest, engine)
 

@@ -41,17 +41,19 @@ from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, listed
 from veil.numerics.response_likelihood import most_likely
+from veil.release.manifest import Part
 from veil.release.models import (
     AdditiveModel,
     BasketModel,
     ClassModel,
     LogNormalModel,
+    MechanismModel,
     MultiplicativeModel,
     OrthogonalModel,
     ResponseModel,
     UnknownModel,
 )
-from veil.release.release import Part, Release
+from veil.release.release import Release
 
 WIDTH = 0.01
 """Where a method says nothing: the standard deviation of y − x, in units of the released column's spread."""
@@ -71,7 +73,7 @@ class Evidence:
     def __init__(self, release: Release, external: ExternalTable) -> None:
         self._release, self._table = release, external.table
         there = set(self._table.column_names)
-        public = [column["name"] for column in release.manifest.public]
+        public = [column.name for column in release.manifest.public]
         private = [name for step in release.manifest.parts for name in step.names]
         self.columns = tuple(name for name in (*private, *public) if name in there)
         if not self.columns:
@@ -123,7 +125,7 @@ class Evidence:
             return self._length(part, model) if len(shared) == len(step.names) and not model.translated else []
         if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             x, y = self._numbers(names), part.to_numpy()[:, shared]
-            return _noisy(model, step, shared, x, y)
+            return _noisy(model, shared, x, y)
         if isinstance(model, UnknownModel):
             same = [n for n in names if n in step.released and self._is_number(n)]
             return [_near(self._numbers([n]), self._released(n)[:, None]) for n in same]
@@ -204,18 +206,18 @@ def _spread(y: Matrix) -> float:
 
 
 def _noisy(
-    model: AdditiveModel | MultiplicativeModel | LogNormalModel, step: Part, shared: list[int], x: Matrix, y: Matrix
+    model: AdditiveModel | MultiplicativeModel | LogNormalModel, shared: list[int], x: Matrix, y: Matrix
 ) -> list[Clue]:
     """Clues of noise on single columns ``shared`` of a step, known as x and released as y."""
-    grid = np.asarray(step.parameters.get("grid", np.zeros(len(step.names))), dtype=np.float64)[shared]
+    grid = model.grid[shared]
     if isinstance(model, MultiplicativeModel):
         return _factors(model, model.noise[shared], grid, x, y)
     noise = model.covariance[np.ix_(shared, shared)]
     if isinstance(model, LogNormalModel):
         x, y = (np.log(values, out=np.full(values.shape, np.nan), where=values > 0) for values in (x, y))
         return [NormalClue(x, y, Background(y, np.diag(noise)), noise)]
-    if "bounds" in step.parameters:
-        low, high = np.asarray(step.parameters["bounds"], dtype=np.float64)[shared].T
+    if isinstance(model, MechanismModel):
+        low, high = model.bounds[shared].T
         x = np.clip(x, low, high)
     background = Background(y, np.diag(noise))
     if model.distribution == "normal":

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
@@ -141,17 +141,17 @@ def has_noise(model: Model) -> TypeGuard[MultiplicativeModel]:
 def log_release(release: Release) -> tuple[Release, float]:
     """The same release in logarithms, with additive noise of mean zero after a shift; zeros become missing."""
     model = release.only_part.model
-    parameters: dict[str, Any]
     shift = 0.0
     if isinstance(model, LogNormalModel):
         eigenvalues, q = np.linalg.eigh(model.covariance)
-        parameters = {"factor": (q * np.sqrt(np.clip(eigenvalues, 0.0, None))).tolist()}
+        noise = AdditiveModel.correlated(q * np.sqrt(np.clip(eigenvalues, 0.0, None)), model.grid)
     elif isinstance(model, MultiplicativeModel):
         shift, variance = model.law.log_moments()
-        parameters = {"scale": [float(np.sqrt(variance))] * len(release.only_part.released)}
+        d = len(release.only_part.released)
+        noise = AdditiveModel("normal", np.full(d, np.sqrt(variance)), np.zeros(d))
     else:
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
-    return _as_additive(release, Logarithm(), {"distribution": "normal", **parameters}), shift
+    return _as_additive(release, Logarithm(), noise), shift
 
 
 def linear_release(release: Release) -> Release:
@@ -166,12 +166,11 @@ def linear_release(release: Release) -> Release:
     m1, m2 = model.law.raw_moments()[:2]
     square = np.clip(moments.variance + moments.mean**2 - model.noise**2, 0.0, None) / m2
     scale = np.sqrt((m2 - m1**2) * square + model.noise**2) / m1
-    parameters = {"distribution": "normal", "scale": scale.tolist()}
-    return _as_additive(release, Divided(m1), parameters)
+    return _as_additive(release, Divided(m1), AdditiveModel("normal", scale, model.grid / m1))
 
 
-def _as_additive(release: Release, change: Change, parameters: dict[str, Any]) -> Release:
-    part = replace(release.only_part, method="additive-noise", parameters=parameters)
+def _as_additive(release: Release, change: Change, model: AdditiveModel) -> Release:
+    part = replace(release.only_part, method="additive-noise", model=model)
     table = ChangedTable(release.table, part.released, change)
     return Release(table, replace(release.manifest, parts=(part,)), release.engine)
 

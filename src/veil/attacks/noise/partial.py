@@ -28,6 +28,7 @@ from veil.attacks.noise.additive import (
 )
 from veil.attacks.noise.shrinkage import pooled_filter
 from veil.data.blocks import Block, Matrix, Vector, array_blocks
+from veil.data.schema import Kind
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.moments import Moments, block_moments, moments_of
 from veil.release.models import AdditiveModel, Model
@@ -245,7 +246,7 @@ def known_attributes(release: Release, known: KnownAttributes | None) -> Known:
         own = moments_of((block for _, block in array_blocks(values)), covariance=False)
         if own is not None:
             mean, unit = own.mean, own.std
-    public = tuple(c["name"] for c in release.manifest.public if c["kind"] == "numeric" and c["name"] not in names)
+    public = tuple(c.name for c in release.manifest.public if c.kind is Kind.NUMERIC and c.name not in names)
     if public:
         found = release.summed(ColumnMoments(public), public)
         whole = (found.missing == 0) & np.isfinite(found.minimum) & np.isfinite(found.maximum)

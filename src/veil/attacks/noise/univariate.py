@@ -143,7 +143,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
             hits.append(None)
             if not isinstance(prior, GridPrior):
                 continue
-            whole = release.only_part.columns[j]["dtype"].startswith(("int", "uint")) and sigmas[j] < MOST_NOISE
+            whole = release.only_part.columns[j].is_integer and sigmas[j] < MOST_NOISE
             if self.aim == "hit" and whole:
                 prior = prior.on_whole_numbers()
             if known is not None:

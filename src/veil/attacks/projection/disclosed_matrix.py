@@ -32,6 +32,7 @@ from veil.attacks.projection.whole_search import WholeNumbers, WholeSearch, sear
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.rotation.parity import parities_of
 from veil.data.blocks import Matrix, Vector
+from veil.data.schema import Column
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures.row_space import determined_attributes
 from veil.release.models import (
@@ -262,7 +263,7 @@ def unprojected(y: Matrix, matrix: Matrix, mean: Vector | None = None, *, least:
 
 
 def whole_numbers(
-    columns: Sequence[dict[str, str]],
+    columns: Sequence[Column],
     unit: Vector,
     ranges: KnownRanges | None,
     sample: Matrix | None,
@@ -271,7 +272,7 @@ def whole_numbers(
     """The integer-typed columns and their box: as granted; as a sample spans it, half as wide again; or all that a
     record of twice the longest released length could hold.
     """
-    chosen = np.array([j for j, c in enumerate(columns) if c["dtype"].startswith(("int", "uint"))], dtype=np.intp)
+    chosen = np.array([j for j, c in enumerate(columns) if c.is_integer], dtype=np.intp)
     if not len(chosen):
         return None
     if ranges is not None:

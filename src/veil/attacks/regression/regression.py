@@ -21,7 +21,7 @@ from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, n
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.regression.learned_map import learn_map
 from veil.errors import InputError
-from veil.release.models import ClassModel, Model, RecordProjectionModel, ResponseModel, UnknownModel
+from veil.release.models import ClassModel, Model, PseudonymModel, RecordProjectionModel, ResponseModel, UnknownModel
 from veil.release.release import Release
 
 
@@ -51,7 +51,7 @@ class RegressionAttack(Attack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Everything whose rows are records of numbers, described or not (pseudonyms are not)."""
-        others = RecordProjectionModel | ResponseModel | ClassModel
+        others = RecordProjectionModel | ResponseModel | ClassModel | PseudonymModel
         return type(model) is not UnknownModel and not isinstance(model, others)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:

@@ -235,7 +235,7 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
 
 def _unperturbed(each: Release, rows: Places, names: Sequence[str], *, logs: bool) -> NoisyView | None:
     """Columns of ``names`` that an earlier release left as they are."""
-    public = {column["name"] for column in each.manifest.public} & set(each.table.numeric())
+    public = {column.name for column in each.manifest.public} & set(each.table.numeric())
     shown = [name for name in names if name in public]
     if not shown:
         return None

@@ -83,7 +83,7 @@ class KnownRecordsAttack(Attack):
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         known = model.scaled(records)
         allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
-        whole = np.array([column["dtype"].startswith(("int", "uint")) for column in release.only_part.columns])
+        whole = np.array([column.is_integer for column in release.only_part.columns])
         seen = y[np.isfinite(y).all(axis=1)]
         seen = seen[size_order(seen)[:JUDGED_ROWS]]
 

@@ -24,7 +24,8 @@ from veil.data.tables import Table
 from veil.errors import InputError
 from veil.measures.units import heavy_tailed
 from veil.progress import Progress, silent
-from veil.release.release import MANIFEST, Release
+from veil.release.manifest import MANIFEST, RowOrder
+from veil.release.release import Release
 
 S = TypeVar("S", bound=Summable)
 MOST_SAMPLED, FEWEST_SAMPLED = 8192, 2048
@@ -140,7 +141,7 @@ def _opened(other: Any) -> Table:
     if not isinstance(other, str | Path) or not (Path(other) / MANIFEST).is_file():
         return as_table(other)
     release = Release.load(other)
-    if "shuffled" in release.manifest.row_order:
+    if release.manifest.row_order is RowOrder.SHUFFLED:
         raise InputError("the release has its rows in a secret order, so they cannot be compared; restore it first")
     return release.table
 

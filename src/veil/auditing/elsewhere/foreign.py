@@ -42,8 +42,17 @@ from veil.measures import Measure
 from veil.perturbations import AdditiveNoise
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
+from veil.release.manifest import (
+    KeyOrigin,
+    Manifest,
+    Missing,
+    Part,
+    PublicColumn,
+    ReleasedColumn,
+    RowOrder,
+)
 from veil.release.models import FOREIGN, ForeignModel
-from veil.release.release import Manifest, Part, Release, memory_release
+from veil.release.release import Release, memory_release
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -99,7 +108,7 @@ class ForeignExposures(Exposures):
         self.matched = match is not None
         if previous and not self.matched:
             raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
-        if own is not None and match == ORDER and "shuffled" in own.manifest.row_order:
+        if own is not None and match == ORDER and own.manifest.row_order is RowOrder.SHUFFLED:
             raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
         roles = {**unscored(private, roles, match), **roles}
         if match is not None:
@@ -121,7 +130,7 @@ class ForeignExposures(Exposures):
         self._foreign, self._key_column = foreign, None if match == ORDER else match
         self._previous = matched_previous(previous, private)
         if own is not None:
-            names = [column["name"] for column in own.manifest.schema]
+            names = [column.name for column in own.manifest.schema]
             self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
         else:
             self._release = self._described(plan) if described is not None else self._undescribed(schema)
@@ -144,13 +153,13 @@ class ForeignExposures(Exposures):
                 )
             renamed = dict(zip(numeric, names, strict=True))
             foreign = foreign.rename_columns([renamed.get(n, n) for n in foreign.column_names])
-        public = [c["name"] for c in made.manifest.public if c["name"] in foreign.column_names]
+        public = [c.name for c in made.manifest.public if c.name in foreign.column_names]
         foreign = foreign.select([*names, *public])
         manifest = replace(
             made.manifest,
-            public=tuple(c for c in made.manifest.public if c["name"] in public),
-            schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
-            key="not known",
+            public=tuple(c for c in made.manifest.public if c.name in public),
+            schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in foreign.schema),
+            key=KeyOrigin.UNKNOWN,
         )
         return checked(memory_release(foreign, manifest, "pyarrow", {}))
 
@@ -162,23 +171,19 @@ class ForeignExposures(Exposures):
         released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
         if not released:
             raise InputError("release: has no numeric column to attack")
-        columns = tuple(
-            {"name": c.name, "kind": str(c.kind), "role": str(c.role), "dtype": c.dtype}
-            for c in schema.columns
-            if c.role in PERTURBED
-        )
+        columns = tuple(c for c in schema.columns if c.role in PERTURBED)
         foreign = self._foreign.select([*released, *public])
         manifest = Manifest(
             release=1,
             release_id=FOREIGN,
             method=FOREIGN,
             guarantee="none",
-            parts=(Part(FOREIGN, "–", {}, columns, tuple(released)),),
-            public=tuple({"name": n, "kind": str(types[n])} for n in public),
-            schema=tuple({"name": f.name, "type": str(f.type)} for f in foreign.schema),
-            key="not known",
-            missing="not known",
-            row_order="not known",
+            parts=(Part(FOREIGN, "–", ForeignModel(), columns, tuple(released)),),
+            public=tuple(PublicColumn(n, types[n]) for n in public),
+            schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in foreign.schema),
+            key=KeyOrigin.UNKNOWN,
+            missing=Missing.UNKNOWN,
+            row_order=RowOrder.UNKNOWN,
             arithmetic="not known",
             veil="",
         )

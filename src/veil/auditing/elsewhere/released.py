@@ -15,8 +15,9 @@ from veil.data.blocks import to_float
 from veil.data.schema import Column, Kind, Role, Schema, check_known_columns, kind_of
 from veil.data.sources import as_table
 from veil.errors import InputError
+from veil.release.manifest import MANIFEST
 from veil.release.models import ClassModel, ResponseModel
-from veil.release.release import MANIFEST, Release
+from veil.release.release import Release
 
 ORDER = "order"
 FEWEST_ROWS = 4
@@ -40,15 +41,14 @@ def released_table(release: Any) -> pa.Table:
 def schema_of(own: Release, private: pa.Table) -> Schema:
     """Roles of the private columns as a release's own manifest tells them."""
     parts = [column for part in own.manifest.parts for column in part.columns]
-    said = {column["name"]: Role(column["role"]) for column in parts}
-    said |= {column["name"]: Role.PUBLIC for column in own.manifest.public}
+    said = {column.name: column.role for column in parts}
+    said |= {column.name: Role.PUBLIC for column in own.manifest.public}
     check_known_columns(said, private.column_names, "release: its manifest")
     for column in parts:
-        kind = str(kind_of(private.schema.field(column["name"]).type))
-        numeric = str(Kind.NUMERIC)
-        if (kind == numeric) != (column["kind"] == numeric):
+        kind = kind_of(private.schema.field(column.name).type)
+        if (kind is Kind.NUMERIC) != (column.kind is Kind.NUMERIC):
             raise InputError(
-                f"column {column['name']!r} is {kind} in the table, and was {column['kind']} when the release was "
+                f"column {column.name!r} is {kind} in the table, and was {column.kind} when the release was "
                 "made; give the table that it was made of"
             )
     return Schema(

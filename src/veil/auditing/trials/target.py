@@ -12,8 +12,9 @@ from veil.attacks import Attack, Guess
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.perturbations import find_perturbation
+from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, ForeignModel, ResponseModel
-from veil.release.release import Part, Release
+from veil.release.release import Release
 
 
 def together(parts: Sequence[Part]) -> tuple[int, ...]:
@@ -28,16 +29,14 @@ def together(parts: Sequence[Part]) -> tuple[int, ...]:
 def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
     """Several additive parts as one, whose noise is correlated within each of them alone."""
     parts = [parts[i] for i in chosen]
-    models = [part.model for part in parts]
-    covariances = [model.covariance for model in models if isinstance(model, AdditiveModel)]
-    power, basis = np.linalg.eigh(block_diag(*covariances))
+    models = [part.model for part in parts if isinstance(part.model, AdditiveModel)]
+    power, basis = np.linalg.eigh(block_diag(*[model.covariance for model in models]))
+    grid = np.concatenate([model.grid for model in models])
+    model = AdditiveModel.correlated(basis * np.sqrt(np.clip(power, 0.0, None)), grid)
     return Part(
         method="additive-noise",
         catalogue=parts[0].catalogue,
-        parameters={
-            "factor": (basis * np.sqrt(np.clip(power, 0.0, None))).tolist(),
-            "distribution": parts[0].parameters["distribution"],
-        },
+        model=replace(model, distribution=models[0].distribution),
         columns=tuple(column for part in parts for column in part.columns),
         released=tuple(name for part in parts for name in part.released),
     )

@@ -20,7 +20,7 @@ from veil.auditing.trials.target import Target, joined, together
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
 from veil.publishing.plan import Plan
-from veil.release.release import Manifest
+from veil.release.manifest import Manifest
 from veil.report.model import Picture
 
 

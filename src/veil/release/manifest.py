@@ -1,0 +1,288 @@
+"""What is said in public about a release: the manifest, and how it is read and written.
+
+A manifest is an allow-list: the methods and their models, the columns, the formal guarantee or "none", the release
+number, and the SHA-256 of the *released* file. Data-derived values in it were rounded to two digits before use. Nothing
+in it is a hash of private data.
+
+Manifests of format 1 (version 0.1) call the parts steps, do not name the models, and say in sentences what is an
+enumeration here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, NoReturn, TypeVar
+
+from veil.data.schema import Column, Kind, Role
+from veil.errors import FileFormatError
+from veil.release.models import Model, model_from
+
+FORMAT = 2
+MANIFEST = "manifest.json"
+T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
+
+
+class RowOrder(StrEnum):
+    """How the released rows lie beside the private ones."""
+
+    PRIVATE = "private"
+    SHUFFLED = "shuffled"
+    SUMS = "sums"
+    UNKNOWN = "unknown"
+
+
+class Missing(StrEnum):
+    """What became of missing values: there are none, or they are released as missing and their pattern is public."""
+
+    NONE = "none"
+    PATTERN = "pattern is public"
+    UNKNOWN = "unknown"
+
+
+class KeyOrigin(StrEnum):
+    """Where the key comes from: secret bits, or a seed that anybody can try."""
+
+    SECRET = "secret"  # noqa: S105 - the word, not one
+    SEEDED = "seeded, not secret"
+    UNKNOWN = "unknown"
+
+
+_SENTENCES = {
+    "rows are in the private table's order": RowOrder.PRIVATE,
+    "rows are shuffled by a secret permutation": RowOrder.SHUFFLED,
+    "rows are sums over records": RowOrder.SUMS,
+    "missing values are released as missing: their pattern is public": Missing.PATTERN,
+    "not known": "unknown",
+    "see steps": "see parts",
+}
+"""What format 1 said, and its value now."""
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column that is released as it is."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class ReleasedColumn:
+    """A column of the release: its name and Arrow type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One perturbation as the world may know it.
+
+    Attributes
+    ----------
+    method, catalogue
+        The method's name and its id in the catalogue.
+    model
+        What the method discloses, as attacks and recovery use it.
+    columns
+        The private columns it changed.
+    released
+        Names of the columns it made of them.
+    guarantee
+        The formal guarantee, or "none".
+    """
+
+    method: str
+    catalogue: str
+    model: Model
+    columns: tuple[Column, ...]
+    released: tuple[str, ...]
+    guarantee: str = "none"
+
+    @cached_property
+    def parameters(self) -> dict[str, Any]:
+        """The model as JSON values."""
+        return self.model.to_json()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the private columns, in the order of every guess."""
+        return tuple(column.name for column in self.columns)
+
+    def to_json(self) -> dict[str, Any]:
+        """The part as JSON values."""
+        return {
+            "method": self.method,
+            "catalogue": self.catalogue,
+            "model": self.model.recorded_name(),
+            "parameters": self.model.to_json(),
+            "columns": [
+                {"name": c.name, "kind": str(c.kind), "role": str(c.role), "dtype": c.dtype} for c in self.columns
+            ],
+            "released": list(self.released),
+            "guarantee": self.guarantee,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Any, format: int = FORMAT) -> Part:
+        """Back from :meth:`to_json`, in the given format."""
+        fields = _Fields(raw, "a part")
+        method, parameters = fields.text("method"), fields.get("parameters", dict)
+        name = fields.text("model") if format > 1 else None
+        columns = fields.each("columns", _column)
+        released = fields.each("released", lambda value: value if isinstance(value, str) else _refuse("released"))
+        if not columns or not released:
+            _refuse("columns and released of a part")
+        try:
+            model = model_from(parameters, method=method, name=name)
+            model.check(len(columns), len(released))
+        except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
+            _refuse(f"parameters of {method}")
+        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"))
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is said in public about a release."""
+
+    release: int
+    release_id: str
+    method: str
+    guarantee: str
+    parts: tuple[Part, ...]
+    public: tuple[PublicColumn, ...]
+    schema: tuple[ReleasedColumn, ...]
+    key: KeyOrigin
+    missing: Missing
+    row_order: RowOrder
+    arithmetic: str
+    veil: str
+    format: int = FORMAT
+    data: dict[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """A field by its name in ``manifest.json``, as its JSON value."""
+        return self._json()[name]
+
+    def _json(self) -> dict[str, Any]:
+        return {
+            "release": self.release,
+            "release_id": self.release_id,
+            "method": self.method,
+            "guarantee": self.guarantee,
+            "parts": [part.to_json() for part in self.parts],
+            "public": [{"name": c.name, "kind": str(c.kind)} for c in self.public],
+            "schema": [{"name": c.name, "type": c.type} for c in self.schema],
+            "key": str(self.key),
+            "missing": str(self.missing),
+            "row_order": str(self.row_order),
+            "arithmetic": self.arithmetic,
+            "veil": self.veil,
+            "format": self.format,
+            "data": dict(self.data),
+        }
+
+    def to_json(self) -> str:
+        """The manifest as JSON text."""
+        return json.dumps(self._json(), indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Manifest:
+        """Parse a manifest.
+
+        Raises
+        ------
+        FileFormatError
+            When it is not one, whatever is wrong with it; the line names the field.
+        """
+        try:
+            raw = json.loads(text, parse_constant=lambda name: _refuse(f"{name}, which is no number,"))
+        except (RecursionError, ValueError) as error:
+            if isinstance(error, FileFormatError):
+                raise
+            raise FileFormatError(f"its {MANIFEST} is not JSON in UTF-8") from None
+        fields = _Fields(raw, MANIFEST)
+        format = fields.get("format", int)
+        if format not in (1, FORMAT):
+            raise FileFormatError(f"its {MANIFEST} is of format {format!r:.20}; this version reads 1 and {FORMAT}")
+        data = fields.get("data", dict)
+        if not all(isinstance(value, str) for value in data.values()):
+            _refuse("data")
+        manifest = cls(
+            release=fields.get("release", int),
+            release_id=fields.text("release_id"),
+            method=fields.text("method"),
+            guarantee=str(_SENTENCES.get(fields.text("guarantee"), fields.text("guarantee"))),
+            parts=fields.each("steps" if format == 1 else "parts", lambda part: Part.from_json(part, format)),
+            public=fields.each("public", _public),
+            schema=fields.each("schema", _released),
+            key=fields.choice("key", KeyOrigin),
+            missing=fields.choice("missing", Missing),
+            row_order=fields.choice("row_order", RowOrder),
+            arithmetic=fields.text("arithmetic"),
+            veil=fields.text("veil"),
+            data=data,
+        )
+        manifest._check_names()
+        return manifest
+
+    def _check_names(self) -> None:
+        names = [column.name for column in self.schema]
+        if not self.parts or len(set(names)) != len(names):
+            _refuse("parts or schema")
+        if not {c.name for c in self.public} <= set(names):
+            _refuse("public")
+        if not all(set(part.released) <= set(names) for part in self.parts):
+            _refuse("released")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise FileFormatError(f"its {MANIFEST} is damaged or of another version: {what} cannot be read")
+
+
+class _Fields:
+    """The fields of a JSON object, each of the type it must have."""
+
+    def __init__(self, raw: Any, what: str) -> None:
+        if not isinstance(raw, dict):
+            _refuse(what)
+        self._raw: Mapping[str, Any] = raw
+
+    def get(self, name: str, kind: type[T]) -> T:
+        value = self._raw.get(name)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            _refuse(name)
+        return value
+
+    def text(self, name: str) -> str:
+        return self.get(name, str)
+
+    def choice(self, name: str, options: type[E]) -> E:
+        said = self.text(name)
+        try:
+            return options(_SENTENCES.get(said, said))
+        except ValueError:
+            _refuse(name)
+
+    def each(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+        return tuple(read(item) for item in self.get(name, list))
+
+
+def _column(raw: Any) -> Column:
+    fields = _Fields(raw, "a column")
+    return Column(fields.text("name"), fields.choice("kind", Kind), fields.choice("role", Role), fields.text("dtype"))
+
+
+def _public(raw: Any) -> PublicColumn:
+    fields = _Fields(raw, "a public column")
+    return PublicColumn(fields.text("name"), fields.choice("kind", Kind))
+
+
+def _released(raw: Any) -> ReleasedColumn:
+    fields = _Fields(raw, "a released column")
+    return ReleasedColumn(fields.text("name"), fields.text("type"))

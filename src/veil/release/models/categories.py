@@ -1,0 +1,140 @@
+"""Models of categories: randomized, made of numbers, or replaced by pseudonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from veil.data.blocks import Matrix, Vector
+from veil.release.models.base import Model, matrix, require, vector, whole
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseModel(Model):
+    """Reported categories depend on the true ones by public column-stochastic matrices: ``λ = P π`` (P16).
+
+    Attributes
+    ----------
+    categories
+        For each column, its categories in the order of the codes; None stands for a missing value.
+    matrices
+        P of each column, ``P[reported, true]``; columns sum to 1. With ``compound``, one matrix for all columns.
+    compound
+        The combinations that occur, as tuples of one code per column, where all columns were randomized as one
+        variable; None where each was randomized by itself.
+    invariant
+        Whether reports have the table's own proportions (``P π = π``).
+    """
+
+    name = "response"
+    methods = ("randomized-response",)
+    categories: tuple[tuple[Any, ...], ...]
+    matrices: tuple[Matrix, ...]
+    compound: tuple[tuple[int, ...], ...] | None = None
+    invariant: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Categories and matrices."""
+        return {
+            "categories": [list(c) for c in self.categories],
+            "matrices": [m.tolist() for m in self.matrices],
+            "compound": None if self.compound is None else [list(c) for c in self.compound],
+            "invariant": self.invariant,
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> ResponseModel:
+        """Back from :meth:`to_json`."""
+        compound = raw["compound"]
+        return cls(
+            categories=tuple(tuple(c) for c in raw["categories"]),
+            matrices=tuple(matrix(m) for m in raw["matrices"]),
+            compound=None if compound is None else tuple(tuple(c) for c in compound),
+            invariant=raw["invariant"],
+        )
+
+    def check(self, d: int, k: int) -> None:
+        """One stochastic matrix per column, or one for all."""
+        super().check(d, k)
+        sizes = [len(c) for c in self.categories] if self.compound is None else [len(self.compound)]
+        require(len(self.categories) == d and isinstance(self.invariant, bool))
+        require(all(isinstance(value, str | int | None) for c in self.categories for value in c))
+        require([m.shape for m in self.matrices] == [(n, n) for n in sizes])
+        require(all(np.isfinite(m).all() and (m >= 0).all() for m in self.matrices))
+        for codes in self.compound or ():
+            require(len(codes) == d and all(whole(i) for i in codes))
+            require(all(0 <= i < len(c) for i, c in zip(codes, self.categories, strict=True)))
+
+    def column(self, j: int) -> dict[str, Any]:
+        """The categories and the matrix of one column."""
+        if self.compound is not None:
+            return {"matrix": self.matrices[0].tolist(), "compound": [list(c) for c in self.compound]}
+        return {"categories": list(self.categories[j]), "matrix": self.matrices[j].tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class ClassModel(Model):
+    """A value is released as the class between public edges that it lies in (P17); ``names`` are the classes' texts."""
+
+    name = "classes"
+    methods = ("discretize",)
+    edges: tuple[Vector, ...]
+    names: tuple[tuple[str, ...], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The edges of each column, and what its classes are called."""
+        return {"edges": [e.tolist() for e in self.edges], "names": [list(n) for n in self.names]}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> ClassModel:
+        """Back from :meth:`to_json`."""
+        return cls(tuple(vector(e) for e in raw["edges"]), tuple(tuple(n) for n in raw["names"]))
+
+    def check(self, d: int, k: int) -> None:
+        """Edges that rise, and one name more than there are edges."""
+        super().check(d, k)
+        require(len(self.edges) == len(self.names) == d)
+        require(all(isinstance(text, str) for names in self.names for text in names))
+        require(all(len(n) == len(e) + 1 >= 2 for e, n in zip(self.edges, self.names, strict=True)))
+        require(all(np.isfinite(e).all() and (np.diff(e) > 0).all() for e in self.edges))
+
+    def column(self, j: int) -> dict[str, Any]:
+        """The edges of one column, which later releases keep: moving ones would narrow classes."""
+        return {"edges": self.edges[j].tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class PseudonymModel(Model):
+    """Values were replaced by keyed texts (P20): equality and frequency remain, and nothing that a number is.
+
+    ``collision_probability`` bounds the chance that two different values of a column share a text of ``bits`` bits.
+    """
+
+    name = "pseudonyms"
+    methods = ("pseudonymize",)
+    bits: int
+    domain: str | None
+    collision_probability: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Length, domain, and what remains visible."""
+        return {
+            "bits": self.bits,
+            "domain": self.domain,
+            "collision_probability_below": self.collision_probability,
+            "warning": "equal values have equal pseudonyms: equality and frequency remain",
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> PseudonymModel:
+        """Back from :meth:`to_json`."""
+        return cls(raw["bits"], raw["domain"], raw["collision_probability_below"])
+
+    def check(self, d: int, k: int) -> None:
+        """A length, and a probability."""
+        super().check(d, k)
+        require(whole(self.bits) and 128 <= self.bits <= 256 and isinstance(self.domain, str | None))
+        require(isinstance(self.collision_probability, int | float) and 0 <= self.collision_probability < np.inf)
