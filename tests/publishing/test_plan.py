@@ -129,7 +129,7 @@ def test_an_identifier_may_be_pseudonymized_and_nothing_else():
     table = people()[["name", "age"]]
     roles = {"name": "identifier"}
     pseudonyms = veil.Plan([("name", veil.Pseudonymize()), ("age", veil.AdditiveNoise())])
-    assert veil.publish(table, pseudonyms, roles=roles)[0].manifest.parts[0].columns[0]["role"] == "quasi"
+    assert veil.publish(table, pseudonyms, roles=roles)[0].manifest.parts[0].columns[0].role == "quasi"
     responses = veil.Plan([("name", veil.RandomizedResponse()), ("age", veil.AdditiveNoise())])
     with pytest.raises(RoleError, match="'name' has the role identifier and is in the plan"):
         veil.publish(table, responses, roles=roles)
