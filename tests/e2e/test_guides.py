@@ -33,7 +33,7 @@ def assert_same(printed: str, expected: str) -> None:
 
 def commands(console: str) -> Iterator[tuple[list[str], str]]:
     """The commands of a console block, each with what it is said to print."""
-    for command in re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]:
+    for command in re.split(r"^\$ ", console.replace("\\\n", " "), flags=re.MULTILINE)[1:]:
         line, _, expected = command.partition("\n")
         yield shlex.split(line), expected
 
