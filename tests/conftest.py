@@ -1,5 +1,6 @@
-"""Two test workers on two cores: linear algebra on one thread each. Examples are the same in every run."""
+"""Test workers share the cores: one thread of linear algebra each, one process per audit. Examples repeat in every run."""
 
+import math
 from collections.abc import Iterator
 
 import pytest
@@ -22,4 +23,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> Iterator[None]:
     with one_blas_thread():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_process() -> Iterator[None]:
+    """An audit starts other processes once it proves long: not here, where the test workers have the cores already."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("veil.auditing.processes.PATIENCE", math.inf)
         yield

@@ -1,15 +1,15 @@
 """The README and the guides in docs/ say what happens."""
 
 import doctest
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from veil.cli import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -41,14 +41,7 @@ def commands(console: str) -> Iterator[tuple[list[str], str]]:
 def run(arguments: list[str]) -> str:
     """What a command prints, on a terminal of 80 columns."""
     assert arguments[0] == "veil"
-    script = "from veil.cli import main; main(prog_name='veil')"
-    return subprocess.run(
-        [sys.executable, "-c", script, *arguments[1:]],
-        env={**os.environ, "COLUMNS": "80"},
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout
+    return CliRunner().invoke(main, arguments[1:], env={"COLUMNS": "80"}, prog_name="veil").stdout
 
 
 def test_every_guide_with_examples_is_run():
