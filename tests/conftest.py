@@ -1,4 +1,4 @@
-"""Test workers share the cores: one thread of linear algebra each, one process per audit. Examples repeat in every run."""
+"""Test workers share the cores: one thread of linear algebra each, one process per audit; examples repeat."""
 
 import math
 from collections.abc import Iterator
