@@ -30,7 +30,7 @@ from veil.attacks.noise.spectral import PCAAttack as PCAAttack
 from veil.attacks.noise.spectral import SVDAttack as SVDAttack
 from veil.attacks.noise.spectral import SpectralFilterAttack as SpectralFilterAttack
 from veil.attacks.noise.univariate import UnivariateBayesAttack as UnivariateBayesAttack
-from veil.attacks.previous_releases import PreviousReleases as PreviousReleases
+from veil.attacks.knowledge import PreviousReleases as PreviousReleases
 from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack as DisclosedMatrixAttack
 from veil.attacks.projection.hypersphere import HypersphereAttack as HypersphereAttack
 from veil.attacks.projection.known_sample import ProjectedSampleAttack as ProjectedSampleAttack

@@ -34,7 +34,7 @@ from veil.attacks.knowledge import (
     KnownSample,
     TimeOrder,
 )
-from veil.attacks.previous_releases import PreviousReleases
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.data.blocks import BLOCK_ROWS, Matrix
 from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
 from veil.keys.key import Key, LedgerPart

@@ -8,7 +8,6 @@ import pytest
 import veil
 from veil.attacks.base import Guess
 from veil.auditing import Judge, Level
-from veil.auditing.granting import deal
 from veil.auditing.truth import Truth
 from veil.errors import InputError
 
@@ -151,18 +150,18 @@ def test_given_rows_are_not_scored_and_withheld_rows_are_not_released():
     truth = correlated(100)
     table = pa.table({name: truth[:, j] for j, name in enumerate("abcdef")})
 
-    def dealt(level, sample_from):
-        private = Truth.of(table, list("abcdef"))
-        return deal(level, private, table, np.random.default_rng(0), sample_from=sample_from, quasi=())
+    def granted(level, *, own_sample):
+        private = Truth.of(table, list("abcdef")).to_grant_from(own_sample=own_sample)
+        return level.knowledge.grant(private, level.amount, np.random.default_rng(0))
 
-    pairs = dealt(Level("pairs", 5), "population")
+    pairs = granted(Level("pairs", 5), own_sample=False)
     assert len(pairs.given) == 5
     assert not len(pairs.withheld)
     np.testing.assert_array_equal(pairs.knowledge[0].records, truth[pairs.given])
-    outside = dealt(Level("sample", 0.1), "population")
+    outside = granted(Level("sample", 0.1), own_sample=False)
     assert len(outside.withheld) == 10
     assert not len(outside.given)
-    inside = dealt(Level("sample", 0.1), "table")
+    inside = granted(Level("sample", 0.1), own_sample=True)
     assert len(inside.given) == 10
     judge = Judge(truth, list("abcdef"), 0.1)
     guess = np.full_like(truth, np.nan)

@@ -9,9 +9,8 @@ import pytest
 
 import veil
 from veil.attacks.base import Guess
-from veil.attacks.knowledge import KnownPairs, KnownRanges, KnownRecords, KnownSample, TimeOrder
 from veil.auditing import Judge
-from veil.auditing.truth import Truth, narrowed
+from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities, proportions_kept
 from veil.data.sources import as_table
 from veil.errors import InputError
@@ -207,23 +206,6 @@ def test_known_records_break_the_rotated_part():
     assert row.value.advantage == pytest.approx(1)
     assert row.n_scored == 298
     assert rows["response-posterior-attack on randomized-response"].knowledge == "nothing"
-
-
-def test_every_kind_of_knowledge_is_narrowed_to_a_part():
-    records = np.arange(12.0).reshape(3, 4)
-    known = (
-        KnownPairs(records, np.array([0, 1, 2])),
-        KnownRecords(records),
-        KnownSample(records),
-        KnownRanges(np.zeros(4), np.arange(1.0, 5.0)),
-        TimeOrder(),
-    )
-    pairs, loose, sample, ranges, order = narrowed(known, [1, 3], 4)
-    for item in (pairs.records, loose.records, sample.sample):
-        np.testing.assert_array_equal(item, records[:, [1, 3]])
-    np.testing.assert_array_equal(ranges.for_columns(2)[1], [2.0, 4.0])
-    assert isinstance(order, TimeOrder)
-    assert narrowed(known, range(4), 4) == known
 
 
 def test_the_truth_of_categories_is_their_place_in_the_sorted_list():

@@ -11,7 +11,7 @@ import pytest
 import veil
 from veil.arguments import duration
 from veil.attacks import every_attack
-from veil.auditing.granting import telling_columns
+from veil.attacks.knowledge import KnownAttributes
 from veil.auditing.memory import Cache
 from veil.auditing.processes import Pool
 from veil.auditing.scores import pooled
@@ -51,7 +51,7 @@ def test_a_small_table_is_swept_as_far_as_it_goes_but_explicit_grants_must_fit()
     assert [level.label for level in veil.Grants.sweep().levels(6, 1)][1:3] == ["1 known record", "2 known records"]
     with pytest.raises(InputError, match="5 known records needs 5 records"):
         veil.Grants(pairs=5).levels(6, 1)
-    with pytest.raises(InputError, match="3 known attributes leave none of 3 columns"):
+    with pytest.raises(InputError, match="3 known columns leave none of 3 columns"):
         veil.Grants(attributes=3).levels(100, 3)
 
 
@@ -59,11 +59,11 @@ def test_the_known_column_is_the_most_telling_one_and_is_not_scored():
     rng = np.random.default_rng(0)
     base = rng.normal(size=500)
     frame = pd.DataFrame({"lone": rng.normal(size=500), "base": base, "near": base + 0.5 * rng.normal(size=500)})
-    private = Truth.of(as_table(frame).read(), list(frame.columns))
-    assert telling_columns(private, 1) in ([1], [2])
+    private = Truth.of(as_table(frame).read(), list(frame.columns)).to_grant_from()
+    assert KnownAttributes.known_columns(private, 1) in ((1,), (2,))
     found = veil.audit(frame, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=(), attributes=1), seed=0)
     (row,) = [r for r in found.rows if r.level.kind == "attributes"]
-    known = frame.columns[telling_columns(private, 1)[0]]
+    known = frame.columns[KnownAttributes.known_columns(private, 1)[0]]
     assert row.attack == "partial-disclosure-attack"
     assert known not in row.column_gains
     assert set(row.column_gains) == set(frame.columns) - {known}

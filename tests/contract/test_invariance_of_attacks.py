@@ -35,7 +35,7 @@ from veil.attacks.knowledge import (
     KnownSample,
     TimeOrder,
 )
-from veil.attacks.previous_releases import PreviousReleases
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.exposure import secret_matrix
 from veil.auditing.judge import Judge
 from veil.release.manifest import Manifest

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from veil.attacks.previous_releases import count_rows
+from veil.attacks.knowledge.previous_releases import count_rows
 from veil.data.blocks import BLOCK_ROWS, Block
 from veil.data.passes import Threads
 from veil.data.tables import MemoryTable, Table

@@ -9,9 +9,9 @@ import pytest
 
 import veil
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.noise.additive import BayesEstimateAttack
 from veil.attacks.noise.logarithmic import LogAttack
-from veil.attacks.previous_releases import PreviousReleases
 from veil.attacks.repeated.combination import NoisyView, averaged, joint_noise, noise_correlation
 from veil.attacks.repeated.releases import RepeatedReleaseAttack
 from veil.attacks.repeated.reports import Report, combined_posteriors, independent_reports

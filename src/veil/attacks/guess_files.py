@@ -17,6 +17,7 @@ from veil._version import __version__
 from veil.attacks import Attack, Guess
 from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.knowledge.records import ROW_COLUMN
 from veil.data.blocks import Block, from_float
 from veil.data.files import format_of
 from veil.data.passes import Lane, Threads
@@ -26,8 +27,6 @@ from veil.release.release import Release
 from veil.storage.atomic import land_file
 from veil.storage.drafts import Draft
 from veil.storage.shards import Shard, ShardFolder, WritingShards
-
-ROW_COLUMN = "row"
 
 
 @dataclass(frozen=True)

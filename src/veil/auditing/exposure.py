@@ -12,13 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.attacks import Attack
-from veil.attacks.knowledge import Knowledge, KnownMatrix
-from veil.attacks.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
-from veil.auditing.granting import Deal, deal, telling_columns, undealable
-from veil.auditing.grants import KINDS, Grants, Level, Rows
+from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, KnownMatrix, PrivateTable, Rows
+from veil.attacks.knowledge.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
+from veil.auditing.grants import NOTHING, Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.sampling import audited_records
-from veil.auditing.truth import Truth, narrowed
+from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
 from veil.data.blocks import Matrix
 from veil.data.schema import Role, Schema, check_known_columns
@@ -47,12 +46,14 @@ class Exposure:
 
     release: Release
     kept: Rows
-    deal: Deal
+    grant: Grant
     leaked: tuple[Matrix | None, ...] = ()
 
     def knowledge(self, part: int | None, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
         """What the attacker knows about one part of the release (None: several), whose columns are ``at`` among d."""
-        known = narrowed(self.deal.knowledge, at, d)
+        known = self.grant.knowledge
+        if len(at) < d:
+            known = tuple(item.narrowed(at, d) for item in known)
         matrix = self.leaked[part] if self.leaked and part is not None else None
         return known if matrix is None else (KnownMatrix(matrix), *known)
 
@@ -110,8 +111,10 @@ class Exposures:
         self.private = Truth.of(private, self.columns)
         self.truth: Matrix = self.private.values
         self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
+        quasi = private.select(list(self.quasi)) if self.quasi else None
+        self._granted: PrivateTable = self.private.to_grant_from(quasi=quasi, own_sample=self.records_known)
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
-        refused = {level: undealable(level, self.private) for level in levels}
+        refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
         self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
         if self._left_out and not grants.fitting:
@@ -127,32 +130,24 @@ class Exposures:
         """The judge of a part of the table."""
         return Judge(*arguments)
 
-    def _dealt(self, level: Level, rng: np.random.Generator) -> Deal:
-        """One level's knowledge; whoever has the matrix may also hold the smallest sample and the ranges."""
-        wanted = [level]
-        if level.kind == "matrix":
-            samples = [lesser for lesser in self.levels if lesser.kind == "sample"][:1]
-            wanted += [*samples, *(lesser for lesser in self.levels if lesser.kind == "ranges")]
-        dealt = Deal()
-        for lesser in wanted:
-            dealt = dealt.with_more(
-                deal(
-                    lesser,
-                    self.private,
-                    self._table,
-                    rng,
-                    sample_from=self._grants.sample_from,
-                    quasi=self.quasi,
-                )
-            )
-        return dealt
+    def _drawn(self, level: Level, rng: np.random.Generator) -> Grant:
+        """One level's knowledge, what goes along with it, and what anybody may assume."""
+        grant = Grant(ASSUMPTIONS)
+        for each in (level, *self._along(level)) if level.kind != NOTHING else ():
+            grant = grant.with_more(each.knowledge.grant(self._granted, each.amount, rng))
+        return grant
+
+    def _along(self, level: Level) -> list[Level]:
+        """The smallest levels of the kinds that go along with a level."""
+        smallest = [[lesser for lesser in self.levels if lesser.kind == kind][:1] for kind in level.knowledge.along]
+        return [lesser for levels in smallest for lesser in levels]
 
     fresh = True
     """Whether every repetition is a release with a key of its own."""
 
     def known_columns(self, level: Level) -> tuple[int, ...]:
         """The private columns that a level grants of everybody."""
-        return tuple(telling_columns(self.private, int(level.amount))) if level.kind == "attributes" else ()
+        return level.knowledge.known_columns(self._granted, level.amount)
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be played with this level's knowledge."""
@@ -179,9 +174,8 @@ class Exposures:
 
     def address(self, level: Level) -> str:
         """A level's address in memory: its label, and what else it is dealt."""
-        lesser = [lv.label for lv in self.levels if lv.kind == "ranges"]
-        lesser += [lv.label for lv in self.levels if lv.kind == "sample"][:1]
-        return f"{level.label} + {lesser}" if level.kind == "matrix" else level.label
+        along = [lesser.label for lesser in self._along(level)]
+        return f"{level.label} + {along}" if along else level.label
 
     @property
     def records_known(self) -> bool:
@@ -198,35 +192,35 @@ class Exposures:
         return np.array([str(value) for value in self._table.column(target).to_pylist()])
 
     def expose(self, perturbation: Perturbation | Plan, level: Level, repetition: int) -> Exposure:
-        """Deal one level's knowledge and publish the table with a fresh key.
+        """Grant one level's knowledge and publish the table with a fresh key.
 
         Under a seed, both depend on the level and the repetition alone, whatever else the audit plays.
         """
         drawn = self.draw(level, repetition)
-        dealt = self._dealt(level, np.random.default_rng(drawn))
-        kept = np.delete(np.arange(len(self.truth)), dealt.withheld)
+        grant = self._drawn(level, np.random.default_rng(drawn))
+        kept = np.delete(np.arange(len(self.truth)), grant.withheld)
         # These releases stay here: their guarantee is what the owner's would be, with a secret key.
         key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
-        rows = self._table.take(pa.array(kept)) if len(dealt.withheld) else self._table
+        rows = self._table.take(pa.array(kept)) if len(grant.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
-        dealt = self._with_previous(dealt, kept)
-        if level.kind == "matrix":
+        grant = self._with_previous(grant, kept)
+        if level.knowledge.of_key:
             leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.parts)))
-            return Exposure(release, kept, dealt, leaked)
-        return Exposure(release, kept, dealt)
+            return Exposure(release, kept, grant, leaked)
+        return Exposure(release, kept, grant)
 
-    def _with_previous(self, dealt: Deal, kept: Rows) -> Deal:
-        """A deal together with the earlier releases, their rows in the order of those ``kept``."""
+    def _with_previous(self, grant: Grant, kept: Rows) -> Grant:
+        """A grant together with the earlier releases, their rows in the order of those ``kept``."""
         if not self._previous:
-            return dealt
+            return grant
         earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
-        return dealt.with_more(Deal((earlier,)))
+        return grant.with_more(Grant((earlier,)))
 
     def draw(self, level: Level, repetition: int) -> list[int] | None:
         """Where the randomness of one exposure comes from; None for fresh."""
         if self._seed is None:
             return None
-        return [self._seed, KINDS.index(level.kind), round(1e6 * level.amount), repetition]
+        return [self._seed, level.knowledge.address(), round(1e6 * level.amount), repetition]
 
 
 def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:

@@ -1,54 +1,32 @@
-"""What the audit grants the attacker: levels of knowledge, dealt from the private table under a seed."""
+"""What the audit grants the attacker: levels of knowledge, drawn from the private table under a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal
 
 from veil.arguments import choice, flag, numbers
-from veil.attacks.knowledge import (
-    ExternalTable,
-    IndependentSignals,
-    Knowledge,
-    KnownAttributes,
-    KnownMatrix,
-    KnownPairs,
-    KnownRanges,
-    KnownRecords,
-    KnownSample,
-    TimeOrder,
-)
+from veil.attacks.knowledge import ASSUMPTIONS, Knowledge, Unit, grantable
 from veil.errors import InputError
 
-Rows = npt.NDArray[np.intp]
-Kind = Literal["nothing", "pairs", "records", "sample", "attributes", "ranges", "external", "matrix"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-
-ASSUMPTIONS: tuple[Knowledge, ...] = (IndependentSignals(), TimeOrder())
-"""What anybody may assume without knowing anybody: independent columns, and rows in the order of time."""
-
-GRANTED: dict[Kind, tuple[type[Knowledge], ...]] = {
-    "nothing": (),
-    "pairs": (KnownPairs,),
-    "records": (KnownRecords,),
-    "sample": (KnownSample,),
-    "attributes": (KnownAttributes,),
-    "ranges": (KnownRanges,),
-    "external": (ExternalTable,),
-    "matrix": (KnownMatrix,),
-}
+NOTHING = "nothing"
+"""The kind of the level at which the attacker has the release alone."""
+ALL_COLUMNS = "d"
+"""Stands for as many known records as there are perturbed columns: what a linear map is solved with."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of knowledge: nothing, known records, a sample, known columns, ranges, another table, or the matrix."""
+    """One level of knowledge: nothing, or an amount of one of the kinds that an audit can grant."""
 
-    kind: Kind
+    kind: str
     amount: float = 0
+
+    @property
+    def knowledge(self) -> type[Knowledge]:
+        """The class of what is known; that of all knowledge where it is nothing."""
+        return Knowledge if self.kind == NOTHING else grantable()[self.kind]
 
     @property
     def label(self) -> str:
@@ -57,22 +35,18 @@ class Level:
         >>> Level("pairs", 5).label, Level("sample", 0.02).label, Level("matrix").label
         ('5 known records', '2 % sample', 'disclosed matrix')
         """
-        if self.kind == "sample":
-            return f"{self.amount * 100:g} % sample"
-        many = f"{int(self.amount)} known record{'s' if self.amount != 1 else ''}"
-        return {
-            "nothing": "nothing",
-            "pairs": many,
-            "records": f"{many}, unmatched",
-            "attributes": f"{int(self.amount)} known column{'s' if self.amount != 1 else ''}",
-            "ranges": "column ranges",
-            "external": "external table",
-            "matrix": "disclosed matrix",
-        }[self.kind]
+        return NOTHING if self.kind == NOTHING else self.knowledge.label(self.amount)
+
+    @property
+    def words(self) -> str:
+        """The level in plain words."""
+        if self.kind == NOTHING:
+            return "The attacker has the release and its public description, and knows nobody in it."
+        return self.knowledge.words(self.amount)
 
     def size(self, n_rows: int) -> int:
         """How many records of a table the level grants; a sample has at least two."""
-        return max(2, round(self.amount * n_rows)) if self.kind == "sample" else int(self.amount)
+        return self.knowledge.size(self.amount, n_rows)
 
     def serves(
         self,
@@ -88,42 +62,13 @@ class Level:
         knowledge does not change is played once, with nothing. ``records`` says that a sample comes from the table, so
         that its records are known.
         """
-        own = {*GRANTED[self.kind], *((KnownRecords,) if records and self.kind == "sample" else ())}
+        own = set() if self.kind == NOTHING else {*self.knowledge.gives(own_sample=records)}
         free = {*(type(item) for item in ASSUMPTIONS), *always}
-        return set(requires) <= own | free and (self.kind == "nothing" or bool(own & {*requires, *uses}))
+        return set(requires) <= own | free and (self.kind == NOTHING or bool(own & {*requires, *uses}))
 
     def within(self, upper: Level) -> bool:
         """Whether somebody with the knowledge ``upper`` could also run what needs this."""
-        return self.kind == "nothing" or (self.kind == upper.kind and self.amount <= upper.amount)
-
-    @property
-    def words(self) -> str:
-        """The level in plain words."""
-        telling = "most telling column" if self.amount == 1 else f"{int(self.amount)} most telling columns"
-        who = "one person" if self.amount == 1 else f"{int(self.amount)} people"
-        return {
-            "nothing": "The attacker has the release and its public description, and knows nobody in it.",
-            "pairs": f"The attacker also knows all private values of {who} and which released rows are theirs.",
-            "records": f"The attacker also knows all private values of {who}, but not which rows are theirs.",
-            "sample": (
-                f"The attacker also holds {self.amount * 100:g} % as many records of other people from the same "
-                "population."
-            ),
-            "attributes": f"The attacker also knows the {telling} of everybody in the release.",
-            "ranges": "The attacker also knows the least and the greatest value of each private column.",
-            "external": (
-                "The attacker also holds another table about the same people, with the exact values of the columns "
-                "that have the role quasi."
-            ),
-            "matrix": (
-                "The attacker also has the secret matrix, because the key has leaked, and the smallest sample and the "
-                "ranges that this audit grants."
-            ),
-        }[self.kind]
-
-
-ALL_COLUMNS = "d"
-"""Stands for as many known records as there are perturbed columns: what a linear map is solved with."""
+        return self.kind == NOTHING or (self.kind == upper.kind and self.amount <= upper.amount)
 
 
 @dataclass(frozen=True)
@@ -152,6 +97,8 @@ class Grants:
         Whether the attacker holds the exact ``quasi`` columns of everybody, where there are such columns.
     matrix
         Whether the secret matrix has leaked, for methods that have one.
+    more
+        Amounts of the kinds of knowledge that other packages bring, by kind; None grants their usual ones.
     fitting
         Leave out levels that a table is too small for; otherwise they are an error.
 
@@ -170,73 +117,116 @@ class Grants:
     external: bool = True
     matrix: bool = False
     fitting: bool = False
+    more: Mapping[str, Any] | None = field(default=None, hash=False)
 
     def __post_init__(self) -> None:
-        given = [self.pairs] if isinstance(self.pairs, str) else self.pairs
-        every = isinstance(given, Sequence) and ALL_COLUMNS in given
-        counted = [k for k in given if k != ALL_COLUMNS] if isinstance(given, Sequence) and every else given
-        for name, value in (("pairs", counted), ("records", self.records), ("attributes", self.attributes)):
-            rule = "whole numbers of at least 1, or () for none" + (', or "d"' if name == "pairs" else "")
-            counts = numbers(value, f"grants: {name}", rule=rule)
-            if any(k < 1 or not k.is_integer() for k in counts):
-                raise InputError(
-                    f"grants: {name} must be whole numbers of at least 1; leave out 0, it is always played"
-                )
-            also = (ALL_COLUMNS,) if name == "pairs" and every else ()
-            object.__setattr__(self, name, (*(int(k) for k in counts), *also))
-        sample = numbers(self.sample, "grants: sample", rule="shares between 0 and 1, or () for none")
-        if any(not 0 < share < 1 for share in sample):
-            raise InputError("grants: sample must be a share between 0 and 1, for example 0.02; use () for none")
+        own, others = _own_kinds(), {kind: cls for kind, cls in grantable().items() if kind not in _own_kinds()}
+        for kind in own:
+            object.__setattr__(self, kind, _checked(grantable()[kind], getattr(self, kind)))
         choice(self.sample_from, "grants: sample_from", ("population", "table"))
-        for name in ("ranges", "external", "matrix", "fitting"):
-            flag(getattr(self, name), f"grants: {name}")
-        object.__setattr__(self, "sample", tuple(sample))
+        flag(self.fitting, "grants: fitting")
+        given = {kind: _usual(cls) for kind, cls in others.items()} if self.more is None else dict(self.more)
+        unknown = [kind for kind in given if kind not in others]
+        if unknown:
+            raise InputError(
+                f"grants: more names {unknown[0]!r}, which no package brings; there are {', '.join(others) or 'none'}"
+            )
+        object.__setattr__(self, "more", {kind: _checked(others[kind], value) for kind, value in given.items()})
 
     @classmethod
     def sweep(cls, **settings: Any) -> Grants:
         """From nothing to everything: 1, 2, 5 and d known records, samples, a column, ranges, and the leaked matrix.
 
-        ``settings`` replace parts of it.
+        ``settings`` replace parts of it; those of a kind that another package brings as well.
         """
-        full = {"pairs": (1, 2, 5, ALL_COLUMNS), "sample": (0.005, 0.02, 0.1), "attributes": 1}
-        return cls(**{**full, "ranges": True, "matrix": True, "fitting": True, **settings})
+        swept = {kind: _as_setting(each, each.swept or each.usual) for kind, each in grantable().items()}
+        return cls(fitting=True).replaced(**{**swept, **settings})
+
+    def replaced(self, **settings: Any) -> Grants:
+        """These grants with other settings; amounts by kind, also of kinds that other packages bring.
+
+        >>> Grants().replaced(pairs=3).pairs
+        (3,)
+        """
+        own = {f.name for f in fields(self)}
+        more = {kind: amounts for kind, amounts in settings.items() if kind not in own}
+        settings = {name: value for name, value in settings.items() if name in own}
+        return replace(self, **{"more": {**(self.more or {}), **more}, **settings})
+
+    def amounts(self, kind: str, n_columns: int) -> list[float]:
+        """The amounts of one kind, rising; those of a kind that has none are 0 where it is granted."""
+        value = getattr(self, kind) if kind in _own_kinds() else (self.more or {}).get(kind, ())
+        if isinstance(value, bool):
+            return [0] if value else []
+        return sorted({n_columns if amount == ALL_COLUMNS else amount for amount in value})
 
     def levels(self, n_rows: int, n_columns: int, *, quasi: bool = False) -> list[Level]:
         """Nothing first, then each kind by size; a table too small for one is an error unless ``fitting``."""
-        counts = {n_columns if k == ALL_COLUMNS else int(k) for k in self.pairs}  # type: ignore[union-attr]
-        found = [Level("pairs", k) for k in sorted(counts)]
-        found += [Level("records", k) for k in sorted(set(self.records))]  # type: ignore[arg-type]
-        found += [Level("sample", share) for share in sorted(set(self.sample))]  # type: ignore[arg-type]
-        found = [level for level in found if self._fits(level, n_rows)]
-        for k in sorted(set(self.attributes)):  # type: ignore[arg-type]
-            if k < n_columns:
-                found.append(Level("attributes", k))
+        levels = [Level(NOTHING)]
+        for level in self._asked(n_columns):
+            if level.knowledge.needs_quasi and not quasi:
+                continue
+            obstacle = _too_large(level, n_rows, n_columns)
+            if not obstacle:
+                levels.append(level)
             elif not self.fitting:
-                raise InputError(
-                    f"grants: {k} known attributes leave none of {n_columns} columns to guess; grant fewer (attributes)"
-                )
-        found += [Level("ranges")] * bool(self.ranges) + [Level("external")] * (bool(self.external) and quasi)
-        return [Level("nothing"), *found, *[Level("matrix")] * bool(self.matrix)]
+                raise InputError(f"grants: {obstacle}; grant less ({level.kind} is the parameter)")
+        return levels
 
     def too_large(self, n_rows: int, n_columns: int) -> list[str]:
         """The levels that a table is too small for, in words."""
-        counted = [Level("pairs", n_columns if k == ALL_COLUMNS else int(k)) for k in self.pairs]  # type: ignore[union-attr]
-        counted += [Level("records", k) for k in self.records]  # type: ignore[union-attr]
-        counted += [Level("sample", share) for share in self.sample]  # type: ignore[union-attr]
-        found = [f"{lv.label}: the table has {n_rows} records" for lv in counted if lv.size(n_rows) > n_rows - 2]
-        many = [Level("attributes", k) for k in self.attributes if k >= n_columns]  # type: ignore[union-attr]
-        return found + [f"{lv.label}: the table has {n_columns} that are perturbed" for lv in many]
+        counts = {Unit.COLUMNS: f"{n_columns} that are perturbed"}
+        return [
+            f"{level.label}: the table has {counts.get(level.knowledge.unit, f'{n_rows} records')}"
+            for level in self._asked(n_columns)
+            if _too_large(level, n_rows, n_columns)
+        ]
 
-    def _fits(self, level: Level, n_rows: int) -> bool:
-        wanted = level.size(n_rows)
-        if wanted <= n_rows - 2:
-            return True
-        if self.fitting:
-            return False
-        raise InputError(
-            f"grants: {level.label} needs {wanted} records and leaves fewer than 2 of {n_rows} to attack; "
-            f"grant less ({level.kind} is the parameter)"
-        )
+    def _asked(self, n_columns: int) -> list[Level]:
+        return [Level(kind, amount) for kind in grantable() for amount in self.amounts(kind, n_columns)]
+
+
+def _own_kinds() -> tuple[str, ...]:
+    """The kinds that are parameters of their own."""
+    return tuple(f.name for f in fields(Grants) if f.name not in ("sample_from", "fitting", "more"))
+
+
+def _usual(cls: type[Knowledge]) -> Any:
+    return _as_setting(cls, cls.usual)
+
+
+def _as_setting(cls: type[Knowledge], amounts: tuple[float | str, ...]) -> Any:
+    """Amounts as they are given to :class:`Grants`: a flag for a kind that has none."""
+    return bool(amounts) if cls.unit is Unit.NONE else amounts
+
+
+def _too_large(level: Level, n_rows: int, n_columns: int) -> str:
+    """Why a table is too small for a level; empty where it is not."""
+    if level.knowledge.unit is Unit.COLUMNS and level.amount >= n_columns:
+        return f"{level.label} leave none of {n_columns} columns to guess"
+    needed = level.size(n_rows)
+    if needed > n_rows - 2:
+        return f"{level.label} needs {needed} records and leaves fewer than 2 of {n_rows} to attack"
+    return ""
+
+
+def _checked(cls: type[Knowledge], value: Any) -> bool | tuple[float | str, ...]:
+    """The amounts of one kind, checked by its unit."""
+    name = f"grants: {cls.kind}"
+    if cls.unit is Unit.NONE:
+        return flag(value, name)
+    if cls.unit is Unit.SHARE:
+        shares = numbers(value, name, rule="shares between 0 and 1, or () for none")
+        if any(not 0 < share < 1 for share in shares):
+            raise InputError(f"{name} must be a share between 0 and 1, for example 0.02; use () for none")
+        return tuple(shares)
+    given = [value] if isinstance(value, str) else value
+    whole_table = ALL_COLUMNS in cls.swept and isinstance(given, Sequence) and ALL_COLUMNS in given
+    rule = "whole numbers of at least 1, or () for none" + (f', or "{ALL_COLUMNS}"' if ALL_COLUMNS in cls.swept else "")
+    counts = numbers([k for k in given if k != ALL_COLUMNS] if whole_table else given, name, rule=rule)
+    if any(k < 1 or not k.is_integer() for k in counts):
+        raise InputError(f"{name} must be whole numbers of at least 1; leave out 0, it is always played")
+    return (*(int(k) for k in counts), *((ALL_COLUMNS,) if whole_table else ()))
 
 
 def as_grants(grants: Any) -> Grants:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from veil import measures
 from veil.attacks.base import Guess
-from veil.auditing.grants import Rows
+from veil.attacks.knowledge import Rows
 from veil.auditing.scores import GuessScores, Score, pooled, unless_luck
 from veil.data.blocks import Matrix
 from veil.measures import Measure

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.data.schema import Kind
 from veil.errors import FileFormatError, InputError
@@ -86,7 +87,9 @@ def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
 
 def _made(cls: Any, said: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
     section = _section(said, name, where)
-    _check_keys(section, [f.name for f in dataclasses.fields(cls)], f"{where}: [{name}]")
+    kinds = grantable() if cls is Grants else ()
+    known = dict.fromkeys([f.name for f in dataclasses.fields(cls) if f.name != "more"] + list(kinds))
+    _check_keys(section, list(known), f"{where}: [{name}]")
     return (make or cls)(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
 
 

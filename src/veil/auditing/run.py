@@ -16,7 +16,7 @@ import numpy as np
 from veil._version import __version__
 from veil.arguments import duration, whole
 from veil.attacks import Attack, every_attack, find_attack
-from veil.attacks.previous_releases import PreviousReleases
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
 from veil.auditing.exposure import Exposures
 from veil.auditing.goals import Goals

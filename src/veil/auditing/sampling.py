@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.attacks.previous_releases import count_table_rows
+from veil.attacks.knowledge.previous_releases import count_table_rows
 from veil.data.blocks import Span
 from veil.data.dask_frames import PartitionedTable
 from veil.data.passes import Engine, Lane, Threads

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil import measures
-from veil.auditing.grants import Rows
+from veil.attacks.knowledge import Rows
 from veil.measures import Measure
 
 ENOUGH_KEYS = 5

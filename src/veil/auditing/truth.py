@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.base import Guess
-from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownRecords, KnownSample
+from veil.attacks.knowledge import PrivateTable
 from veil.data.blocks import Matrix, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.models import ResponseModel
@@ -70,6 +70,10 @@ class Truth:
         """Which columns are codes."""
         return np.array([listing is not None for listing in self.categories])
 
+    def to_grant_from(self, *, quasi: pa.Table | None = None, own_sample: bool = False) -> PrivateTable:
+        """These columns as knowledge is drawn from them."""
+        return PrivateTable(self.values, self.columns, self.categorical, quasi, own_sample)
+
     def stated(self, guess: Guess, release: Release) -> Guess:
         """A guess in these numbers and codes, where it was made in codes of the release's own list."""
         model = release.only_part.model
@@ -83,23 +87,3 @@ class Truth:
             ]
             values[:, j] = np.array(meaning)[guess.values[:, j].astype(np.intp)]
         return Guess(values, guess.columns, guess.rows, guess.ambiguity, guess.details, guess.up_to, guess.units)
-
-
-def narrowed(knowledge: Sequence[Knowledge], at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
-    """What is known of some of d columns."""
-    if len(at) == d:
-        return tuple(knowledge)
-    found: list[Knowledge] = []
-    for item in knowledge:
-        if isinstance(item, KnownPairs):
-            found.append(KnownPairs(item.records[:, at], item.rows))
-        elif isinstance(item, KnownRecords):
-            found.append(KnownRecords(item.records[:, at]))
-        elif isinstance(item, KnownSample):
-            found.append(KnownSample(item.sample[:, at]))
-        elif isinstance(item, KnownRanges):
-            lower, upper = item.for_columns(d)
-            found.append(KnownRanges(lower[at], upper[at]))
-        else:
-            found.append(item)
-    return tuple(found)

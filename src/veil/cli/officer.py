@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from veil.cli.options import (
+    KnowledgeCommand,
     build_method,
     goal_options,
+    granted_options,
     json_option,
-    knowledge_options,
     list_option,
     numbers,
     one_number,
@@ -43,7 +44,7 @@ def demo(output: Path, as_json: bool) -> None:
     _deliver(found, output, as_json=as_json)
 
 
-@click.command()
+@click.command(cls=KnowledgeCommand, known=granted_options)
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option(
     "--method",
@@ -72,7 +73,6 @@ def demo(output: Path, as_json: bool) -> None:
 @list_option("methods")
 @set_option
 @role_option
-@knowledge_options
 @goal_options
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
 @click.option(
@@ -131,7 +131,7 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     _exit(found.passed)
 
 
-@click.command()
+@click.command(cls=KnowledgeCommand, known=granted_options)
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option(
     "--method",
@@ -144,7 +144,6 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     "--plan", "--goals", "plan_file", type=click.Path(path_type=Path), help="A plan file: roles, goals and grants."
 )
 @role_option
-@knowledge_options
 @goal_options
 @run_options
 @json_option
@@ -176,18 +175,11 @@ def _searched() -> list[str]:
 
 def _setting(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """The plan of a plan file, if any, and what audits and advice have in common; options win over the file."""
+    from veil.attacks.knowledge import grantable
     from veil.auditing.plan_file import load_plan
 
-    given = {
-        "pairs": _counts(options["pairs"], "--pairs"),
-        "sample": None if options["sample"] is None else numbers(options["sample"], "--sample", float),
-        "records": _counts(options["records"], "--records"),
-        "attributes": _counts(options["attributes"], "--attributes"),
-        "ranges": options["ranges"],
-        "matrix": options["matrix"],
-        "external": options["external"],
-        "sample_from": options["sample_from"],
-    }
+    given = {name: _amounts(options[name], f"--{name}", kind.unit) for name, kind in grantable().items()}
+    given["sample_from"] = options["sample_from"]
     utility = {
         k: one_number(v, "--min-utility") for k, v in parse_pairs(options["min_utility"], "--min-utility").items()
     }
@@ -218,15 +210,19 @@ def _over(said: Any, given: dict[str, Any], kind: str | None) -> Any:
 
     from veil.auditing import Goals, Grants
 
-    base = said if said is not None else Grants.sweep() if kind == "sweep" else Goals()
-    return replace(base, **{name: value for name, value in given.items() if value is not None})
+    settings = {name: value for name, value in given.items() if value is not None}
+    if kind == "sweep":
+        return (said or Grants.sweep()).replaced(**settings)
+    return replace(said or Goals(), **settings)
 
 
-def _counts(text: str | None, option: str) -> tuple[Any, ...] | None:
-    """Whole numbers, and "d" for as many as columns."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",") if part.strip()]
+def _amounts(value: Any, option: str, unit: str) -> Any:
+    """Amounts of knowledge as the command line says them: shares, or whole numbers and "d" for as many as columns."""
+    if value is None or isinstance(value, bool):
+        return value
+    if unit == "share":
+        return numbers(value, option, float)
+    parts = [part.strip() for part in value.split(",") if part.strip()]
     return (*numbers(",".join(p for p in parts if p != "d"), option, int), *(p for p in parts if p == "d"))
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,20 +42,6 @@ passphrase_option = click.option(
 )
 
 
-_KNOWLEDGE = (
-    click.option("--pairs", help='Numbers of known records, e.g. 1,5,d; "d" is as many as columns.'),
-    click.option("--sample", help="Shares of a known sample, e.g. 0.02,0.1."),
-    click.option("--records", help="Numbers of known records without their rows."),
-    click.option("--attributes", help="Numbers of columns known of everybody."),
-    click.option("--ranges/--no-ranges", default=None, help="Grant each column's least and greatest value."),
-    click.option("--matrix/--no-matrix", default=None, help="Grant the secret matrix: the key has leaked."),
-    click.option("--external/--no-external", default=None, help="Grant the quasi columns of everybody."),
-    click.option(
-        "--sample-from",
-        type=click.Choice(["population", "table"]),
-        help="Whether a known sample is of other people (default) or of the table's own.",
-    ),
-)
 _GOALS = (
     click.option("--max-advantage", type=float, help="Goal: the most an attack may gain. Default: 0.05."),
     click.option("--tolerance", type=float, help="Goal: nearness of a breach, in standard units. Default: 0.1."),
@@ -80,14 +67,61 @@ def _all(options: Sequence[Callable[[Any], Any]]) -> Callable[[F], F]:
     return decorated
 
 
-knowledge_options = _all(_KNOWLEDGE)
+class KnowledgeCommand(click.Command):
+    """A verb some of whose options come from the kinds of knowledge; these are looked up when it is called.
+
+    Parameters
+    ----------
+    known
+        Makes those options.
+    """
+
+    def __init__(self, *arguments: Any, known: Callable[[], list[click.Option]], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._known = cache(known)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All options, those of knowledge before the last, which is --help."""
+        *options, last = super().get_params(ctx)
+        return [*options, *self._known(), last]
+
+
+def granted_options() -> list[click.Option]:
+    """The options that say what an audit grants, one for each kind of knowledge that it can draw."""
+    from veil.attacks.knowledge import Unit, grantable
+
+    options = [
+        click.Option([f"--{name}/--no-{name}"], default=None, help=kind.audit_help)
+        if kind.unit is Unit.NONE
+        else click.Option([f"--{name}"], help=kind.audit_help)
+        for name, kind in grantable().items()
+    ]
+    return [
+        *options,
+        click.Option(
+            ["--sample-from"],
+            type=click.Choice(["population", "table"]),
+            help="Whether a known sample is of other people (default) or of the table's own.",
+        ),
+    ]
+
+
 goal_options = _all(_GOALS)
 run_options = _all(_RUN)
 
 
-def known_file(name: str, text: str) -> Callable[[F], F]:
-    """An option that grants an attacker a file of knowledge."""
-    return click.option(name, type=click.Path(path_type=Path), help=text)
+def known_options() -> list[click.Option]:
+    """The options that grant an attacker what is known, one for each kind of knowledge."""
+    from veil.attacks.knowledge import Source, kinds_of_knowledge
+
+    options = []
+    for option, kind in kinds_of_knowledge().items():
+        names = [option, *kind.other_options, option.removeprefix("--").replace("-", "_")]
+        if kind.source is Source.FLAG:
+            options.append(click.Option(names, is_flag=True, help=kind.file_help))
+        elif kind.file_help:
+            options.append(click.Option(names, type=click.Path(path_type=Path), help=kind.file_help))
+    return options
 
 
 def list_option(what: str) -> Callable[[F], F]:

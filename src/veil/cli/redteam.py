@@ -10,9 +10,10 @@ import click
 
 from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.options import (
+    KnowledgeCommand,
     build,
     json_option,
-    known_file,
+    known_options,
     list_option,
     parse_pairs,
     set_option,
@@ -20,29 +21,12 @@ from veil.cli.options import (
 from veil.cli.progress import progress_bar
 
 
-@click.command()
+@click.command(cls=KnowledgeCommand, known=known_options)
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("--attack", "name", required=True, help="For example known-pairs or bayes-estimate.")
 @list_option("attacks")
 @set_option
-@known_file("--known-pairs", "Known records, with a column 'row' (from 0).")
-@known_file("--known-records", "Known records whose rows are not known.")
-@known_file("--known-sample", "Records of the same population.")
-@known_file("--known-attributes", "Columns known of every record, in the release's order.")
-@known_file("--known-ranges", "Two rows: least and greatest value of each column.")
-@known_file("--known-matrix", "The secret matrix, if it leaked.")
-@known_file("--known-noise", "Covariance of the noise, if not published.")
-@known_file("--external-table", "A table about people who may be in the release, with columns of it.")
-@click.option(
-    "--previous-release",
-    "--previous-releases",
-    "previous_releases",
-    type=click.Path(path_type=Path),
-    help="Folder of an earlier release of the same people: in the same order, or with an identifier that both show.",
-)
 @click.option("--part", type=click.IntRange(min=1), help="Which part of a release made by a plan, from 1.")
-@click.option("--independent-signals", is_flag=True, help="Assume that the private columns are independent.")
-@click.option("--time-order", is_flag=True, help="Assume that rows are in the order of time.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The guess to write (mode 0600).")
 @resume_option
 @engine_options
@@ -91,9 +75,9 @@ def attack(
     if links is not None:
         done = f"{n_linked:,} of {len(links):,} people linked to rows of the release"
     click.echo(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")
-    for option in files.given():
-        if option not in [kind.option() for kind in (*tool.requires, *tool.uses)]:
-            click.echo(f"{tool.attack_name()} makes no use of {option}.", err=True)
+    for kind in files.given():
+        if kind not in (*tool.requires, *tool.uses):
+            click.echo(f"{tool.attack_name()} makes no use of {kind.option()}.", err=True)
     if guess.details.get("misfit", 0.0) > 1e-3:
         click.echo(
             "Warning: the known records do not fit their rows (they differ by "

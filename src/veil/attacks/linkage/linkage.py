@@ -8,7 +8,7 @@ import numpy as np
 
 from veil.attacks.base import Attack, Guess, needed
 from veil.attacks.knowledge import ExternalTable, Knowledge
-from veil.attacks.previous_releases import count_rows
+from veil.attacks.knowledge.previous_releases import count_rows
 from veil.release.models import Model, RecordProjectionModel
 from veil.release.release import Release
 

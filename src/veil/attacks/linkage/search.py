@@ -28,9 +28,9 @@ import numpy.typing as npt
 
 from veil.arguments import choice, number
 from veil.attacks.knowledge import ExternalTable
+from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.linkage.evidence import Evidence
 from veil.attacks.linkage.likelihood import Clue
-from veil.attacks.previous_releases import count_rows
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.release.release import Release

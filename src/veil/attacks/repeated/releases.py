@@ -24,9 +24,9 @@ import numpy as np
 from veil.arguments import choice
 from veil.attacks.base import Attack, Guess, full_guess, needed
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.noise.logarithmic import linear_release, log_release
 from veil.attacks.noise.mixture import mixture_estimate
-from veil.attacks.previous_releases import PreviousReleases
 from veil.attacks.repeated.combination import Mix, NoisyView, Places, averaged, estimate, joint_noise, present_mean
 from veil.attacks.repeated.reports import combined_posteriors, independent_reports, reports_of
 from veil.data.blocks import Matrix

@@ -17,7 +17,8 @@ from scipy.optimize import linear_sum_assignment
 
 from veil import measures
 from veil.attacks import Attack, Guess
-from veil.attacks.previous_releases import count_rows
+from veil.attacks.knowledge import Rows
+from veil.attacks.knowledge.previous_releases import count_rows
 from veil.auditing.elsewhere.released import (
     ORDER,
     aligned,
@@ -29,7 +30,7 @@ from veil.auditing.elsewhere.released import (
     unscored,
 )
 from veil.auditing.exposure import Exposure, Exposures, matched_previous
-from veil.auditing.grants import ALL_COLUMNS, Grants, Level, Rows
+from veil.auditing.grants import ALL_COLUMNS, Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.scores import GuessScores
 from veil.auditing.utility import rowless_utilities
@@ -123,7 +124,7 @@ class ForeignExposures(Exposures):
                 grants = replace(grants, pairs=(*grants.pairs, len(schema.perturbed) + 2))  # type: ignore[misc]
         grants = replace(grants, sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
-            grants = replace(grants, pairs=(), attributes=(), external=False)
+            grants = replace(grants, pairs=(), attributes=(), external=False, more={})
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
@@ -190,11 +191,11 @@ class ForeignExposures(Exposures):
         return memory_release(foreign, manifest, "pyarrow", {})
 
     def expose(self, perturbation: Any, level: Level, repetition: int) -> Exposure:
-        """Deal one level's knowledge of the one release there is."""
+        """Grant one level's knowledge of the one release there is."""
         rng = np.random.default_rng(self.draw(level, repetition))
-        dealt = self._dealt(level, rng)
+        grant = self._drawn(level, rng)
         kept = np.arange(len(self.truth) if self.matched else count_rows(self._release))
-        return Exposure(self._release, kept, self._with_previous(dealt, kept))
+        return Exposure(self._release, kept, self._with_previous(grant, kept))
 
     def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""

@@ -111,7 +111,7 @@ class TrialRunner:
             needless = isinstance(error, NotApplicableError) and trial.level.kind == "nothing" and bool(attack.uses)
             return Outcome(refusal=str(error), applies=not needless)
         seconds = time.perf_counter() - began
-        judge, given = part.judge(exposure.deal.columns), exposure.deal.given
+        judge, given = part.judge(exposure.grant.columns), exposure.grant.given
         first = run.repetition == 0
         seen = first and not part.truth.categorical.any()
         return Outcome(
@@ -126,7 +126,7 @@ class TrialRunner:
     def _linked(self, attack: Attack, exposure: Exposure) -> Outcome:
         """Links of an external table to the whole release, which are right or wrong."""
         began = time.perf_counter()
-        guess = attack.run(exposure.release, *exposure.deal.knowledge)
+        guess = attack.run(exposure.release, *exposure.grant.knowledge)
         seconds = time.perf_counter() - began
         own = np.full(len(self.exposures.truth), -1, dtype=np.intp)
         own[exposure.kept] = np.arange(len(exposure.kept))

@@ -7,20 +7,19 @@ rows are about one person. The knowledge holds releases only, no private value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.attacks.knowledge import Knowledge
+from veil.attacks.knowledge.base import Knowledge, Rows, Source, counted
 from veil.data.tables import Table
 from veil.errors import InputError
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
 
-Rows = npt.NDArray[np.intp]
 ABSENT = -1
 """Stands for a person of the current release whom the earlier one does not hold."""
 
@@ -46,6 +45,12 @@ class PreviousReleases(Knowledge):
     <PreviousReleases: 1 earlier release, with 80 of 100 rows matched>
     """
 
+    source = Source.FOLDER
+    other_options = ("--previous-release",)
+    file_help = (
+        "Folder of an earlier release of the same people: in the same order, or with an identifier that both show."
+    )
+
     def __init__(self, releases: Release | Sequence[Release], rows: Any = None) -> None:
         self.releases: tuple[Release, ...] = (releases,) if isinstance(releases, Release) else _listed(releases)
         if not self.releases or not all(isinstance(release, Release) for release in self.releases):
@@ -69,8 +74,36 @@ class PreviousReleases(Knowledge):
         """How many releases, and how many of the rows they hold."""
         n = len(self.releases)
         matched = [f"{(each >= 0).sum():,} of {len(each):,}" for each in self.rows if each is not None]
-        said = f"{n} earlier release{'s' if n != 1 else ''}"
-        return f"{said}, with {' and '.join(matched)} rows matched" if matched else f"{said} of the same rows"
+        earlier = counted(n, "earlier release")
+        return f"{earlier}, with {' and '.join(matched)} rows matched" if matched else f"{earlier} of the same rows"
+
+    @property
+    def amount(self) -> int:
+        """The number of earlier releases."""
+        return len(self.releases)
+
+    @classmethod
+    def from_file(cls, path: Path, release: Release) -> PreviousReleases:
+        """An earlier release from its folder, matched by a public column that tells people apart, or row by row.
+
+        Such a column has whole numbers or texts, and none of them twice, in both releases. Of several the one with most
+        people in common is taken; where no column serves, rows must be in the same order.
+        """
+        earlier = Release.load(path)
+        rows = rows_by_identifier(public_columns(release), public_columns(earlier))
+        if rows is not None and (rows >= 0).any():
+            return cls(earlier, rows)
+        if rows is not None:
+            raise InputError(f"{path.name}: both releases have identifiers, and none of them in common")
+        known = cls(earlier)
+        try:
+            list(known.aligned(release))
+        except InputError:
+            raise InputError(
+                f"{path.name}: its rows cannot be matched; both releases need the same rows in the same order, or a "
+                "public column of identifiers"
+            ) from None
+        return known
 
     def aligned(self, current: Release) -> Iterator[tuple[Release, Rows]]:
         """Each earlier release with its row for every row of the current one."""
@@ -126,14 +159,14 @@ def _checked(rows: Any) -> Rows:
         given = np.empty(0, dtype=object)
     if given.ndim != 1 or (given.dtype.kind not in "iu" and given.size):
         raise InputError("rows must be lists of whole numbers: rows of the earlier release, -1 where there is none")
-    found = given.astype(np.intp)
-    if len(found) and found.min() < ABSENT:
+    places = given.astype(np.intp)
+    if len(places) and places.min() < ABSENT:
         raise InputError("rows must be counted from 0, with -1 where there is none; a lower number was given")
-    present = found[found >= 0]
+    present = places[places >= 0]
     twice = len(present) - len(np.unique(present))
     if twice:
         raise InputError(f"rows names {twice} rows of an earlier release more than once; a row is about one person")
-    return found
+    return places
 
 
 def count_rows(release: Release) -> int:
@@ -161,12 +194,12 @@ def rows_by_identifier(here: pa.Table, there: pa.Table) -> Rows | None:
     several the one with most people in common is taken. None where no column serves.
     """
     ours, theirs = _identifiers(here), _identifiers(there)
-    found = [_places(ours[name], theirs[name]) for name in ours if name in theirs]
-    return max(found, key=lambda rows: int((rows >= 0).sum()), default=None)
+    matches = [_places(ours[name], theirs[name]) for name in ours if name in theirs]
+    return max(matches, key=lambda rows: int((rows >= 0).sum()), default=None)
 
 
 def _identifiers(table: pa.Table) -> dict[str, pa.ChunkedArray]:
-    found = {}
+    identifiers = {}
     for name in table.column_names:
         values = table.column(name)
         if pa.types.is_dictionary(values.type):
@@ -174,8 +207,8 @@ def _identifiers(table: pa.Table) -> dict[str, pa.ChunkedArray]:
         if not (pa.types.is_integer(values.type) or pa.types.is_string(values.type)) or values.null_count:
             continue
         if pc.count_distinct(values).as_py() == len(values):
-            found[name] = values.cast(pa.string())
-    return found
+            identifiers[name] = values.cast(pa.string())
+    return identifiers
 
 
 def _places(here: pa.ChunkedArray, there: pa.ChunkedArray) -> Rows:

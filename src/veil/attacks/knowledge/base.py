@@ -1,0 +1,266 @@
+"""What a kind of knowledge is: it says its own name, reads its own file, and is drawn by its own rule.
+
+A kind of knowledge is one class. It is registered when its module is imported, and from the registry come the options
+of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the levels that audits play through.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from veil.data.blocks import Matrix
+from veil.errors import InputError
+from veil.release.release import Release
+
+Rows = npt.NDArray[np.intp]
+
+
+class Unit(StrEnum):
+    """What an amount of knowledge counts."""
+
+    RECORDS = "records"
+    """Records of the private table."""
+    SHARE = "share"
+    """Records, as a share of the private table's."""
+    COLUMNS = "columns"
+    """Private columns."""
+    NONE = "none"
+    """Nothing: it is known or it is not."""
+
+
+class Source(StrEnum):
+    """Where the command line takes a kind of knowledge from."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    FLAG = "flag"
+    """From nowhere: it is an assumption."""
+
+
+@dataclass(frozen=True)
+class PrivateTable:
+    """The private table as audits hand it to :meth:`Knowledge.grant`; no attack ever sees it.
+
+    Attributes
+    ----------
+    values
+        N × d private values, categories as codes; missing values are NaN.
+    columns
+        Names of the private columns.
+    categorical
+        Which columns are codes.
+    quasi
+        The exact columns with the role quasi; None where there are none.
+    own_sample
+        Whether a known sample is of the table's own records, and not of other people.
+    """
+
+    values: Matrix
+    columns: tuple[str, ...]
+    categorical: npt.NDArray[np.bool_]
+    quasi: pa.Table | None = field(default=None, repr=False)
+    own_sample: bool = False
+
+    @property
+    def complete(self) -> Rows:
+        """The records without missing values."""
+        return np.flatnonzero(~np.isnan(self.values).any(axis=1))
+
+
+def no_rows() -> Rows:
+    """An empty list of rows."""
+    return np.empty(0, dtype=np.intp)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Knowledge that was drawn from a private table, and what of the table it gives away.
+
+    Attributes
+    ----------
+    knowledge
+        What the attacker gets.
+    withheld
+        Records that stay out of the release.
+    given
+        Records of the release that the attacker knows, which are not scored.
+    columns
+        Private columns that the attacker knows, which are not scored.
+    """
+
+    knowledge: tuple[Knowledge, ...] = ()
+    withheld: Rows = field(default_factory=no_rows)
+    given: Rows = field(default_factory=no_rows)
+    columns: tuple[int, ...] = ()
+
+    def with_more(self, other: Grant) -> Grant:
+        """Both grants together; what both hold is held once."""
+        more = tuple(item for item in other.knowledge if item not in self.knowledge)
+        withheld, given = (
+            np.union1d(a, b).astype(np.intp) for a, b in ((self.withheld, other.withheld), (self.given, other.given))
+        )
+        return Grant((*more, *self.knowledge), withheld, given, (*self.columns, *other.columns))
+
+
+class Knowledge:
+    """Base of everything an attacker may be granted. Its repr tells sizes, not values.
+
+    Class attributes
+    ----------------
+    kind
+        The short name: a parameter of :class:`veil.Grants`, a key of a plan and an option of ``veil audit``. Empty
+        where an audit cannot draw it from a private table.
+    unit
+        What an amount of it counts.
+    usual, swept
+        The amounts that an audit grants unless told otherwise, and those of a full sweep; ``"d"`` is as many as
+        perturbed columns, 0 stands for a kind without amounts.
+    along
+        Kinds whose smallest level goes along with this one.
+    rank
+        The place of one of Veil's own kinds among the levels of an audit; 0 for others, which come last.
+    needs_quasi
+        Whether only a table that has columns with the role quasi can grant it.
+    of_key
+        Whether it is the owner's secret, which an audit takes from the key and not from the table.
+    audit_help
+        What the option of ``veil audit`` says.
+    source, file_help
+        What ``veil attack`` reads it from, and what its option says; a class without a text has no option.
+    other_options
+        Other spellings of that option.
+    """
+
+    kind: ClassVar[str] = ""
+    unit: ClassVar[Unit] = Unit.NONE
+    usual: ClassVar[tuple[float | str, ...]] = ()
+    swept: ClassVar[tuple[float | str, ...]] = ()
+    along: ClassVar[tuple[str, ...]] = ()
+    rank: ClassVar[int] = 0
+    needs_quasi: ClassVar[bool] = False
+    of_key: ClassVar[bool] = False
+    audit_help: ClassVar[str] = ""
+    source: ClassVar[Source] = Source.FILE
+    file_help: ClassVar[str] = ""
+    other_options: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        twin = _CLASSES.get(cls.option())
+        if twin is not None and _address(twin) != _address(cls):
+            raise InputError(f"{cls.__name__}: another kind of knowledge has this name ({twin.__module__}); rename it")
+        rival = next((k for k in _CLASSES.values() if cls.kind and k.kind == cls.kind and k is not twin), None)
+        if rival is not None:
+            raise InputError(f"{cls.__name__}: kind {cls.kind!r} is that of {rival.__name__}; choose another")
+        _CLASSES[cls.option()] = cls
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.describe()}>"
+
+    @classmethod
+    def option(cls) -> str:
+        """The option of ``veil attack`` that grants it.
+
+        >>> from veil import KnownPairs
+        >>> KnownPairs.option()
+        '--known-pairs'
+        """
+        return "--" + re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
+    def describe(self) -> str:
+        """What is known, in a few words."""
+        return type(self).__name__
+
+    @property
+    def amount(self) -> int:
+        """How many records or columns are known; 0 for a kind that has no amount."""
+        return 0
+
+    def narrowed(self, at: Sequence[int], d: int) -> Self:
+        """What is known of the columns ``at`` among d private ones."""
+        return self
+
+    @classmethod
+    def from_file(cls, path: Path, release: Release) -> Knowledge:
+        """What a file says, in the order and units of the release's private columns."""
+        raise InputError(f"{cls.__name__} is not read from a file; use the Python API")
+
+    @classmethod
+    def label(cls, amount: float) -> str:
+        """An amount of it in two or three words, such as "5 known records"."""
+        return cls.kind
+
+    @classmethod
+    def words(cls, amount: float) -> str:
+        """An amount of it in a sentence for a privacy officer."""
+        return f"The attacker also has: {cls.label(amount)}."
+
+    @classmethod
+    def address(cls) -> int:
+        """A number that is this kind's alone, from which its randomness in an audit is addressed."""
+        return cls.rank or zlib.crc32(cls.kind.encode())
+
+    @classmethod
+    def size(cls, amount: float, n_rows: int) -> int:
+        """How many records of a table an amount is; a share is at least two records, a column or a fact none."""
+        if cls.unit is Unit.SHARE:
+            return max(2, round(amount * n_rows))
+        return int(amount) if cls.unit is Unit.RECORDS else 0
+
+    @classmethod
+    def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
+        """Draw an amount of it from the private table."""
+        raise InputError(f"{cls.__name__} is not drawn from a private table")
+
+    @classmethod
+    def obstacle(cls, private: PrivateTable, amount: float) -> str:
+        """Why the amount cannot be drawn from a table; empty where it can."""
+        needed, complete = cls.size(amount, len(private.values)), len(private.complete)
+        return "" if complete >= needed else f"it needs {needed} complete records; the table has {complete}"
+
+    @classmethod
+    def gives(cls, *, own_sample: bool) -> tuple[type[Knowledge], ...]:
+        """The kinds of knowledge that a grant of it holds."""
+        return (cls,)
+
+    @classmethod
+    def known_columns(cls, private: PrivateTable, amount: float) -> tuple[int, ...]:
+        """The private columns that the amount gives away of everybody."""
+        return ()
+
+    @classmethod
+    def draw(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Rows:
+        """As many complete records of the table as the amount is, in the order of their rows."""
+        n = cls.size(amount, len(private.values))
+        return np.sort(rng.choice(private.complete, size=n, replace=False))
+
+
+_CLASSES: dict[str, type[Knowledge]] = {}
+
+
+def _address(cls: type[Knowledge]) -> tuple[str, str]:
+    return cls.__module__, cls.__qualname__
+
+
+def private_names(release: Release) -> tuple[str, ...]:
+    """The private columns of all parts of a release."""
+    return tuple(name for part in release.manifest.parts for name in part.names)
+
+
+def counted(n: float, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "known record"), counted(5, "known record")
+    ('1 known record', '5 known records')
+    """
+    return f"{int(n)} {noun}{'' if n == 1 else 's'}"

@@ -1,0 +1,77 @@
+"""Knowledge of people: a table from elsewhere, such as a register."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable
+from veil.data.sources import as_table
+from veil.errors import InputError
+from veil.release.release import Release
+
+
+class ExternalTable(Knowledge):
+    """A table from elsewhere about people some or all of whom are in the release, such as a register.
+
+    Parameters
+    ----------
+    table
+        A frame, Arrow table, dict of columns, file path or 2-D array; one row per person. Columns that the release also
+        has, by name, are compared with it: its private columns and its public ones. They may hold numbers, texts, or
+        true and false; a missing value says nothing.
+    columns
+        Names of the columns of an array.
+    """
+
+    kind = "external"
+    rank = 6
+    usual = (0,)
+    swept = (0,)
+    needs_quasi = True
+    audit_help = "Grant the quasi columns of everybody."
+    file_help = "A table about people who may be in the release, with columns of it."
+
+    def __init__(self, table: Any, columns: Sequence[str] | None = None) -> None:
+        try:
+            people = as_table(pa.table(table) if isinstance(table, dict) else table).read()
+        except (pa.ArrowException, TypeError):
+            raise InputError("table must be a frame, a dict of columns of one length, a file or a 2-D array") from None
+        if columns is not None:
+            if len(columns) != people.num_columns or len(set(columns)) != len(columns):
+                raise InputError(f"columns must name each of the table's {people.num_columns} columns once")
+            people = people.rename_columns(list(columns))
+        if not people.num_rows:
+            raise InputError("table has no rows; it needs at least one person")
+        self.table = people
+
+    def describe(self) -> str:
+        """The table's size."""
+        return f"an external table of {self.table.num_rows} people and {self.table.num_columns} columns"
+
+    @classmethod
+    def from_file(cls, path: Path, release: Release) -> ExternalTable:
+        """A table from a file."""
+        return cls(path)
+
+    @classmethod
+    def label(cls, amount: float) -> str:
+        """That there is another table."""
+        return "external table"
+
+    @classmethod
+    def words(cls, amount: float) -> str:
+        """What the other table holds."""
+        return (
+            "The attacker also holds another table about the same people, with the exact values of the columns "
+            "that have the role quasi."
+        )
+
+    @classmethod
+    def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
+        """The exact columns with the role quasi."""
+        return Grant((cls(private.quasi),))

@@ -1,0 +1,35 @@
+"""Other people's packages: they are found by their entry points and imported when they are first asked for."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib.metadata import entry_points
+
+
+class ExtensionWarning(UserWarning):
+    """A package that extends Veil could not be loaded; Veil goes on without it."""
+
+
+@cache
+def load_extensions(group: str) -> frozenset[str]:
+    """Import what packages offer under a group of entry points, once, and name the packages that were imported.
+
+    A package that fails to load is a warning of one line that names it, and does not stop the others.
+    """
+    packages = set()
+    for entry in entry_points(group=group):
+        try:
+            entry.load()
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            owner = entry.dist.name if entry.dist is not None else entry.module
+            warnings.warn(f"{entry.name} of the package {owner} was not loaded: {reason}", ExtensionWarning, 2)
+        else:
+            packages.add(entry.module.partition(".")[0])
+    return frozenset(packages)
+
+
+def is_installed(cls: type[object], group: str) -> bool:
+    """Whether a class is Veil's own or comes from a package that an entry point names, and not from a session."""
+    return cls.__module__.partition(".")[0] in {"veil", *load_extensions(group)}
