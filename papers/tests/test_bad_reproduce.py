@@ -111,7 +111,11 @@ def test_missing_cells(adult, says):
     refusal(Source(adult([("" if i % 7 == 0 else 30, *PERSON[1:]) for i in range(N)])).adult, says, ADULT)
 
 
-@pytest.mark.parametrize("content", [b"", b"SECRETCELL", gzip.compress(b"a,b\n1,2\n" * 500)[:-20], None])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"SECRETCELL", gzip.compress(b"a,b\n1,2\n" * 500)[:-20], None],
+    ids=["empty", "text", "cut", "folder"],
+)
 def test_damaged_tables(tmp_path, judge, content):
     (tmp_path / ADULT).write_bytes(content) if content is not None else (tmp_path / ADULT).mkdir()
     result = reproduce("liu-adult", "--data", tmp_path)

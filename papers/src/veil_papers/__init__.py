@@ -29,18 +29,18 @@ __all__ = [
 @cache
 def experiments() -> dict[str, Experiment]:
     """All experiments by id, in the order of the papers and of their chapters."""
-    found: dict[str, Experiment] = {}
+    by_id: dict[str, Experiment] = {}
     for paper in PAPERS:
         package = importlib.import_module(f"veil_papers.{paper}")
         own = [
             e for module in pkgutil.iter_modules(package.__path__) for e in _experiment(package.__name__, module.name)
         ]
         for experiment in sorted(own, key=lambda e: e.place):
-            if experiment.paper != paper or experiment.id in found:
-                rule = "is there already" if experiment.id in found else f"does not begin with {paper}-, as its folder"
+            if experiment.paper != paper or experiment.id in by_id:
+                rule = "is there already" if experiment.id in by_id else f"does not begin with {paper}-, as its folder"
                 raise InputError(f"the id {experiment.id!r} of an experiment {rule}")
-            found[experiment.id] = experiment
-    return found
+            by_id[experiment.id] = experiment
+    return by_id
 
 
 def _experiment(package: str, name: str) -> list[Experiment]:

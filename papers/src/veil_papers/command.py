@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -12,8 +11,7 @@ from typing import Any
 
 import click
 
-from veil.cli.options import json_option
-from veil.cli.progress import progress_bar
+from veil_papers.progress import progress_bar
 
 
 @click.command()
@@ -25,7 +23,7 @@ from veil.cli.progress import progress_bar
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Folder for figures, numbers and claims.")
 @click.option("--page", type=click.Path(path_type=Path), help="Also write pages (.md) with figures, claims and errata.")
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; as many as there are cores if not given.")
-@json_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 def reproduce(
     names: tuple[str, ...],
     quick: bool,
@@ -63,8 +61,8 @@ def reproduce(
         try:
             _run(chosen, folder, data, quick, workers, finished, as_json)
         except KeyboardInterrupt:
-            kept = f"; those that were done are in {output}" if output is not None and finished else ""
-            raise KeyboardInterrupt(f"interrupted after {len(finished)} of {len(chosen)} experiments{kept}") from None
+            where = f"; those that were done are in {output}" if output is not None and finished else ""
+            raise KeyboardInterrupt(f"interrupted after {len(finished)} of {len(chosen)} experiments{where}") from None
         if page is not None and folder is not None:
             from veil_papers.pages import write_pages
 
@@ -81,11 +79,12 @@ def _run(
     finished: list[Any],
     as_json: bool,
 ) -> None:
-    from veil.data.passes import processors
+    from joblib import cpu_count
+
     from veil_papers.running import run_all
 
     with progress_bar() as progress:
-        for each in run_all(chosen, folder, data, quick=quick, workers=workers or processors(), progress=progress):
+        for each in run_all(chosen, folder, data, quick=quick, workers=workers or cpu_count(), progress=progress):
             finished.append(each)
             if not as_json:
                 _show(each)
@@ -96,10 +95,11 @@ def _check(chosen: Sequence[Any], page: Path | None, output: Path | None, data: 
     from veil.errors import InputError
     from veil_papers.data import FILES, Source
     from veil_papers.figures import check_figures
+    from veil_papers.files import check_writable
 
     for folder in (output, page.with_suffix("") if page is not None else None):
         if folder is not None:
-            _writable(folder)
+            check_writable(folder)
     if page is not None and (page.suffix != ".md" or page.is_dir()):
         raise InputError(f"--page {page} must be a file that ends in .md: pages are written as Markdown")
     if data is not None:
@@ -109,19 +109,6 @@ def _check(chosen: Sequence[Any], page: Path | None, output: Path | None, data: 
         source.check(tuple({name for experiment in chosen for name in experiment.data}))
     if output is not None or page is not None:
         check_figures()
-
-
-def _writable(folder: Path) -> None:
-    """Refuse a folder that cannot be made or written to; nothing is made yet."""
-    from veil.errors import UnwritableError
-    from veil.storage.atomic import refuse_unwritable
-
-    if not folder.name or any(len(os.fsencode(part)) > 255 for part in folder.parts):
-        raise UnwritableError("-o and --page need names for their folders, of 255 bytes at most")
-    there = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
-    if not there.is_dir():
-        raise UnwritableError(f"{folder} cannot be a folder to write to: {there} is a file, or a link to nothing")
-    refuse_unwritable(there / folder.name)
 
 
 def _list(everything: dict[str, Any], as_json: bool) -> None:
@@ -157,7 +144,7 @@ def _close(finished: list[Any], output: Path | None, page: Path | None, as_json:
     failed = [f"{each.experiment.id}: {what}" for each in finished for what in each.failed]
     stopped = [each for each in finished if each.error]
     if as_json:
-        click.echo(json.dumps([_plain(each) for each in finished], indent=1, ensure_ascii=False, allow_nan=False))
+        click.echo(json.dumps([_described(each) for each in finished], indent=1, ensure_ascii=False, allow_nan=False))
     else:
         _sum_up(finished, failed, output, page)
     for each in stopped:
@@ -169,7 +156,7 @@ def _close(finished: list[Any], output: Path | None, page: Path | None, as_json:
 def _sum_up(finished: list[Any], failed: list[str], output: Path | None, page: Path | None) -> None:
     claims = [claim for each in finished for claim in each.result.claims]
     open_ones = sum(claim.holds is None for claim in claims)
-    agree, differ, left = (sum(claim.agrees is said for claim in claims) for said in (True, False, None))
+    agree, differ, left = (sum(claim.agrees is verdict for claim in claims) for verdict in (True, False, None))
     click.echo(
         f"\n{_count(len(finished), 'experiment')}, {_count(len(claims), 'claim')}: {agree} of the papers' agree, "
         f"{differ} differ, {left} not compared; of what we assert {len(failed) or 'nothing'} fails"
@@ -187,8 +174,8 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def _plain(each: Any) -> dict[str, Any]:
+def _described(each: Any) -> dict[str, Any]:
     from veil_papers.experiment import describe
 
-    said = describe(each.experiment, each.result, quick=each.quick, stand_ins=each.stand_ins)
-    return {**said, "seconds": each.seconds, "error": each.error}
+    set_up = describe(each.experiment, each.result, quick=each.quick, stand_ins=each.stand_ins)
+    return {**set_up, "seconds": each.seconds, "error": each.error}

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from veil.errors import FileFormatError
 from veil_papers import stand_ins
@@ -73,15 +74,15 @@ class Source:
 
     def adult(self, columns: tuple[str, ...] = ("age", "education-num", "hours-per-week")) -> Matrix:
         """Columns of Adult (32,561 records) as numbers."""
-        found = self.adult_columns(columns)
-        return _matrix(found, self._paths("adult")[0]) if self.real("adult") else np.column_stack(found)
+        values = self.adult_columns(columns)
+        return _matrix(values, self._paths("adult")[0]) if self.real("adult") else np.column_stack(values)
 
     def adult_columns(self, columns: tuple[str, ...]) -> list[npt.NDArray[Any]]:
         """Columns of Adult as they are: numbers or text."""
         if self.real("adult"):
             return self._columns("adult", columns)
-        made = stand_ins.people(np.random.default_rng(5))
-        return [made[name] for name in columns]
+        people = stand_ins.people(np.random.default_rng(5))
+        return [people[name] for name in columns]
 
     def letter(self, n_columns: int = 6) -> Matrix:
         """The first numeric features of Letter (20,000 records)."""
@@ -123,25 +124,30 @@ class Source:
 
     def _numbers(self, name: str, n_columns: int) -> Matrix:
         """All numeric columns of a file, which must be so many."""
-        from veil.data.files import open_table
-
         path = self._paths(name)[0]
-        with _reading(path):
-            names = tuple(open_table(path).numeric())
+        table = self._table(name)
+        names = [
+            field.name for field in table.schema if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+        ]
         if len(names) != n_columns:
             raise FileFormatError(f"{path} has {len(names)} numeric columns; the papers' table has {n_columns}")
-        return _matrix(self._columns(name, names), path)
+        return _matrix([np.asarray(table.column(each)) for each in names], path)
 
     def _columns(self, name: str, columns: tuple[str, ...]) -> list[npt.NDArray[Any]]:
-        from veil.data.files import open_table
+        table = self._table(name)
+        with _reading(self._paths(name)[0]):
+            return [np.asarray(column) for column in table.select(list(columns)).columns]
+
+    def _table(self, name: str) -> pa.Table:
+        """A file of as many records as the papers' table has."""
+        from pyarrow import csv
 
         path = self._paths(name)[0]
         with _reading(path):
-            found = [np.asarray(column) for column in open_table(path).read(list(columns)).columns]
-            if not found or len(found[0]) != RECORDS[name]:
-                n = len(found[0]) if found else 0
-                raise FileFormatError(f"{path} has {n:,} records; the papers' table has {RECORDS[name]:,}")
-        return found
+            table = csv.read_csv(path)
+        if table.num_rows != RECORDS[name]:
+            raise FileFormatError(f"{path} has {table.num_rows:,} records; the papers' table has {RECORDS[name]:,}")
+        return table
 
 
 @contextmanager

@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from veil.errors import UnwritableError
-from veil.progress import Progress, silent
-from veil.storage.atomic import write_public
 from veil_papers.data import Source
 from veil_papers.figures import Figure
+from veil_papers.files import write_file
+from veil_papers.progress import Progress, silent
 
 T = TypeVar("T")
 
@@ -63,18 +63,16 @@ class Claim:
     holds: bool | None = True
 
     def __post_init__(self) -> None:
-        for name in (
-            "agrees",
-            "holds",
-        ):  # comparisons of numpy's numbers give numpy's bools, which are not True or False
+        # Comparisons of numpy's numbers give numpy's bools, which are not True or False.
+        for name in ("agrees", "holds"):
             value = getattr(self, name)
             object.__setattr__(self, name, None if value is None else bool(value))
 
     def line(self) -> str:
         """The claim in one line."""
         ours = f"{self.same}; best {self.best}" if self.best else self.same
-        said = {True: "agrees", False: "differs", None: "not compared"}[self.agrees]
-        return f"{self.what}: paper {self.paper}; ours {ours}; {said}{' (' + self.why + ')' if self.why else ''}"
+        verdict = {True: "agrees", False: "differs", None: "not compared"}[self.agrees]
+        return f"{self.what}: paper {self.paper}; ours {ours}; {verdict}{' (' + self.why + ')' if self.why else ''}"
 
 
 @dataclass(frozen=True)
@@ -91,12 +89,12 @@ class Table:
         return cls(name, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """A value as JSON has it: no numpy, and None for what is not a finite number."""
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): json_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [json_value(each) for each in value]
     value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -223,19 +221,18 @@ def _save(experiment: Experiment, result: Result, folder: Path, context: Context
     for table in result.tables:
         path = folder / f"{experiment.id}-{table.name}.csv"
         text = io.StringIO(newline="")
-        csv.writer(text).writerows([table.columns, *plain(table.rows)])
-        write_public(path, text.getvalue().encode(), replace=True)
+        csv.writer(text).writerows([table.columns, *json_value(table.rows)])
+        write_file(path, text.getvalue().encode())
         written.append(path)
     path = folder / f"{experiment.id}.json"
-    said = describe(experiment, result, quick=context.quick, stand_ins=context.source.stand_ins(experiment.data))
-    text_of_all = json.dumps(said, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_public(path, text_of_all.encode(), replace=True)
+    everything = describe(experiment, result, quick=context.quick, stand_ins=context.source.stand_ins(experiment.data))
+    text_of_all = json.dumps(everything, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    write_file(path, text_of_all.encode())
     return [*written, path]
 
 
 def describe(experiment: Experiment, result: Result, *, quick: bool, stand_ins: dict[str, str]) -> dict[str, Any]:
     """An experiment and what it found, as JSON values."""
-    names = ("id", "title", "stated", "chosen", "errata")
-    said = {name: getattr(experiment, name) for name in names}
-    found: dict[str, Any] = plain({**said, "quick": quick, "stand_ins": stand_ins, **result.to_dict()})
-    return found
+    set_up = {name: getattr(experiment, name) for name in ("id", "title", "stated", "chosen", "errata")}
+    everything: dict[str, Any] = json_value({**set_up, "quick": quick, "stand_ins": stand_ins, **result.to_dict()})
+    return everything

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.errors import MissingExtraError
-from veil.storage.atomic import write_public
+from veil_papers.files import write_file
 
 COLOURS = ("#1b6ca8", "#d1495b", "#3c887e", "#edae49", "#66548e", "#7d7d7d")
 Values = Sequence[float] | npt.NDArray[np.float64]
@@ -249,7 +249,7 @@ def save_figures(figures: Sequence[Figure], folder: Path, name: str) -> list[Pat
                 drawn = io.BytesIO()
                 canvas.savefig(drawn, format=ending, dpi=130, metadata={"Date": None} if ending == "svg" else None)
                 path = folder / f"{stem}.{ending}"
-                write_public(path, drawn.getvalue(), replace=True)
+                write_file(path, drawn.getvalue())
                 written.append(path)
             pyplot.close(canvas)
     return written
@@ -278,7 +278,7 @@ def _pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise MissingExtraError("figures need matplotlib: pip install 'veil[reproduce]'") from None
+        raise MissingExtraError("figures need matplotlib: pip install veil-papers") from None
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from veil.errors import ClusterError, UnwritableError, VeilError
-from veil.progress import Progress, silent
 from veil_papers import Context, Experiment, Result, find_experiments, save_result
 from veil_papers.data import Source
 from veil_papers.figures import figure_names
+from veil_papers.progress import Progress, silent
 
 
 @dataclass(frozen=True)
@@ -80,9 +80,9 @@ def run_all(
     source = Source(data)
     by_id = {experiment.id: experiment for experiment in chosen}
 
-    def finished(found: tuple[str, Result, float, str], done: int) -> Finished:
+    def finished(run: tuple[str, Result, float, str], done: int) -> Finished:
         progress("experiments", done, len(by_id))
-        name, result, seconds, error = found
+        name, result, seconds, error = run
         return Finished(by_id[name], result, seconds, source.stand_ins(by_id[name].data), quick, error)
 
     progress("experiments", 0, len(by_id))
@@ -99,7 +99,7 @@ def run_all(
         warnings.filterwarnings("ignore", message="A worker stopped")  # one that has grown is replaced by a new one
         warnings.filterwarnings("ignore", message=".*tasks which were still being processed")  # nobody reads on
         try:
-            for i, found in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
-                yield finished(found, i + 1)
+            for i, run in enumerate(Parallel(n_jobs=workers, return_as="generator")(jobs)):
+                yield finished(run, i + 1)
         except TerminatedWorkerError:
             raise ClusterError("a worker process was ended from outside, perhaps for lack of memory") from None

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from veil.storage.atomic import write_public, writing
 from veil_papers.experiment import PAPERS
+from veil_papers.files import write_file, writing
 from veil_papers.pages.corrections import errata_page
 from veil_papers.pages.markdown import shown
 from veil_papers.pages.overview import overview_page
@@ -39,8 +39,8 @@ def write_pages(finished: Sequence[Finished], page: Path, figures: Path) -> list
             texts[folder / f"{paper}.md"] = paper_page(paper, own, page.name)
     texts[folder / "errata.md"] = errata_page(finished, page.name)
     for path, text in texts.items():
-        write_public(path, text.encode(errors="replace"), replace=True)
+        write_file(path, text.encode(errors="replace"))
     for name in [name for each in finished for name, _ in shown(each)]:
         if figures.resolve() != pictures.resolve():
-            write_public(pictures / f"{name}.svg", (figures / f"{name}.svg").read_bytes(), replace=True)
+            write_file(pictures / f"{name}.svg", (figures / f"{name}.svg").read_bytes())
     return list(texts)

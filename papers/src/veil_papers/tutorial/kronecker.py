@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import veil
-from veil.numerics.response_matrix import kron_apply, kron_solve
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Bars
 from veil_papers.tutorial.responses import reported
@@ -22,15 +21,16 @@ def run(context: Context) -> Result:
     n = context.pick(500_000, 50_000)
     blocks = np.block([[FIRST[i, j] * SECOND for j in range(2)] for i in range(2)])
     both = np.kron(FIRST, SECOND)
-    heard = kron_apply([FIRST, SECOND], SHARES)
+    heard = FIRST @ SHARES @ SECOND.T
     form = float(np.abs(blocks - both).max())
     applied = float(np.abs(both @ SHARES.ravel() - heard.ravel()).max())
-    solved = float(np.abs(kron_solve([FIRST, SECOND], heard) - SHARES).max())
+    back = np.linalg.solve(SECOND, np.linalg.solve(FIRST, heard).T).T
+    solved = float(np.abs(back - SHARES).max())
     cells = np.repeat(np.arange(6), (n * SHARES.ravel()).round().astype(int))
     truth = {"a": cells // 3, "b": cells % 3}
     release, _ = reported(context, truth, {"a": FIRST, "b": SECOND}, 0)
-    found = veil.ProportionRecovery().fit(release).joint(["a", "b"])
-    far = float(np.abs((found.unconstrained - SHARES) / found.randomization_se).max())
+    estimate = veil.ProportionRecovery().fit(release).joint(["a", "b"])
+    far = float(np.abs((estimate.unconstrained - SHARES) / estimate.randomization_se).max())
     claims = (
         Claim(
             "λ = (P₁ ⊗ P₂)π",
@@ -49,7 +49,7 @@ def run(context: Context) -> Result:
         ),
     )
     rows: list[tuple[Any, ...]] = [
-        (f"a{i + 1} b{j + 1}", SHARES[i, j], heard[i, j], found.unconstrained[i, j], found.randomization_se[i, j])
+        (f"a{i + 1} b{j + 1}", SHARES[i, j], heard[i, j], estimate.unconstrained[i, j], estimate.randomization_se[i, j])
         for i in range(2)
         for j in range(3)
     ]
@@ -58,7 +58,7 @@ def run(context: Context) -> Result:
         f"Two attributes answered one by one, {n:,} records",
         tuple(row[0] for row in rows),
         "share",
-        (("true", SHARES.ravel()), ("reported", heard.ravel()), ("estimated", found.unconstrained.ravel())),
+        (("true", SHARES.ravel()), ("reported", heard.ravel()), ("estimated", estimate.unconstrained.ravel())),
     )
     return Result(claims, (table,), (figure,))
 
