@@ -38,6 +38,7 @@ def test_the_claims_hold(name, tmp_path):
     result = experiment.run(context)
     save_result(experiment, result, tmp_path, context)
     assert result.claims
+    assert [table.name for table in result.tables if " " in table.name] == [], "names of files have no spaces"
     assert [claim.line() for claim in result.claims if claim.holds is False] == []
     unsaid = [claim.what for claim in result.claims if not (claim.agrees or claim.why or claim.paper == "–")]
     assert unsaid == [], "a difference needs a reason"

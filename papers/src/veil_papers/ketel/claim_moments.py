@@ -38,7 +38,7 @@ def run(context: Context) -> Result:
     people = six_people()
     columns = ("r", "theta", "mean", "variance", "correlation", "variance, closed form", "correlation, closed form")
     beside = Table(
-        "six people", ("quantity", "ours", "an independent list"), tuple((k, people[k], v) for k, v in TABLE.items())
+        "six-people", ("quantity", "ours", "an independent list"), tuple((k, people[k], v) for k, v in TABLE.items())
     )
     return Result(claims(rows, people, n), (Table("moments", columns, tuple(rows)), beside), (figure(rows),))
 

@@ -59,7 +59,7 @@ def run(context: Context) -> Result:
         for j in range(7)
     ]
     tables = (
-        Table("shared noise", columns, tuple(rows)),
+        Table("shared-noise", columns, tuple(rows)),
         Table("factors", ("c", "record", "subject", "factor", "perturbed", "mark × factor"), tuple(factors)),
     )
     return Result(claims(rows, ratio), tables, (figure(logs),))
