@@ -55,7 +55,7 @@ def table_of(shares, n, labels, seed=0):
 
 
 def test_attacks_are_named_with_their_part(found):
-    attacks = {row.attack for row in found.rows}
+    attacks = {row.name for row in found.rows}
     assert "response-posterior-attack on randomized-response" in attacks
     assert "univariate-bayes-attack on additive-noise" in attacks
     assert found.candidates[0].method == "randomized-response + additive-noise"
@@ -141,7 +141,7 @@ def test_a_plan_that_hides_everything_passes():
     open_ = veil.Plan([("c", veil.RandomizedResponse(keep=0.95)), ("x", veil.AdditiveNoise(30.0))])
     broken = veil.audit(frame, open_, attacks=attacks, grants=veil.Grants(pairs=(), sample=()), seed=2)
     assert not broken.passed
-    assert broken.worst.attack == "response-posterior-attack on randomized-response"
+    assert broken.worst.name == "response-posterior-attack on randomized-response"
 
 
 def test_reports_that_say_nothing_can_be_audited():
@@ -201,7 +201,7 @@ def test_known_records_break_the_rotated_part():
     table = patients(300)[["smokes", "age", "weight"]]
     rotated = veil.Plan([("smokes", veil.RandomizedResponse(keep=0.6)), (None, veil.OrthogonalTransform())])
     found = veil.audit(table, rotated, grants=veil.Grants(pairs=2, sample=()), seed=0, repetitions=5)
-    rows = {row.attack: row for row in found.rows}
+    rows = {row.name: row for row in found.rows}
     row = rows["known-pairs-attack on orthogonal-transform"]
     assert row.value.advantage == pytest.approx(1)
     assert row.n_scored == 298

@@ -231,7 +231,7 @@ def test_quasi_columns_are_linked_to_the_people_they_belong_to():
     assert row.record.rate.low <= 1 / 400
     risks = {risk.risk: risk for risk in weak.model().candidates[0].risks}
     assert set(risks) == {"singling out", "linkability", "inference"}
-    assert risks["linkability"].attack == "linkage-attack"
+    assert risks["linkability"].attack.label == "linkage-attack"
 
 
 def test_every_attack_can_be_named_in_an_audit_or_says_why_not():

@@ -11,17 +11,25 @@ import veil
 from veil.report.model import (
     MODEL_VERSION,
     AdviceView,
+    AttackView,
     BreakView,
     CandidateView,
     ColumnView,
+    Edition,
     Estimate,
+    KnowledgeView,
     LevelView,
+    Matching,
+    NotRunView,
     Picture,
     PointView,
     ReportModel,
+    Risk,
     RiskView,
     RowView,
     ScoreView,
+    State,
+    Unit,
 )
 
 HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
@@ -36,13 +44,29 @@ def score(advantage: float, baseline: float = 0.1) -> ScoreView:
     )
 
 
+NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
+PAIRS = AttackView("known-pairs-attack")
+BAYES = AttackView("bayes-estimate-attack")
+
+
+def known(label: str) -> KnowledgeView:
+    """The level that has a label."""
+    amount = label.partition(" ")[0]
+    if label.endswith("sample"):
+        return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label)
+    if "known" in label:
+        return KnowledgeView("pairs" if "record" in label else "attributes", int(amount), Unit.COUNT, label)
+    kinds = {"column ranges": "ranges", "external table": "external", "disclosed matrix": "matrix"}
+    return KnowledgeView(kinds.get(label, label), 0, Unit.NONE, label)
+
+
 def row(attack: str, knowledge: str, advantage: float, **changes: Any) -> RowView:
     failures = () if advantage + 0.02 <= 0.05 else (f"{attack} with {knowledge}: over the goal",)
-    made = RowView(
-        attack=attack,
+    view = RowView(
+        attack=AttackView(attack),
         catalogue="A9",
         attack_words="solves for the secret",
-        knowledge=knowledge,
+        knowledge=known(knowledge),
         value=score(advantage),
         record=score(-0.01),
         worst_column="height",
@@ -51,19 +75,19 @@ def row(attack: str, knowledge: str, advantage: float, **changes: Any) -> RowVie
         nrmse=0.5,
         advantage=Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02)),
         ambiguity="none",
+        up_to=(),
         repetitions=5,
-        seconds=0.1,
-        passed=not failures,
+        state=State.BREAKS if failures else State.HOLDS,
         failures=failures,
     )
-    return replace(made, **changes)
+    return replace(view, **changes)
 
 
-def level(label: str, kind: str, advantage: float | None, state: str) -> LevelView:
+def level(label: str, advantage: float | None, state: State) -> LevelView:
     if advantage is None:
-        return LevelView(label, kind, f"Words on {label}.", None, None, None, "no attack")
-    found = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
-    return LevelView(label, kind, f"Words on {label}.", "known-pairs-attack", found, found.high, state)
+        return LevelView(known(label), f"Words on {label}.", None, None, None, State.NO_ATTACK)
+    estimate = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
+    return LevelView(known(label), f"Words on {label}.", PAIRS, estimate, estimate.high, state)
 
 
 def picture(bins: int = 36) -> Picture:
@@ -82,10 +106,10 @@ def candidate(label: str = "orthogonal transform", advantage: float = 0.4, **cha
     )
     failures = tuple(f for r in rows for f in r.failures)
     levels = (
-        level("nothing", "nothing", None, "no attack"),
-        level("1 known record", "pairs", -0.01, "holds"),
-        level("5 known records", "pairs", advantage, "breaks" if failures else "holds"),
-        level("2 % sample", "sample", None, "no attack"),
+        level("nothing", None, State.NO_ATTACK),
+        level("1 known record", -0.01, State.HOLDS),
+        level("5 known records", advantage, State.BREAKS if failures else State.HOLDS),
+        level("2 % sample", None, State.NO_ATTACK),
     )
     made = CandidateView(
         label=label,
@@ -109,7 +133,7 @@ def candidate(label: str = "orthogonal transform", advantage: float = 0.4, **cha
 def model(*candidates: CandidateView, **changes: Any) -> ReportModel:
     made: dict[str, Any] = {
         "model_version": MODEL_VERSION,
-        "edition": "external",
+        "edition": Edition.EXTERNAL,
         "date": "2025-01-31",
         "passed": all(c.passed for c in candidates),
         "headline": "1 of 2 candidates keeps every goal: a.",
@@ -127,17 +151,17 @@ def model(*candidates: CandidateView, **changes: Any) -> ReportModel:
 
 def crowded() -> ReportModel:
     """As much as a report has to bear: 6 candidates, 8 levels, 60 rows, long labels, goals for utility."""
-    names = [("nothing", "nothing")]
-    names += [(f"{n} known record{'s' if n > 1 else ''}", "pairs") for n in (1, 5, 30, 100)]
-    names += [(f"{n} % sample", "sample") for n in (1, 2, 10)]
+    names = ["nothing"]
+    names += [f"{n} known record{'s' if n > 1 else ''}" for n in (1, 5, 30, 100)]
+    names += [f"{n} % sample" for n in (1, 2, 10)]
     made = []
     for i in range(6):
         gains = [min(1.0, 0.004 * (i + 1) * 2.5**j) for j in range(len(names))]
         levels = tuple(
-            level(label, kind, gain, "breaks" if gain > 0.03 else "holds")
-            for (label, kind), gain in zip(names, gains, strict=True)
+            level(label, gain, State.BREAKS if gain > 0.03 else State.HOLDS)
+            for label, gain in zip(names, gains, strict=True)
         )
-        rows = tuple(row(f"attack-number-{k}-attack", names[k % 8][0], gains[k % 8] - 0.001 * k) for k in range(10))
+        rows = tuple(row(f"attack-number-{k}-attack", names[k % 8], gains[k % 8] - 0.001 * k) for k in range(10))
         label = f"method number {i} with a rather long description (scale 0.5, distribution uniform)"
         made.append(
             candidate(
@@ -151,14 +175,15 @@ def crowded() -> ReportModel:
 
 def hostile() -> ReportModel:
     """A table whose columns are named against the report."""
+    evil = KnowledgeView(HOSTILE, 5, Unit.COUNT, HOSTILE)
     bad = row(HOSTILE, "5 known records", 0.4, worst_column=HOSTILE, failures=(f"column {HOSTILE!s} fails",))
     view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, verdict=HOSTILE, threat=HOSTILE)
     view = replace(
         view,
-        breaks=(BreakView(HOSTILE, "pairs", HOSTILE),),
-        risks=(RiskView("inference", HOSTILE, None, None, None, HOSTILE),),
-        columns=(ColumnView(HOSTILE, 0.4, HOSTILE, HOSTILE),),
-        not_run=(HOSTILE,),
+        breaks=(BreakView(evil, AttackView(HOSTILE)),),
+        risks=(RiskView(Risk.INFERENCE, HOSTILE, None, None, None, HOSTILE),),
+        columns=(ColumnView(HOSTILE, 0.4, AttackView(HOSTILE), evil),),
+        not_run=(NotRunView(AttackView(HOSTILE, (HOSTILE,)), (evil,), HOSTILE),),
     )
     points = (PointView(HOSTILE, HOSTILE, 0.4, 0.5, False, False, HOSTILE),)
     said = AdviceView(None, HOSTILE, HOSTILE, (HOSTILE,), points, ((HOSTILE, HOSTILE),))
@@ -202,44 +227,42 @@ def nothing_found() -> ReportModel:
     """One candidate that no attack applies to, without utility."""
     bare = candidate(
         passed=True, failures=(), strongest=None, rows=(), picture=None, utility={},
-        levels=(level("nothing", "nothing", None, "no attack"),),
+        levels=(level("nothing", None, State.NO_ATTACK),),
     )  # fmt: skip
     return model(bare, headline="No attack that Veil knows applies.")
 
 
 SWEEP = (
-    ("nothing", "nothing"),
-    *((f"{n} known record{'s' if n > 1 else ''}", "pairs") for n in (1, 2, 5, 7)),
-    *((f"{n} % sample", "sample") for n in (0.5, 2, 10)),
-    ("1 known column", "attributes"),
-    ("column ranges", "ranges"),
-    ("external table", "external"),
-    ("disclosed matrix", "matrix"),
+    "nothing",
+    *(f"{n} known record{'s' if n > 1 else ''}" for n in (1, 2, 5, 7)),
+    *(f"{n} % sample" for n in (0.5, 2, 10)),
+    "1 known column",
+    "column ranges",
+    "external table",
+    "disclosed matrix",
 )
 
 
-def swept(label: str, gains: dict[str, float], state: str = "holds", **changes: Any) -> CandidateView:
+def swept(label: str, gains: dict[str, float], state: State = State.HOLDS, **changes: Any) -> CandidateView:
     """A candidate with the whole sweep of knowledge; levels without a gain of their own are as with nothing."""
     base = gains["nothing"]
     levels = tuple(
-        level(name, kind, gains.get(name, base), state if name not in gains or name == "nothing" else "breaks")
-        for name, kind in SWEEP
+        level(name, gains.get(name, base), state if name not in gains or name == "nothing" else State.BREAKS)
+        for name in SWEEP
     )
-    levels = tuple(
-        replace(found, strongest="bayes-estimate-attack") if found.label not in gains else found for found in levels
-    )
-    levels = (replace(levels[0], strongest="bayes-estimate-attack"), *levels[1:])
-    rows = tuple(row("known-pairs-attack", name, found) for name, found in gains.items())
+    levels = tuple(replace(k, strongest=BAYES) if k.knowledge.label not in gains else k for k in levels)
+    levels = (replace(levels[0], strongest=BAYES), *levels[1:])
+    rows = tuple(row("known-pairs-attack", name, gain) for name, gain in gains.items())
     risks = (
-        RiskView("singling out", "Whole records.", "known-pairs-attack", "7 known records", score(0.4), ""),
-        RiskView("linkability", "People of another table.", None, None, None, "not measured: no column is quasi"),
-        RiskView("inference", "Single values.", "bayes-estimate-attack", "nothing", score(-0.01), ""),
+        RiskView(Risk.SINGLING_OUT, "Whole records.", PAIRS, known("7 known records"), score(0.4), ""),
+        RiskView(Risk.LINKABILITY, "People of another table.", None, None, None, "not measured: no column is quasi"),
+        RiskView(Risk.INFERENCE, "Single values.", BAYES, NOTHING, score(-0.01), ""),
     )
-    columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, "known-pairs-attack", "nothing") for j in range(12))
-    breaks = tuple(BreakView(n, dict(SWEEP)[n], "known-pairs-attack") for n in gains if n != "nothing")
+    columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, PAIRS, NOTHING) for j in range(12))
+    breaks = tuple(BreakView(known(n), PAIRS) for n in gains if n != "nothing")
     made = {"levels": levels, "rows": rows, "strongest": rows[-1], "risks": risks, "columns": columns}
     failures = tuple(f for r in rows for f in r.failures)
-    passed = not failures and state == "holds"
+    passed = not failures and state == State.HOLDS
     said = {"breaks": breaks, "failures": failures, "passed": passed}
     return candidate(label, **{**made, **said, **changes})
 
@@ -262,13 +285,18 @@ def advice(*, recommended: bool = True) -> AdviceView:
 
 def whole_sweep() -> ReportModel:
     """Three candidates with long names and eleven levels, and advice."""
+    missed = tuple(NotRunView(AttackView(f"attack {k}"), (NOTHING,), "too few records") for k in range(9))
     gains = {"nothing": 0.01, "5 known records": 0.5, "7 known records": 0.9, "disclosed matrix": 0.9}
     return model(
         swept("additive noise (scale 1.0, distribution gauss, correlated like the table)", {"nothing": 0.01}),
-        swept("orthogonal transform", gains, not_run=tuple(f"attack {k}: too few records" for k in range(9))),
-        swept("random projection to 4 dimensions, then additive noise (scale 0.5)", {"nothing": 0.04}, "unproven"),
+        swept(
+            "orthogonal transform",
+            gains,
+            not_run=missed,
+        ),
+        swept("random projection to 4 dimensions, then additive noise (scale 0.5)", {"nothing": 0.04}, State.UNPROVEN),
         advice=advice(),
-        matching="inferred",
+        matching=Matching.INFERRED,
         remarks=("Two columns are constant and were not scored.",),
     )
 
@@ -278,7 +306,7 @@ MODELS = {
     "no advice found": lambda: model(swept("a", {"nothing": 0.01}), advice=advice(recommended=False)),
     "plain": lambda: model(candidate("a", 0.01), candidate("b")),
     "one candidate": lambda: model(candidate()),
-    "internal": lambda: model(candidate(records=((7, 0.01), (4012, 0.5))), edition="internal"),
+    "internal": lambda: model(candidate(records=((7, 0.01), (4012, 0.5))), edition=Edition.INTERNAL),
     "crowded": crowded,
     "hostile": hostile,
     "nothing found": nothing_found,

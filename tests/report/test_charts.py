@@ -9,7 +9,7 @@ import pytest
 
 from veil.report.charts import frontier, knowledge_curve, mean_utility, utility_axis
 from veil.report.drawing import Area, Box, free_place, marker, reach
-from veil.report.model import CandidateView, Estimate, Picture, ReportModel
+from veil.report.model import CandidateView, Estimate, KnowledgeView, Picture, ReportModel, Unit
 from veil.report.pictures import heat_map, near_diagonal, shade, utility_bars
 
 Models = Callable[..., ReportModel]
@@ -55,7 +55,7 @@ def test_knowledge_curve_draws_one_marker_per_attacked_level(make_model: Models,
 
 def test_levels_of_another_kind_are_not_joined(make_model: Models, make_candidate: Candidates):
     view = make_candidate()
-    sample = replace(view.levels[2], label="2 % sample", kind="sample")
+    sample = replace(view.levels[2], knowledge=KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample"))
     drawn = knowledge_curve(make_model(replace(view, levels=(view.levels[2], sample))))
     assert drawn is not None
     assert 'class="thread' not in drawn

@@ -16,7 +16,16 @@ from veil.report.folding import (
     reads_alike,
 )
 from veil.report.html import page
-from veil.report.model import BreakView, CandidateView, Estimate, LevelView, ReportModel
+from veil.report.model import (
+    AttackView,
+    BreakView,
+    CandidateView,
+    Estimate,
+    KnowledgeView,
+    LevelView,
+    ReportModel,
+    Unit,
+)
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
@@ -79,11 +88,19 @@ def test_neighbours_of_one_kind_that_look_alike_are_told_together(make_swept: Ca
 
 
 def test_names_of_levels():
-    assert level_names(["nothing", "1 known column"]) == "nothing; 1 known column"
-    assert (
-        level_names(["2 known records, unmatched", "5 known records, unmatched"]) == "2 and 5 known records, unmatched"
-    )
-    assert level_names(["0.5 % sample", "2 % sample"], last="or") == "0.5 % or 2 % sample"
+    def known(kind: str, amount: float, unit: Unit, label: str) -> KnowledgeView:
+        return KnowledgeView(kind, amount, unit, label)
+
+    nothing, column = known("nothing", 0, Unit.NONE, "nothing"), known("attributes", 1, Unit.COUNT, "1 known column")
+    assert level_names([nothing, column]) == "nothing; 1 known column"
+    unmatched = [known("records", k, Unit.COUNT, f"{k} known records, unmatched") for k in (2, 5)]
+    assert level_names(unmatched) == "2 and 5 known records, unmatched"
+    pairs = [known("pairs", 1, Unit.COUNT, "1 known record"), known("pairs", 5, Unit.COUNT, "5 known records")]
+    assert level_names(pairs) == "1 and 5 known records"
+    samples = [known("sample", s, Unit.SHARE, f"{s * 100:g} % sample") for s in (0.005, 0.02)]
+    assert level_names(samples, last="or") == "0.5 % or 2 % sample"
+    others = [known("siblings", k, Unit.COUNT, f"siblings of {k} people") for k in (1, 3)]
+    assert level_names(others) == "siblings of 1 people and siblings of 3 people"
     assert level_names([]) == ""
 
 
@@ -104,7 +121,7 @@ def test_breaks_in_one_line(make_swept: Candidates):
     assert breaks_line(view) == (
         "Breaks with 5 known records (known-pairs-attack); with the disclosed matrix (known-pairs-attack)."
     )
-    found = replace(view, breaks=(BreakView("nothing", "nothing", "ica-attack"),))
+    found = replace(view, breaks=(BreakView(view.levels[0].knowledge, AttackView("ica-attack")),))
     assert breaks_line(found) == "Breaks with the release alone (ica-attack)."
     assert breaks_line(make_swept("b", {"nothing": 0.01})) == "No goal is shown to break."
     assert "none is shown to hold" in breaks_line(make_swept("c", {"nothing": 0.04}, "unproven"))

@@ -170,7 +170,7 @@ def test_explains_its_terms_and_limits(make_model: Models, make_candidate: Candi
     assert "not an attack that does not exist" in text
     assert "Formal guarantee: none." in text
     levels = make_candidate().levels
-    assert all(level.words in text for level in levels if level.label != "1 known record")
+    assert all(level.words in text for level in levels if level.knowledge.label != "1 known record")
     assert "1 or 5 known records" in text
 
 

@@ -13,13 +13,13 @@ from veil.report.model import ReportModel
 
 def test_levels_say_how_the_goals_fare(real_audit: veil.Audit):
     rotation, noise = build_model(real_audit).candidates
-    assert [(level.label, level.state) for level in rotation.levels] == [
+    assert [(level.knowledge.label, level.state) for level in rotation.levels] == [
         ("nothing", rotation.levels[0].state),
         ("1 known record", rotation.levels[1].state),
         ("4 known records", "breaks"),
     ]
     assert rotation.levels[2].upper == 1
-    assert {level.kind for level in noise.levels} == {"nothing", "pairs"}
+    assert {level.knowledge.kind for level in noise.levels} == {"nothing", "pairs"}
     assert {level.state for level in noise.levels} == {noise.levels[0].state}
 
 

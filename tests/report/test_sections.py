@@ -10,11 +10,24 @@ import pytest
 from veil.report.advice import best_points, tried
 from veil.report.columns import exposed_columns
 from veil.report.html import page
-from veil.report.model import AdviceView, CandidateView, ColumnView, PointView, ReportModel, RiskView
+from veil.report.model import (
+    AdviceView,
+    AttackView,
+    CandidateView,
+    ColumnView,
+    KnowledgeView,
+    PointView,
+    ReportModel,
+    RiskView,
+    State,
+    Unit,
+)
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
 Advice = Callable[..., AdviceView]
+NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
+SAMPLE = KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample")
 
 
 def said(markup: object) -> str:
@@ -67,7 +80,10 @@ def test_exposed_columns_worst_first_and_cut(make_swept: Candidates):
 
 
 def test_exposed_columns_by_different_attacks_name_each(make_swept: Candidates):
-    columns = (ColumnView("x", 0.4, "a-attack", "nothing"), ColumnView("y", 0.2, "b-attack", "2 % sample"))
+    columns = (
+        ColumnView("x", 0.4, AttackView("a-attack"), NOTHING),
+        ColumnView("y", 0.2, AttackView("b-attack"), SAMPLE),
+    )
     text = said(exposed_columns(make_swept("a", {"nothing": 0.01}, columns=columns)))
     assert "a-attack with the release alone" in text
     assert "b-attack with a 2 % sample" in text
@@ -75,7 +91,7 @@ def test_exposed_columns_by_different_attacks_name_each(make_swept: Candidates):
 
 def test_no_exposed_columns(make_swept: Candidates):
     assert exposed_columns(make_swept("a", {"nothing": 0.01}, columns=())) is None
-    none = (ColumnView("x", -0.1, "a-attack", "nothing"),)
+    none = (ColumnView("x", -0.1, AttackView("a-attack"), NOTHING),)
     assert "No attack gains anything" in said(exposed_columns(make_swept("a", {"nothing": 0.01}, columns=none)))
 
 
@@ -125,7 +141,7 @@ def test_inferred_matching_is_said_at_the_top(make_model: Models, make_candidate
 
 def test_a_goal_that_is_not_shown_to_hold_is_not_called_broken(make_model: Models, make_candidate: Candidates):
     view = make_candidate("a", 0.04)
-    rows = tuple(replace(r, column=r.value) for r in view.rows)
+    rows = tuple(replace(r, column=r.value, state=State.UNPROVEN) for r in view.rows)
     text = said(page(make_model(replace(view, rows=rows))))
     assert "? not shown safe" in text[text.index("All attacks") :]
     assert "✕ fail" not in text

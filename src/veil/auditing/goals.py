@@ -106,7 +106,7 @@ class Goals:
         """
         if not self.counts(row.level, levels) or not row.states_values:
             return []
-        by, most = f"{row.attack} with {knowing(row.knowledge)}", percent(self.max_advantage)
+        by, most = f"{row.name} with {knowing(row.level)}", percent(self.max_advantage)
         broken = []
         scores = [("links", row.record)] if row.links else [("values", row.value), ("records", row.record)]
         for what, score in scores:

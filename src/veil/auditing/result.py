@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from veil.auditing.goals import Goals
 from veil.auditing.judge import SMALLEST_CELL
@@ -74,12 +74,22 @@ class Audit:
         self._check_edition(internal=internal)
         write_html(self.model(internal=internal), Path(path))
 
-    def to_json(self, path: str | Path, *, internal: bool = False) -> None:
-        """Write the report's content as JSON."""
-        from veil.report import write_json
+    @overload
+    def to_json(self, path: None = None, *, internal: bool = False) -> str: ...
+
+    @overload
+    def to_json(self, path: str | Path, *, internal: bool = False) -> None: ...
+
+    def to_json(self, path: str | Path | None = None, *, internal: bool = False) -> str | None:
+        """Write the report's content as JSON, or return it as text when no path is given."""
+        from veil.report import as_json, write_json
 
         self._check_edition(internal=internal)
-        write_json(self.model(internal=internal), Path(path))
+        model = self.model(internal=internal)
+        if path is None:
+            return as_json(model)
+        write_json(model, Path(path))
+        return None
 
     def _check_edition(self, *, internal: bool) -> None:
         """Refuse an external report about fewer people than the smallest cell: every rate would tell of them."""

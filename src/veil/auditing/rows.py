@@ -9,19 +9,20 @@ from veil.auditing.goals import Failure
 from veil.auditing.grants import Level
 from veil.auditing.scores import Score
 from veil.measures import Measure
-from veil.report.model import Picture
+from veil.report.model import AttackView, Picture
 
 
 @dataclass(frozen=True)
 class AuditRow:
     """One attack on one perturbation with one level of knowledge.
 
-    ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column
-    with the highest advantage, ``far_out`` the score on far-out values (None for fewer than ten),
-    ``nrmse`` the root-mean-square error in standard units (a constant guess of the mean has about 1), and
-    ``column_gains`` the advantage on each column. ``one_matrix`` says that the attack succeeds or fails on all records
-    alike, so that its interval is over repetitions. Where the attack ``links`` people to rows instead of guessing
-    values, every score is that of its links.
+    ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column with the highest
+    advantage, ``far_out`` the score on far-out values (None for fewer than ten), ``nrmse`` the root-mean-square error
+    in standard units (a constant guess of the mean has about 1), and ``column_gains`` the advantage on each column.
+    ``target`` names the methods of the parts that were attacked, where a release has several. ``one_matrix`` says that
+    the attack succeeds or fails on all records alike, so that its interval is over repetitions. Where the attack
+    ``links`` people to rows instead of guessing values, every score is that of its links. ``seconds`` differ between
+    audits that are otherwise equal, and are not compared.
     """
 
     perturbation: str
@@ -38,12 +39,13 @@ class AuditRow:
     ambiguity: str
     repetitions: int
     n_scored: int
-    seconds: float
+    seconds: float = field(compare=False)
     failures: tuple[Failure, ...] = ()
     picture: Picture | None = field(default=None, repr=False)
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     up_to: tuple[str, ...] = ()
     part: int = 0
+    target: tuple[str, ...] = ()
     column_gains: dict[str, float] = field(default_factory=dict, repr=False)
     links: bool = False
     one_matrix: bool = False
@@ -53,6 +55,11 @@ class AuditRow:
     def states_values(self) -> bool:
         """Whether the guess states values: one that leaves the scale open is matched by the judge, and not counted."""
         return "scale" not in self.up_to
+
+    @property
+    def name(self) -> str:
+        """The attack, and what it was on where a release has several parts."""
+        return AttackView(self.attack, self.target).name
 
     @property
     def knowledge(self) -> str:
@@ -89,10 +96,16 @@ class Skipped:
     """
 
     attack: str
-    knowledge: str
+    level: Level
     reason: str
     applies: bool = True
     late: bool = False
+    target: tuple[str, ...] = ()
+
+    @property
+    def knowledge(self) -> str:
+        """The knowledge level, in a few words."""
+        return self.level.label
 
 
 @dataclass(frozen=True)
@@ -101,6 +114,12 @@ class Break:
 
     level: Level
     attack: str
+    target: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The attack, and what it was on where a release has several parts."""
+        return AttackView(self.attack, self.target).name
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,7 @@ def audit_context(
         "numpy": np.__version__,
         "seed": "fixed" if seed is not None else "fresh",
         "repetitions": repetitions,
-        "budget": "none" if seconds is None else f"{seconds:g} s",
+        "budget": seconds,
         "sample_from": grants.sample_from,
         "attacks": [attack.label for attack in attacks],
     }
@@ -193,11 +193,11 @@ def audit_context(
 
 def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -> None:
     """An attack that was asked for by name and never ran is an error, not a pass."""
+    ran = {row.attack for candidate in candidates for row in candidate.rows}
     for attack in attacks:
-        labels = [row.attack.partition(" on ")[0] for candidate in candidates for row in candidate.rows]
-        if attack.label in labels:
+        if attack.label in ran:
             continue
-        reasons = [s.reason for c in candidates for s in c.skipped if s.attack.partition(" on ")[0] == attack.label]
+        reasons = [s.reason for c in candidates for s in c.skipped if s.attack == attack.label]
         needs = ", ".join(kind.__name__ for kind in attack.requires)
         reason = reasons[0] if reasons else f"no level grants {needs}"
         raise InputError(f"attacks: {attack.label} was asked for and could not run: {reason}")

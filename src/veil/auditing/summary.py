@@ -9,20 +9,29 @@ from typing import TYPE_CHECKING
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.judge import SMALLEST_CELL
-from veil.auditing.rows import AuditRow, Candidate
+from veil.auditing.rows import AuditRow, Break, Candidate, Skipped
 from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.model import (
     MODEL_VERSION,
+    AttackView,
     BreakView,
     CandidateView,
     ColumnView,
+    Edition,
     Estimate,
+    KnowledgeView,
     LevelView,
+    Matching,
+    NotRunView,
     ReportModel,
+    Risk,
     RiskView,
     RowView,
     ScoreView,
+    State,
+    TimingView,
+    Unit,
 )
 from veil.report.words import knowing, listed, percent
 
@@ -35,7 +44,7 @@ def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None =
     candidates = tuple(_candidate(c, audit.goals, internal=internal) for c in audit.candidates)
     return ReportModel(
         model_version=MODEL_VERSION,
-        edition="internal" if internal else "external",
+        edition=Edition.INTERNAL if internal else Edition.EXTERNAL,
         date=(today or dt.datetime.now(dt.UTC).date()).isoformat(),
         passed=audit.passed,
         headline=_headline(candidates),
@@ -46,9 +55,14 @@ def build_model(audit: Audit, *, internal: bool = False, today: dt.date | None =
         min_utility=dict(audit.goals.min_utility),
         smallest_cell=SMALLEST_CELL,
         candidates=candidates,
-        context={name: said for name, said in audit.context.items() if name != "remembered"},
-        matching=audit.matching,
+        context={name: value for name, value in audit.context.items() if name != "remembered"},
+        matching=Matching(audit.matching),
         remarks=audit.remarks,
+        timing=tuple(
+            TimingView(c.label, _attack(row), _knowledge(row.level), round(row.seconds, 3))
+            for c in audit.candidates
+            for row in c.rows
+        ),
     )
 
 
@@ -63,29 +77,29 @@ def _candidate(candidate: Candidate, goals: Goals, *, internal: bool) -> Candida
         passed=candidate.passed,
         verdict=_verdict(candidate, goals),
         failures=_shown_first(candidate.failures),
-        strongest=_row(worst) if worst else None,
+        strongest=_row(worst, candidate, goals) if worst else None,
         levels=tuple(_level(candidate, level, goals) for level in candidate.levels),
         utility={name: _estimate(value) for name, value in candidate.utility.items()},
-        rows=tuple(_row(row) for row in candidate.rows),
+        rows=tuple(_row(row, candidate, goals) for row in candidate.rows),
         picture=worst.picture if worst else None,
         records=worst.records if worst and internal else (),
-        not_run=_not_played(candidate),
-        breaks=tuple(BreakView(b.level.label, b.level.kind, b.attack) for b in candidate.breaks),
-        risks=tuple(_risk(candidate, name, goals) for name in RISKS),
+        not_run=_not_run(candidate),
+        breaks=tuple(BreakView(_knowledge(b.level), _attack(b)) for b in candidate.breaks),
+        risks=tuple(_risk(candidate, risk, goals) for risk in Risk),
         columns=_columns(candidate),
     )
 
 
 RISKS = {
-    "singling out": "Whole records come back: somebody can be picked out of the release by their own values.",
-    "linkability": "People of another table are found in the release by the columns that both have.",
-    "inference": "Single private values of people are guessed, also when the rest of their record is not.",
+    Risk.SINGLING_OUT: "Whole records come back: somebody can be picked out of the release by their own values.",
+    Risk.LINKABILITY: "People of another table are found in the release by the columns that both have.",
+    Risk.INFERENCE: "Single private values of people are guessed, also when the rest of their record is not.",
 }
 
 
-def _risk(candidate: Candidate, risk: str, goals: Goals) -> RiskView:
+def _risk(candidate: Candidate, risk: Risk, goals: Goals) -> RiskView:
     """One of the three risks, at the strongest attack that bears on it with knowledge that counts."""
-    linking = risk == "linkability"
+    linking = risk == Risk.LINKABILITY
     rows = [r for r in candidate.rows if r.states_values and r.links == linking]
     rows = [r for r in rows if goals.counts(r.level, candidate.levels)]
     if not rows:
@@ -96,10 +110,10 @@ def _risk(candidate: Candidate, risk: str, goals: Goals) -> RiskView:
         return RiskView(risk, RISKS[risk], None, None, None, note)
 
     def score(row: AuditRow) -> Score:
-        return row.value if risk == "inference" else row.record
+        return row.value if risk == Risk.INFERENCE else row.record
 
     worst = max(rows, key=lambda row: (float(score(row).advantage), -row.nrmse))
-    return RiskView(risk, RISKS[risk], worst.attack, worst.knowledge, _score(score(worst)), "")
+    return RiskView(risk, RISKS[risk], _attack(worst), _knowledge(worst.level), _score(score(worst)), "")
 
 
 def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
@@ -108,7 +122,7 @@ def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
     for row in candidate.rows:
         for name, gain in row.column_gains.items() if row.states_values else ():
             if name not in best or gain > best[name].advantage:
-                best[name] = ColumnView(name, round(gain, 4), row.attack, row.knowledge)
+                best[name] = ColumnView(name, round(gain, 4), _attack(row), _knowledge(row.level))
     return tuple(sorted(best.values(), key=lambda column: -column.advantage))
 
 
@@ -117,16 +131,22 @@ def _shown_first(failures: tuple[Failure, ...]) -> tuple[str, ...]:
     return tuple(sorted(failures, key=lambda failure: not failure.shown))
 
 
-def _not_played(candidate: Candidate) -> tuple[str, ...]:
+def _not_run(candidate: Candidate) -> tuple[NotRunView, ...]:
     """Attacks that have a theory for the method and could not run, once for each reason."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for said in candidate.skipped:
-        if said.applies:
-            found.setdefault((said.attack, said.reason), []).append(said.knowledge)
-    return tuple(
-        f"{attack} with {listed([knowing(level) for level in levels])}: {reason}"
-        for (attack, reason), levels in found.items()
-    )
+    levels: dict[tuple[AttackView, str], list[KnowledgeView]] = {}
+    for skipped in candidate.skipped:
+        if skipped.applies:
+            levels.setdefault((_attack(skipped), skipped.reason), []).append(_knowledge(skipped.level))
+    return tuple(NotRunView(attack, tuple(known), reason) for (attack, reason), known in levels.items())
+
+
+def _attack(of: AuditRow | Skipped | Break) -> AttackView:
+    return AttackView(of.attack, of.target)
+
+
+def _knowledge(level: Level) -> KnowledgeView:
+    unit = {"pairs": Unit.COUNT, "records": Unit.COUNT, "attributes": Unit.COUNT, "sample": Unit.SHARE}
+    return KnowledgeView(level.kind, level.amount, unit.get(level.kind, Unit.NONE), level.label)
 
 
 def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
@@ -135,30 +155,35 @@ def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     limits = [r.upper for r in rows]
     upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
     if upper is None:
-        state = "no attack"
+        state = State.NO_ATTACK
     elif not goals.names(level):
-        state = "not counted"
+        state = State.NOT_COUNTED
     elif any(r.broken for r in rows):
-        state = "breaks"
+        state = State.BREAKS
     else:
-        state = "holds" if upper <= goals.max_advantage else "unproven"
+        state = State.HOLDS if upper <= goals.max_advantage else State.UNPROVEN
     return LevelView(
-        label=level.label,
-        kind=level.kind,
+        knowledge=_knowledge(level),
         words=level.words,
-        strongest=row.attack if row else None,
+        strongest=_attack(row) if row else None,
         advantage=_estimate(row.advantage) if row else None,
         upper=None if upper is None else round(upper, 4),
         state=state,
     )
 
 
-def _row(row: AuditRow) -> RowView:
+def _state(row: AuditRow, candidate: Candidate, goals: Goals) -> State:
+    if not row.states_values or not goals.counts(row.level, candidate.levels):
+        return State.NOT_COUNTED
+    return State.BREAKS if row.broken else State.UNPROVEN if row.failures else State.HOLDS
+
+
+def _row(row: AuditRow, candidate: Candidate, goals: Goals) -> RowView:
     return RowView(
-        attack=row.attack,
+        attack=_attack(row),
         catalogue=row.catalogue,
         attack_words=row.attack_words,
-        knowledge=row.knowledge,
+        knowledge=_knowledge(row.level),
         value=_score(row.value),
         record=_score(row.record),
         worst_column=row.worst_column,
@@ -166,10 +191,10 @@ def _row(row: AuditRow) -> RowView:
         far_out=_score(row.far_out) if row.far_out and row.n_far_out >= SMALLEST_CELL else None,
         nrmse=round(row.nrmse, 4),
         advantage=_estimate(row.advantage),
-        ambiguity=f"scored up to {listed(row.up_to)}" if row.up_to else row.ambiguity,
+        ambiguity=str(row.ambiguity),
+        up_to=tuple(row.up_to),
         repetitions=row.repetitions,
-        seconds=round(row.seconds, 3),
-        passed=row.passed,
+        state=_state(row, candidate, goals),
         failures=row.failures,
     )
 
@@ -182,7 +207,7 @@ def _verdict(candidate: Candidate, goals: Goals) -> str:
     failed = [r for r in candidate.rows if r.failures]
     if candidate.passed:
         gain = f"gains {percent(float(row.advantage))}" if row.advantage > 0 else "gains nothing"
-        by = f"{row.attack} with {knowing(row.knowledge)}"
+        by = f"{row.name} with {knowing(row.level)}"
         return f"Every goal holds. The strongest attack, {by}, {gain} over guessing."
     if not failed:
         untested = not candidate.other_failures[0].shown
@@ -191,14 +216,14 @@ def _verdict(candidate: Candidate, goals: Goals) -> str:
     broken = [r for r in failed if r.broken]
     if not broken:
         return f"Not shown to be safe: {failed[0].failures[0]}."
-    first = knowing(candidate.breaks[0].level.label if candidate.breaks else broken[0].knowledge)
+    first = knowing(candidate.breaks[0].level if candidate.breaks else broken[0].level)
     if not row.advantage > goals.max_advantage:
         return f"Breaks with {first}: {broken[0].broken[0]}."
     by_value = row.value.advantage >= row.record.advantage
     what, score = ("values", row.value) if by_value else ("records", row.record)
-    at_worst = ": " if broken[0].knowledge == row.knowledge else f". With {knowing(row.knowledge)}, "
+    at_worst = ": " if broken[0].level == row.level else f". With {knowing(row.level)}, "
     return (
-        f"Breaks with {first}{at_worst}{row.attack} gets {percent(float(score.rate))} of the {what} right, "
+        f"Breaks with {first}{at_worst}{row.name} gets {percent(float(score.rate))} of the {what} right, "
         f"where guessing gets {percent(score.baseline)}."
     )
 

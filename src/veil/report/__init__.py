@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from veil.report.html import page
 from veil.report.json import as_json
-from veil.report.model import ReportModel
+from veil.report.model import Edition, ReportModel
 from veil.report.schema import json_schema
 from veil.report.terminal import plain_text, render
 from veil.storage.atomic import write_private, write_public
@@ -45,5 +45,5 @@ def print_report(model: ReportModel, console: Console) -> None:
 def _write(model: ReportModel, path: Path, content: str) -> None:
     # A header that is no valid text (a lone surrogate) is written as an escape, not refused.
     data = content.encode("utf-8", errors="backslashreplace")
-    write = write_private if model.edition == "internal" else write_public
+    write = write_private if model.edition == Edition.INTERNAL else write_public
     write(path, data, replace=True)

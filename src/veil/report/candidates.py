@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from veil.report.columns import exposed_columns
 from veil.report.markup import Markup, el, join
-from veil.report.model import CandidateView, ReportModel, RowView, ScoreView
+from veil.report.model import CandidateView, ReportModel, RowView, ScoreView, State
 from veil.report.pictures import heat_map, utility_bars
-from veil.report.words import count, gain, interval, knowing, letter, percent, shortened, units
+from veil.report.words import count, gain, interval, knowing, letter, listed, percent, shortened, units
 
 MOST_FAILURES = 5
 
@@ -31,11 +31,11 @@ def status(candidate: CandidateView, min_utility: Mapping[str, float]) -> tuple[
     if candidate.passed:
         return "✓", "goals hold", "good"
     states = {level.state for level in candidate.levels}
-    if candidate.breaks or "breaks" in states:
+    if candidate.breaks or State.BREAKS in states:
         return "✕", "a goal fails", "bad"
     useless = any(n not in candidate.utility or candidate.utility[n].value < least for n, least in min_utility.items())
     if useless:
-        return "✕", "a goal fails" if "unproven" in states else "not useful enough", "bad"
+        return "✕", "a goal fails" if State.UNPROVEN in states else "not useful enough", "bad"
     return "?", "not shown safe", "open"
 
 
@@ -101,8 +101,9 @@ def story(row: RowView) -> Markup:
         best = join(" It reads ", column, f" best, with an advantage of {percent(row.column.advantage.value)}.")
     else:
         best = join(" It gains nothing on any column.")
-    loose = f" It leaves the {row.ambiguity} open; the score is given up to that." if row.ambiguity != "none" else None
-    return join(f"With {knowing(row.knowledge)}, ", el("b", row.attack), f" ({row.catalogue})", how, best, loose)
+    left_open = listed(row.up_to) if row.up_to else row.ambiguity
+    loose = f" It leaves the {left_open} open; the score is given up to that." if left_open != "none" else None
+    return join(f"With {knowing(row.knowledge)}, ", el("b", row.attack.name), f" ({row.catalogue})", how, best, loose)
 
 
 def _failures(candidate: CandidateView) -> Markup | None:
@@ -130,11 +131,11 @@ def _picture(model: ReportModel, candidate: CandidateView, key: str) -> Markup:
     if picture is None:
         text = "There is no picture: the strongest attack guesses categories, which are right or wrong."
         return el("p", text, class_="empty")
-    chart = heat_map(picture, name=f"{key}-picture", attack=row.attack, smallest=model.smallest_cell)
+    chart = heat_map(picture, name=f"{key}-picture", attack=row.attack.name, smallest=model.smallest_cell)
     hidden = picture.n_suppressed / picture.n_values if picture.n_values else 0.0
     outside = picture.n_outside / picture.n_values if picture.n_values else 0.0
     caption = (
-        f"Original against guess, all columns together: {row.attack} with {knowing(row.knowledge)}. "
+        f"Original against guess, all columns together: {row.attack.name} with {knowing(row.knowledge)}. "
         "On the diagonal the guess is right; the stronger the colour, the more values. "
         f"Of {count(picture.n_values)} values, {count(picture.n_suppressed)} ({percent(hidden)}) are left out in cells "
         f"with fewer than {model.smallest_cell}, and {count(picture.n_outside)} ({percent(outside)}) lie beyond "

@@ -45,7 +45,7 @@ def knowledge_curve(model: ReportModel) -> Markup | None:
     parts = [*level_grid(area, ticks)]
     for i, level in enumerate(levels):
         x = area.left + slot * (i + 0.5)
-        parts.append(wrapped(level.label, x, area.bottom + 19, room=max(7, int(slot / 7))))
+        parts.append(wrapped(level.knowledge.label, x, area.bottom + 19, room=max(7, int(slot / 7))))
         if i and not _continues(levels[i - 1], level):
             edge = area.left + slot * i
             parts.append(el("line", x1=edge, x2=edge, y1=area.top, y2=area.bottom, class_="divider"))
@@ -55,15 +55,15 @@ def knowledge_curve(model: ReportModel) -> Markup | None:
         shift = (i - (len(model.candidates) - 1) / 2) * gap
         at = [(area.left + slot * (j + 0.5) + shift, candidate.levels[place]) for j, place in enumerate(places)]
         parts.append(_line(i, at, area))
-    said = [
+    sentences = [
         f"{letter(i)}, {c.label}: {'; '.join(in_words(c.levels[j]) for j in places)}."
         for i, c in enumerate(model.candidates)
     ]
     idle = left_out(model)
-    said += [f"With {idle}, no attack gains more than with nothing."] if idle else []
-    said.append(f"The goal is at most {goal(model.max_advantage)}.")
+    sentences += [f"With {idle}, no attack gains more than with nothing."] if idle else []
+    sentences.append(f"The goal is at most {goal(model.max_advantage)}.")
     title = "Advantage of the strongest attack by what the attacker knows"
-    return drawing(width, HEIGHT, title, " ".join(said), *parts, name="knowledge-curve")
+    return drawing(width, HEIGHT, title, " ".join(sentences), *parts, name="knowledge-curve")
 
 
 def many_levels(model: ReportModel) -> bool:
@@ -74,7 +74,7 @@ def many_levels(model: ReportModel) -> bool:
 def left_out(model: ReportModel) -> str:
     """The levels that the curve leaves out, in words; empty when it shows all."""
     shown = _drawn(model)
-    return level_names([level.label for j, level in enumerate(model.candidates[0].levels) if j not in shown])
+    return level_names([level.knowledge for j, level in enumerate(model.candidates[0].levels) if j not in shown])
 
 
 def _drawn(model: ReportModel) -> list[int]:
@@ -105,7 +105,7 @@ def _line(index: int, places: list[tuple[float, LevelView]], area: Area) -> Mark
 
 def _continues(lower: LevelView, upper: LevelView) -> bool:
     """Whether the upper level holds all that the lower one does; other levels are not joined."""
-    return lower.kind in ("nothing", upper.kind)
+    return lower.knowledge.kind in ("nothing", upper.knowledge.kind)
 
 
 def _known(estimate: Estimate | None) -> bool:
@@ -117,8 +117,8 @@ def _value(level: LevelView) -> float:
 
 
 def _highest(model: ReportModel) -> list[float]:
-    found = [level.advantage.high for c in model.candidates for level in c.levels if level.advantage]
-    return [high for high in found if not math.isnan(high)]
+    highs = [level.advantage.high for c in model.candidates for level in c.levels if level.advantage]
+    return [high for high in highs if not math.isnan(high)]
 
 
 def utility_axis(model: ReportModel) -> tuple[tuple[str, ...], float | None]:
@@ -165,9 +165,9 @@ def frontier(model: ReportModel) -> Markup | None:
     parts += _points(
         placed, area, [Box(area.left, top - 1, area.right, top + 1), Box(left - 40, 0, left + 40, area.top)]
     )
-    said = [f"{letter(i)}, {c.label}: utility {percent(u)}, {gain(a.value)}." for i, c, u, a in placed]
+    sentences = [f"{letter(i)}, {c.label}: utility {percent(u)}, {gain(a.value)}." for i, c, u, a in placed]
     title = "Advantage of the strongest attack against utility"
-    return drawing(WIDTH, HEIGHT, title, " ".join(said), *parts, name="frontier")
+    return drawing(WIDTH, HEIGHT, title, " ".join(sentences), *parts, name="frontier")
 
 
 def _points(placed: list[tuple[int, CandidateView, float, Estimate]], area: Area, kept_free: list[Box]) -> list[Markup]:

@@ -45,7 +45,7 @@ def _row(column: ColumnView, *, one_way: bool) -> Markup:
         height=10,
         aria_hidden="true",
     )
-    how = el("td", el("small", f"{column.attack} with {knowing(column.knowledge)}"))
+    how = el("td", el("small", f"{column.attack.name} with {knowing(column.knowledge)}"))
     return el(
         "tr",
         el("th", el("bdi", shortened(column.name, 32), class_="name"), scope="row"),
@@ -56,14 +56,14 @@ def _row(column: ColumnView, *, one_way: bool) -> Markup:
 
 
 def _caption(candidate: CandidateView, shown: list[ColumnView], *, one_way: bool) -> str:
-    said = []
+    notes = []
     if one_way:
-        by = f"{shown[0].attack} with {knowing(shown[0].knowledge)}"
-        said.append(f"By {by}." if len(shown) == 1 else f"All by {by}.")
+        by = f"{shown[0].attack.name} with {knowing(shown[0].knowledge)}"
+        notes.append(f"By {by}." if len(shown) == 1 else f"All by {by}.")
     more = sum(column.advantage > 0 for column in candidate.columns) - len(shown)
     idle = sum(not column.advantage > 0 for column in candidate.columns)
     if more:
-        said.append(f"And {count(more)} more.")
+        notes.append(f"And {count(more)} more.")
     if idle:
-        said.append(f"On {counted(idle, 'column')} no attack gains anything.")
-    return " ".join(said) or "The advantage over guessing, at the attack that gains most on each column."
+        notes.append(f"On {counted(idle, 'column')} no attack gains anything.")
+    return " ".join(notes) or "The advantage over guessing, at the attack that gains most on each column."

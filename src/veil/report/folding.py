@@ -7,14 +7,11 @@ that matters; what is folded is still named.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from veil.report.model import CandidateView, LevelView, RowView
+from veil.report.model import CandidateView, KnowledgeView, LevelView, NotRunView, RowView, State, Unit
 from veil.report.words import STATES, gain, knowing, listed, percent
-
-_AMOUNT = re.compile(r"([\d.]+(?: %)?) (.+)")
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Fold:
 def gains_no_more(candidate: CandidateView, place: int) -> bool:
     """Whether the attacker gains no more with a level than with the release alone, which is the first level."""
     alone, level = candidate.levels[0], candidate.levels[place]
-    if place == 0 or alone.kind != "nothing" or level.state != alone.state:
+    if place == 0 or alone.knowledge.kind != "nothing" or level.state != alone.state:
         return False
     if alone.advantage is None or level.advantage is None:
         return alone.advantage is level.advantage
@@ -59,14 +56,18 @@ def folded(candidates: Sequence[CandidateView], alike: Callable[[CandidateView, 
         if j in idle:
             continue
         last = groups[-1][-1] if groups else None
-        if last is not None and levels[last].kind == level.kind and all(alike(c, last, j) for c in candidates):
+        if (
+            last is not None
+            and levels[last].knowledge.kind == level.knowledge.kind
+            and all(alike(c, last, j) for c in candidates)
+        ):
             groups[-1].append(j)
         else:
             groups.append([j])
-    made = [Fold(tuple(g), level_names([levels[j].label for j in g], last="or")) for g in groups]
+    folds = [Fold(tuple(g), level_names([levels[j].knowledge for j in g], last="or")) for g in groups]
     if idle:
-        made.insert(1, Fold(tuple(idle), level_names([levels[j].label for j in idle]), no_more=True))
-    return made
+        folds.insert(1, Fold(tuple(idle), level_names([levels[j].knowledge for j in idle]), no_more=True))
+    return folds
 
 
 def looks_alike(candidate: CandidateView, one: int, other: int) -> bool:
@@ -85,40 +86,44 @@ def _over(level: LevelView) -> str:
     return "" if level.advantage is None else "gain" if level.advantage.value > 0 else "no gain"
 
 
-def level_names(labels: Sequence[str], *, last: str = "and") -> str:
+def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
     """Levels in a few words, those of one kind together.
 
-    >>> level_names(["1 known record", "2 known records", "5 known records", "0.5 % sample", "2 % sample"])
-    '1, 2 and 5 known records; 0.5 % and 2 % samples'
-    >>> level_names(["5 known records", "7 known records"], last="or")
-    '5 or 7 known records'
+    >>> pairs = [KnowledgeView("pairs", k, Unit.COUNT, f"{k} known records") for k in (2, 5)]
+    >>> samples = [KnowledgeView("sample", s, Unit.SHARE, f"{s * 100:g} % sample") for s in (0.005, 0.02)]
+    >>> level_names([*pairs, *samples])
+    '2 and 5 known records; 0.5 % and 2 % samples'
+    >>> level_names(pairs, last="or")
+    '2 or 5 known records'
     """
-    groups: dict[str, list[str]] = {}
-    for label in labels:
-        found = _AMOUNT.fullmatch(label)
-        noun = found[2].replace("records", "record").replace("columns", "column") if found else label
-        groups.setdefault(noun, []).append(found[1] if found else "")
-    said = []
-    for noun, amounts in groups.items():
-        if amounts == [""]:
-            said.append(noun)
-            continue
-        many = len(amounts) > 1 or amounts[0] != "1"
-        for one in ("record", "column"):
-            noun = noun.replace(one, f"{one}s") if many else noun
-        if len(amounts) > 1 and noun == "sample" and last == "and":
-            noun = "samples"
-        joined = f" {last} ".join([", ".join(amounts[:-1]), amounts[-1]]) if len(amounts) > 1 else amounts[0]
-        said.append(f"{joined} {noun}")
-    return "; ".join(said)
+    kinds: dict[str, list[KnowledgeView]] = {}
+    for level in levels:
+        kinds.setdefault(level.kind, []).append(level)
+    return "; ".join(_together(same, last) for same in kinds.values())
+
+
+def _together(levels: Sequence[KnowledgeView], last: str) -> str:
+    """Levels of one kind: their amounts, and the noun that the largest has."""
+    largest = max(levels, key=lambda level: level.amount)
+    amounts = [_amount(level) for level in levels]
+    if len(levels) == 1 or not largest.label.startswith(f"{_amount(largest)} "):
+        return f" {last} ".join(level.label for level in levels)
+    noun = largest.label.removeprefix(f"{_amount(largest)} ")
+    plural = "s" if largest.unit == Unit.SHARE and last == "and" else ""
+    return f"{', '.join(amounts[:-1])} {last} {amounts[-1]} {noun}{plural}"
+
+
+def _amount(level: KnowledgeView) -> str:
+    return f"{level.amount * 100:g} %" if level.unit == Unit.SHARE else f"{level.amount:g}"
 
 
 def part_that_breaks(candidate: CandidateView, place: int, most: float) -> str | None:
     """What breaks with a level where no overall advantage is over the goal: a column or far-out values; else None."""
     level = candidate.levels[place]
-    if level.state != "breaks" or (level.advantage is not None and level.advantage.value > most):
+    if level.state != State.BREAKS or (level.advantage is not None and level.advantage.value > most):
         return None
-    lower = {k.label for k in candidate.levels[: place + 1] if k.kind in ("nothing", level.kind)}
+    below = [lower.knowledge for lower in candidate.levels[: place + 1]]
+    lower = [known for known in below if known.kind in ("nothing", level.knowledge.kind)]
     rows = [row for row in candidate.rows if row.knowledge in lower]
     columns = [row for row in rows if row.column.advantage.low > most]
     if columns:
@@ -135,24 +140,28 @@ def _far_out(row: RowView) -> float:
 def breaks_line(candidate: CandidateView) -> str:
     """The least knowledge that breaks a goal, for each kind, with the attack; or that none is shown to."""
     if candidate.breaks:
-        said = [f"with {knowing(b.knowledge)} ({b.attack})" for b in candidate.breaks]
-        return f"Breaks {'; '.join(said)}."
-    least = {level.kind: level.label for level in reversed(candidate.levels) if level.state == "breaks"}
+        ways = [f"with {knowing(b.knowledge)} ({b.attack.name})" for b in candidate.breaks]
+        return f"Breaks {'; '.join(ways)}."
+    least = {
+        level.knowledge.kind: level.knowledge for level in reversed(candidate.levels) if level.state == State.BREAKS
+    }
     if least:
-        return f"Breaks with {listed([knowing(label) for label in reversed(least.values())])}."
-    open_ends = [level.label for level in candidate.levels if level.state == "unproven"]
+        return f"Breaks with {listed([knowing(known) for known in reversed(least.values())])}."
+    open_ends = [level.knowledge for level in candidate.levels if level.state == State.UNPROVEN]
     if not open_ends:
         return "No goal is shown to break."
     if len(open_ends) == len(candidate.levels):
         return "No goal is shown to break, and none is shown to hold."
-    return f"No goal is shown to break; not shown to hold with {level_names([_plain(k) for k in open_ends])}."
+    alone = [replace(known, label=knowing(known)) if known.kind == "nothing" else known for known in open_ends]
+    return f"No goal is shown to break; not shown to hold with {level_names(alone)}."
 
 
-def _plain(label: str) -> str:
-    return knowing(label) if label == "nothing" else label
+def not_run(view: NotRunView) -> str:
+    """An attack that could not run, with which knowledge, and why."""
+    return f"{view.attack.name} with {listed([knowing(known) for known in view.knowledge])}: {view.reason}"
 
 
 def in_words(level: LevelView) -> str:
     """A level's state and gain, for people who do not see the chart."""
     gained = f" {gain(level.advantage.value)}" if level.advantage else ""
-    return f"{level.label}{gained} ({STATES[level.state][1]})"
+    return f"{level.knowledge.label}{gained} ({STATES[level.state][1]})"

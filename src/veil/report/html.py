@@ -11,14 +11,14 @@ from veil.report.charts import frontier, knowledge_curve, left_out, many_levels,
 from veil.report.drawing import marker
 from veil.report.markup import Markup, el, join, scrolling
 from veil.report.methods import attacks_section, context_section, reading_section
-from veil.report.model import ReportModel
+from veil.report.model import Edition, ReportModel
 from veil.report.risks import risks_section
 from veil.report.verdict import verdict_section
 from veil.report.words import UTILITIES, letter, listed
 
 EDITIONS = {
-    "external": "External edition: rates, intervals and binned pictures; nothing about single records.",
-    "internal": "CONFIDENTIAL – internal edition",
+    Edition.EXTERNAL: "External edition: rates, intervals and binned pictures; nothing about single records.",
+    Edition.INTERNAL: "CONFIDENTIAL – internal edition",
 }
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _CONFIDENTIAL_PAGES = Markup('@page{@top-center{content:"CONFIDENTIAL – internal edition"}}')
@@ -37,7 +37,7 @@ _SECTIONS = (
 def page(model: ReportModel) -> str:
     """The whole report."""
     title = f"Veil release audit, {model.date}"
-    internal = model.edition == "internal"
+    internal = model.edition == Edition.INTERNAL
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -51,7 +51,12 @@ def page(model: ReportModel) -> str:
     body = el(
         "body",
         el("a", "Skip to the verdict", href="#verdict", class_="skip"),
-        el("p", EDITIONS["internal"], ": holds information about single records. Do not pass on.", class_="banner")
+        el(
+            "p",
+            EDITIONS[Edition.INTERNAL],
+            ": holds information about single records. Do not pass on.",
+            class_="banner",
+        )
         if internal
         else None,
         _masthead(model),

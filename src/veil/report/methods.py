@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from veil.report.candidates import badge
-from veil.report.folding import level_names
+from veil.report.folding import level_names, not_run
 from veil.report.markup import Content, Markup, el, join, scrolling
-from veil.report.model import CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView
+from veil.report.model import CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView, State
 from veil.report.terms import LIMITS, NO_GUARANTEE, SOME_GUARANTEE, terms
-from veil.report.words import MISSING, count, interval, percent, shortened, units
+from veil.report.words import MISSING, STATES, count, interval, listed, percent, shortened, units
 
 MOST_COLUMNS = 100
 _HEADS = (
@@ -30,7 +30,7 @@ _HEADS = (
 def attacks_section(model: ReportModel) -> Markup:
     """Every attack on every candidate with every knowledge that it could use."""
     head = el("thead", el("tr", [el("th", name, scope="col", class_=style or None) for name, style in _HEADS]))
-    bodies = [_body(i, candidate, model.max_advantage) for i, candidate in enumerate(model.candidates)]
+    bodies = [_body(i, candidate) for i, candidate in enumerate(model.candidates)]
     caption = el(
         "caption",
         "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals, or "
@@ -47,38 +47,38 @@ def attacks_section(model: ReportModel) -> Markup:
     )
 
 
-def _body(index: int, candidate: CandidateView, most: float) -> Markup:
+def _body(index: int, candidate: CandidateView) -> Markup:
     title = el("tr", el("th", badge(index), candidate.label, scope="rowgroup", colspan=len(_HEADS), class_="group"))
-    rows = [_row(row, most) for row in candidate.rows]
+    rows = [_row(row) for row in candidate.rows]
     if not rows:
         note = "No attack applies with the knowledge granted."
         rows = [el("tr", el("td", note, colspan=len(_HEADS), class_="empty"))]
     missed = [
-        el("tr", el("td", f"Not run: {text}.", colspan=len(_HEADS), class_="empty")) for text in candidate.not_run
+        el("tr", el("td", f"Not run: {not_run(view)}.", colspan=len(_HEADS), class_="empty"))
+        for view in candidate.not_run
     ]
     return el("tbody", title, rows, missed)
 
 
 def _open(row: RowView) -> Markup | None:
     """What a guess left open, where its score depends on it."""
-    return el("small", f" {row.ambiguity}, not counted") if row.ambiguity.startswith("scored up to") else None
+    return el("small", f" scored up to {listed(row.up_to)}, not counted") if row.up_to else None
 
 
-def _goals(row: RowView, most: float) -> tuple[str, str, str]:
-    """How the goals fare against an attack: what is only not excluded is no breach."""
-    if row.passed:
-        return "✓", "hold", "good"
-    parts = [row.column, row.far_out] if row.far_out else [row.column]
-    shown = row.advantage.value > most or any(part.advantage.low > most for part in parts)
-    return ("✕", "fail", "bad") if shown else ("?", "not shown safe", "open")
+_GOALS = {
+    State.HOLDS: ("hold", "good"),
+    State.BREAKS: ("fail", "bad"),
+    State.UNPROVEN: ("not shown safe", "open"),
+    State.NOT_COUNTED: ("not counted", "open"),
+}
 
 
-def _row(row: RowView, most: float) -> Markup:
-    sign, words, style = _goals(row, most)
+def _row(row: RowView) -> Markup:
+    sign, (words, style) = STATES[row.state][0], _GOALS[row.state]
     return el(
         "tr",
-        el("th", row.attack, " ", el("small", row.catalogue), _open(row), scope="row"),
-        el("td", row.knowledge),
+        el("th", row.attack.name, " ", el("small", row.catalogue), _open(row), scope="row"),
+        el("td", row.knowledge.label),
         _number(percent(row.value.rate.value)),
         _number(percent(row.value.baseline)),
         _advantage(row.value.advantage),
@@ -136,29 +136,29 @@ def _levels(model: ReportModel) -> list[tuple[str, Content]]:
     """One entry per kind of knowledge, in the words of its largest amount."""
     kinds: dict[str, list[LevelView]] = {}
     for level in model.candidates[0].levels:
-        kinds.setdefault(level.kind, []).append(level)
-    made: list[tuple[str, Content]] = []
+        kinds.setdefault(level.knowledge.kind, []).append(level)
+    entries: list[tuple[str, Content]] = []
     for levels in kinds.values():
         more = " The smaller amounts are meant alike." if len(levels) > 1 else ""
-        made.append((level_names([level.label for level in levels], last="or"), f"{levels[-1].words}{more}"))
-    return made
+        entries.append((level_names([level.knowledge for level in levels], last="or"), f"{levels[-1].words}{more}"))
+    return entries
 
 
 def _methods(model: ReportModel) -> list[tuple[str, Content]]:
     """One entry per method; candidates that differ only in their settings share it."""
-    found: dict[str, Content] = {}
+    methods: dict[str, Content] = {}
     for candidate in model.candidates:
         name = f"{candidate.method.replace('-', ' ')} ({candidate.catalogue})"
         if candidate.guarantee == "none":
             promise = f"Formal guarantee: none. {NO_GUARANTEE}"
         else:
             promise = f"Formal guarantee: {candidate.guarantee}. {SOME_GUARANTEE}"
-        found[name] = join(candidate.threat, el("span", promise, class_="promise"))
-    return list(found.items())
+        methods[name] = join(candidate.threat, el("span", promise, class_="promise"))
+    return list(methods.items())
 
 
 def _attacks(model: ReportModel) -> list[tuple[str, Content]]:
-    rows = {row.attack: row for candidate in model.candidates for row in candidate.rows}
+    rows = {row.attack.name: row for candidate in model.candidates for row in candidate.rows}
     if not rows:
         return [("none", "No attack applies with the knowledge granted.")]
     named = [(name, row.catalogue, row.attack_words) for name, row in rows.items()]
@@ -170,7 +170,7 @@ def _attacks(model: ReportModel) -> list[tuple[str, Content]]:
 
 def context_section(model: ReportModel) -> Markup:
     """What one needs to repeat the audit."""
-    facts = [(name.replace("_", " "), _said(value)) for name, value in model.context.items()]
+    facts = [(name.replace("_", " "), _written(value)) for name, value in model.context.items()]
     facts += [
         ("columns", _columns(model.columns)),
         ("date", model.date),
@@ -197,9 +197,9 @@ def _columns(names: tuple[str, ...]) -> str:
     return f"{shown} and {count(more)} more" if more > 0 else shown
 
 
-def _said(value: Any) -> str:
+def _written(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_said(item)}" for key, item in value.items())
+        return ", ".join(f"{key} {_written(item)}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(_said(item) for item in value)
-    return str(value)
+        return ", ".join(_written(item) for item in value)
+    return "none" if value is None else str(value)

@@ -8,9 +8,83 @@ names of columns, and nothing about single records.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
-MODEL_VERSION = 2
+MODEL_VERSION = 3
+
+
+class State(StrEnum):
+    """How the goals fare against an attack, or against every attack with one level of knowledge."""
+
+    HOLDS = "holds"
+    BREAKS = "breaks"
+    UNPROVEN = "unproven"
+    NO_ATTACK = "no attack"
+    NOT_COUNTED = "not counted"
+
+
+class Risk(StrEnum):
+    """The three risks that regulators ask about.
+
+    Singling out: whole records come back. Linkability: people of another table are found. Inference: single values are
+    guessed.
+    """
+
+    SINGLING_OUT = "singling out"
+    LINKABILITY = "linkability"
+    INFERENCE = "inference"
+
+
+class Edition(StrEnum):
+    """For whom a report is: the internal edition holds single records."""
+
+    EXTERNAL = "external"
+    INTERNAL = "internal"
+
+
+class Matching(StrEnum):
+    """How released rows were matched to private ones."""
+
+    KNOWN = "known"
+    INFERRED = "inferred"
+
+
+class Unit(StrEnum):
+    """What an amount of knowledge counts: whole numbers of something, a share of the table, or nothing."""
+
+    COUNT = "count"
+    SHARE = "share"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class KnowledgeView:
+    """A level of knowledge: its kind, how much of it, and both in a few words."""
+
+    kind: str
+    amount: float
+    unit: Unit
+    label: str
+
+
+@dataclass(frozen=True)
+class AttackView:
+    """An attack and, where a release has several parts, the methods of those that it was on.
+
+    >>> AttackView("pca-attack", ("additive-noise",)).name, AttackView("pca-attack", ("a", "b")).name
+    ('pca-attack on additive-noise', 'pca-attack on 2 parts together')
+    """
+
+    label: str
+    target: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The attack and its target in a few words."""
+        if not self.target:
+            return self.label
+        return f"{self.label} on {self.target[0] if len(self.target) == 1 else f'{len(self.target)} parts together'}"
 
 
 @dataclass(frozen=True)
@@ -44,12 +118,16 @@ class Picture:
 
 @dataclass(frozen=True)
 class RowView:
-    """One attack with one level of knowledge."""
+    """One attack with one level of knowledge.
 
-    attack: str
+    ``ambiguity`` is what the attack could not settle ("none", "sign", ...), ``up_to`` what of the columns is arbitrary
+    and was matched by the judge: where that is the scale, the guess states no values and is not counted.
+    """
+
+    attack: AttackView
     catalogue: str
     attack_words: str
-    knowledge: str
+    knowledge: KnowledgeView
     value: ScoreView
     record: ScoreView
     worst_column: str
@@ -58,51 +136,52 @@ class RowView:
     nrmse: float
     advantage: Estimate
     ambiguity: str
+    up_to: tuple[str, ...]
     repetitions: int
-    seconds: float
-    passed: bool
+    state: State
     failures: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every goal holds against this attack."""
+        return not self.failures
 
 
 @dataclass(frozen=True)
 class LevelView:
     """A knowledge level and the strongest attack with it or less (None: no attack applies).
 
-    ``state`` says how the goals fare: "holds", "breaks", "no attack" (none applies) or "not counted"
-    (the owner set no goal against this knowledge). ``upper`` is the highest upper limit of an
-    advantage, which is what the goal is held against.
+    ``state`` says how the goals fare; it is "not counted" where the owner set no goal against this knowledge. ``upper``
+    is the highest upper limit of an advantage, which is what the goal is held against.
     """
 
-    label: str
-    kind: str
+    knowledge: KnowledgeView
     words: str
-    strongest: str | None
+    strongest: AttackView | None
     advantage: Estimate | None
     upper: float | None
-    state: str
+    state: State
 
 
 @dataclass(frozen=True)
 class BreakView:
     """The least knowledge of one kind with which a goal is shown to break, and the attack that does it."""
 
-    knowledge: str
-    kind: str
-    attack: str
+    knowledge: KnowledgeView
+    attack: AttackView
 
 
 @dataclass(frozen=True)
 class RiskView:
     """One of the three risks that regulators ask about, at the strongest attack that bears on it.
 
-    ``risk`` is "singling out" (whole records come back), "linkability" (people of another table are found) or
-    "inference" (single values are guessed). Where nothing was measured, ``note`` says why.
+    Where nothing was measured, ``note`` says why.
     """
 
-    risk: str
+    risk: Risk
     words: str
-    attack: str | None
-    knowledge: str | None
+    attack: AttackView | None
+    knowledge: KnowledgeView | None
     score: ScoreView | None
     note: str
 
@@ -113,8 +192,27 @@ class ColumnView:
 
     name: str
     advantage: float
-    attack: str
-    knowledge: str
+    attack: AttackView
+    knowledge: KnowledgeView
+
+
+@dataclass(frozen=True)
+class NotRunView:
+    """An attack that has a theory for the method and could not run with some knowledge, and why."""
+
+    attack: AttackView
+    knowledge: tuple[KnowledgeView, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class TimingView:
+    """How long an attack took, in seconds per run: the one part of a report that differs from audit to audit."""
+
+    candidate: str
+    attack: AttackView
+    knowledge: KnowledgeView
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -122,8 +220,7 @@ class CandidateView:
     """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.
 
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
-    ``columns`` every scored column, the most exposed first. ``not_run`` says, attack by attack, why one that has a
-    theory for the method could not run.
+    ``columns`` every scored column, the most exposed first.
     """
 
     label: str
@@ -140,7 +237,7 @@ class CandidateView:
     rows: tuple[RowView, ...]
     picture: Picture | None
     records: tuple[tuple[int, float], ...]
-    not_run: tuple[str, ...] = ()
+    not_run: tuple[NotRunView, ...] = ()
     breaks: tuple[BreakView, ...] = ()
     risks: tuple[RiskView, ...] = ()
     columns: tuple[ColumnView, ...] = ()
@@ -178,12 +275,12 @@ class AdviceView:
 class ReportModel:
     """Everything a renderer may know.
 
-    ``matching`` says how released rows were matched to private ones: "known", or "inferred" for a release from
-    elsewhere whose row order is not known. ``remarks`` are sentences about the audit as a whole.
+    ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
+    about the audit as a whole. ``timing`` is apart from what an audit found, which is the same under the same seed.
     """
 
     model_version: int
-    edition: str
+    edition: Edition
     date: str
     passed: bool
     headline: str
@@ -195,12 +292,13 @@ class ReportModel:
     smallest_cell: int
     candidates: tuple[CandidateView, ...]
     context: dict[str, Any]
-    matching: str = "known"
+    matching: Matching = Matching.KNOWN
     remarks: tuple[str, ...] = ()
     advice: AdviceView | None = None
+    timing: tuple[TimingView, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.edition != "internal" and any(candidate.records for candidate in self.candidates):
+        if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):
             raise ValueError("single records belong in the internal edition only")
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from veil.report.candidates import badge
 from veil.report.markup import Markup, el, scrolling
-from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.model import CandidateView, ReportModel, Risk, RiskView
 from veil.report.words import gain, interval, knowing, percent
 
 QUESTIONS = {
-    "singling out": "Can somebody be picked out of the release?",
-    "linkability": "Can people of another table be found in it?",
-    "inference": "Can private values be guessed from it?",
+    Risk.SINGLING_OUT: "Can somebody be picked out of the release?",
+    Risk.LINKABILITY: "Can people of another table be found in it?",
+    Risk.INFERENCE: "Can private values be guessed from it?",
 }
-COUNTED = {"singling out": "records", "linkability": "links", "inference": "values"}
+COUNTED = {Risk.SINGLING_OUT: "records", Risk.LINKABILITY: "links", Risk.INFERENCE: "values"}
 
 
 def risks_section(model: ReportModel) -> Markup | None:
@@ -20,7 +20,7 @@ def risks_section(model: ReportModel) -> Markup | None:
     names = [risk.risk for risk in model.candidates[0].risks]
     if not names:
         return None
-    heads = [el("th", name[:1].upper() + name[1:], el("small", QUESTIONS.get(name)), scope="col") for name in names]
+    heads = [el("th", name[:1].upper() + name[1:], el("small", QUESTIONS[name]), scope="col") for name in names]
     head = el("thead", el("tr", el("th", "Candidate", scope="col"), heads))
     rows = [_row(model, i, candidate) for i, candidate in enumerate(model.candidates)]
     caption = el(
@@ -65,7 +65,7 @@ def _measured(risk: RiskView) -> Markup:
     score = risk.score
     if score is None:
         return el("td", _note(risk), class_="note")
-    what = COUNTED.get(risk.risk, "values")
+    what = COUNTED[risk.risk]
     gained = score.advantage.value > 0
     limits = interval(score.advantage.low, score.advantage.high)
     return el(
@@ -73,5 +73,5 @@ def _measured(risk: RiskView) -> Markup:
         el("span", gain(score.advantage.value), class_="figure" if gained else "figure none"),
         el("span", f" {limits}", class_="detail"),
         el("small", f"{percent(score.rate.value)} of the {what}; guessing {percent(score.baseline)}"),
-        el("small", f"{risk.attack} with {knowing(risk.knowledge or 'nothing')}"),
+        el("small", f"{risk.attack.name} with {knowing(risk.knowledge)}") if risk.attack and risk.knowledge else None,
     )

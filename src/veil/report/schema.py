@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import types
 from dataclasses import fields, is_dataclass
+from enum import StrEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from veil.report.model import MODEL_VERSION, ReportModel
-from veil.report.words import STATES
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 SCHEMA_ID = f"urn:veil:report:{MODEL_VERSION}"
@@ -20,13 +20,9 @@ SCHEMA_ID = f"urn:veil:report:{MODEL_VERSION}"
 _ALWAYS_NUMBERS = {"ReportModel", "Picture"}
 _EXACTLY: dict[tuple[str, str], dict[str, Any]] = {
     ("ReportModel", "model_version"): {"const": MODEL_VERSION},
-    ("ReportModel", "edition"): {"enum": ["external", "internal"]},
-    ("ReportModel", "matching"): {"enum": ["known", "inferred"]},
     ("ReportModel", "date"): {"type": "string", "format": "date"},
     ("ReportModel", "smallest_cell"): {"type": "integer", "minimum": 1},
     ("ReportModel", "n_rows"): {"type": "integer", "minimum": 0},
-    ("LevelView", "state"): {"enum": list(STATES)},
-    ("RiskView", "risk"): {"enum": ["singling out", "linkability", "inference"]},
 }
 _EXTERNAL = {
     "if": {"properties": {"edition": {"const": "external"}}},
@@ -89,6 +85,8 @@ def _typed(hint: Any, found: dict[str, dict[str, Any]], *, nullable: bool) -> di
         return {"type": "object", "additionalProperties": _typed(inner[1], found, nullable=nullable)}
     if is_dataclass(hint) and isinstance(hint, type):
         return _reference(hint, found)
+    if isinstance(hint, type) and issubclass(hint, StrEnum):
+        return {"enum": [str(member) for member in hint]}
     if hint is float:
         return {"type": ["number", "null"]} if nullable else {"type": "number"}
     if hint is Any:

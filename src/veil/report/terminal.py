@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
-from veil.report.folding import breaks_line, folded, part_that_breaks, reads_alike
-from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
+from veil.report.model import CandidateView, Matching, ReportModel, RiskView, State
 from veil.report.words import MISSING, STATES, clean, counted, gain, goal, interval, letter, percent, shortened
 
 MOST_FAILURES = 2
@@ -24,7 +24,13 @@ TEXT_WIDTH = 88
 WIDE = 100
 _COLOURS = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
 _SHORT = {"no attack applies": "no attack", "not shown safe": "unproven"}
-_STATE_COLOURS = {"holds": "green", "breaks": "red", "unproven": "yellow", "no attack": "dim", "not counted": "dim"}
+_STATE_COLOURS = {
+    State.HOLDS: "green",
+    State.BREAKS: "red",
+    State.UNPROVEN: "yellow",
+    State.NO_ATTACK: "dim",
+    State.NOT_COUNTED: "dim",
+}
 
 
 def render(model: ReportModel, console: Console) -> None:
@@ -68,7 +74,7 @@ def _notes(model: ReportModel, width: int) -> list[RenderableType]:
         said = f"Recommended: {chosen}." if chosen else "No method tried keeps every goal."
         said += f" Nearest miss: {nearest}" if nearest and not chosen else ""
         notes += [_prose(said, width, style="bold"), _prose(model.advice.words, width)]
-    if model.matching == "inferred":
+    if model.matching == Matching.INFERRED:
         notes.append(_prose("Rows were matched by Veil: nobody said which row belongs to whom.", width))
     return notes + [_prose(remark, width) for remark in model.remarks]
 
@@ -102,7 +108,7 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += [_risk(risk, width) for risk in candidate.risks]
     parts += [_columns(candidate, width)] if candidate.columns else []
     parts += [_utility(candidate, model, width)] if candidate.utility else []
-    missed = [f"Not run: {text}" for text in candidate.not_run]
+    missed = [f"Not run: {not_run(view)}" for view in candidate.not_run]
     parts += [""] if candidate.failures or missed else []
     parts += _several(candidate.failures, MOST_FAILURES, "✕", "red", "goal not kept", width)
     parts += _several(missed, MOST_NOT_RUN, "–", "dim", "not run", width)
@@ -125,7 +131,7 @@ def _levels(candidate: CandidateView, most: float, width: int) -> list[Renderabl
             continue
         level = candidate.levels[fold.places[-1]]
         sign, words = STATES[level.state]
-        attack = clean(level.strongest or MISSING)
+        attack = clean(level.strongest.name if level.strongest else MISSING)
         found = level.advantage
         part = part_that_breaks(candidate, fold.places[-1], most)
         said = f"{sign} {_SHORT.get(words, words) if narrow else words}"
@@ -145,10 +151,10 @@ def _risk(risk: RiskView, width: int) -> Text:
     if risk.score is None:
         said = risk.note
     else:
-        attack = (risk.attack or MISSING).removesuffix("-attack")
+        attack = (risk.attack.name if risk.attack else MISSING).removesuffix("-attack")
         rate, guessing = percent(risk.score.rate.value), percent(risk.score.baseline)
         gained = gain(risk.score.advantage.value)
-        said = f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge}"
+        said = f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge.label if risk.knowledge else MISSING}"
     room = max(20, width - 2 - 13)
     text = Text(f"{name} ", style="dim")
     return text.append(Text(shortened(clean(said), room).replace(" %", "\u00a0%"), style="default"))

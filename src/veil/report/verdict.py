@@ -6,7 +6,7 @@ from veil.report.candidates import badge, chip
 from veil.report.charts import mean_utility
 from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
 from veil.report.markup import Markup, el, join, scrolling
-from veil.report.model import CandidateView, ReportModel
+from veil.report.model import CandidateView, Matching, ReportModel
 from veil.report.words import STATES, UTILITIES, counted, goal, letter, percent, shortened
 
 MATCHED = (
@@ -43,7 +43,7 @@ def verdict_section(model: ReportModel) -> Markup:
 def _notice(model: ReportModel) -> Markup | None:
     """How rows were matched, where Veil had to, and what else a reader should know about the audit."""
     matched = None
-    if model.matching == "inferred":
+    if model.matching == Matching.INFERRED:
         matched = el("p", el("strong", "Rows were matched by Veil. "), MATCHED)
     remarks = el("ul", [el("li", remark) for remark in model.remarks]) if model.remarks else None
     if matched is None and remarks is None:
@@ -101,8 +101,8 @@ def _matrix_row(model: ReportModel, fold: Fold) -> Markup:
     cells = [_cell(candidate, fold, model.max_advantage) for candidate in model.candidates]
     if len(model.candidates) == 1:
         by = model.candidates[0].levels[fold.places[-1]].strongest
-        cells.append(el("td", "" if by is None else "as above" if fold.no_more else by, class_="by"))
-    if levels[fold.places[0]].kind == "nothing" and len(fold.places) == 1:
+        cells.append(el("td", "" if by is None else "as above" if fold.no_more else by.name, class_="by"))
+    if levels[fold.places[0]].knowledge.kind == "nothing" and len(fold.places) == 1:
         label = el("span", "nothing", class_="level")
     return el("tr", el("th", label, scope="row"), cells, class_="folded" if fold.no_more else None)
 

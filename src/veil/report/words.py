@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Sequence
+from typing import Protocol
+
+from veil.report.model import State
 
 MISSING = "–"
 _DIRECTION_MARKS = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -92,18 +95,31 @@ def counted(number: int, noun: str) -> str:
     return f"{count(number)} {noun}{'' if number == 1 else 's'}"
 
 
-def knowing(label: str) -> str:
+class Level(Protocol):
+    """What has a kind of knowledge and a label."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of knowledge."""
+
+    @property
+    def label(self) -> str:
+        """The level in a few words."""
+
+
+_ARTICLES = {"external": "an ", "matrix": "the ", "sample": "a "}
+
+
+def knowing(level: Level) -> str:
     """A knowledge level after the word "with".
 
-    >>> knowing("nothing"), knowing("5 known records"), knowing("2 % sample"), knowing("disclosed matrix")
-    ('the release alone', '5 known records', 'a 2 % sample', 'the disclosed matrix')
+    >>> from veil.report.model import KnowledgeView, Unit
+    >>> knowing(KnowledgeView("nothing", 0, Unit.NONE, "nothing"))
+    'the release alone'
+    >>> knowing(KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample"))
+    'a 2 % sample'
     """
-    named = {
-        "nothing": "the release alone",
-        "external table": "an external table",
-        "disclosed matrix": "the disclosed matrix",
-    }
-    return named.get(label, f"a {label}" if label.endswith("sample") else label)
+    return "the release alone" if level.kind == "nothing" else f"{_ARTICLES.get(level.kind, '')}{level.label}"
 
 
 def listed(names: Sequence[str]) -> str:
@@ -148,11 +164,11 @@ def _steers(character: str) -> bool:
 
 
 STATES = {
-    "holds": ("✓", "holds"),
-    "breaks": ("✕", "breaks"),
-    "unproven": ("?", "not shown safe"),
-    "no attack": ("–", "no attack applies"),
-    "not counted": ("○", "not counted"),
+    State.HOLDS: ("✓", "holds"),
+    State.BREAKS: ("✕", "breaks"),
+    State.UNPROVEN: ("?", "not shown safe"),
+    State.NO_ATTACK: ("–", "no attack applies"),
+    State.NOT_COUNTED: ("○", "not counted"),
 }
 
 UTILITIES = {

@@ -88,12 +88,16 @@ def broken_words(candidate: Candidate) -> str:
     For a privacy officer: "30 known records recover every value".
     """
     least = candidate.breaks[0]
-    rows = [r for r in candidate.rows if r.level.kind == least.level.kind and r.attack == least.attack]
+    rows = [
+        r
+        for r in candidate.rows
+        if r.level.kind == least.level.kind and (r.attack, r.target) == (least.attack, least.target)
+    ]
     row = max(rows, key=lambda r: float(r.advantage), default=None)
     if row is None:
-        return f"breaks with {knowing(least.level.label)} ({least.attack})"
-    at = "" if row.level == least.level else f"breaks with {knowing(least.level.label)}; "
+        return f"breaks with {knowing(least.level)} ({least.name})"
+    at = "" if row.level == least.level else f"breaks with {knowing(least.level)}; "
     if float(row.value.rate) >= 0.995 and not row.links:
         verb = "recover" if row.level.kind in ("pairs", "records") and row.level.amount > 1 else "recovers"
-        return f"{at}{knowing(row.knowledge)} {verb} every value ({row.attack})"
+        return f"{at}{knowing(row.level)} {verb} every value ({row.name})"
     return f"{at or 'breaks: '}{gains(row)}"

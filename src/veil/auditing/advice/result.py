@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import overload
 
 from veil.auditing import Audit
 from veil.perturbations import Perturbation
@@ -123,11 +124,21 @@ class Advice:
 
         write_html(self.model(internal=internal), Path(path))
 
-    def to_json(self, path: str | Path, *, internal: bool = False) -> None:
-        """Write the report's content as JSON."""
-        from veil.report import write_json
+    @overload
+    def to_json(self, path: None = None, *, internal: bool = False) -> str: ...
 
-        write_json(self.model(internal=internal), Path(path))
+    @overload
+    def to_json(self, path: str | Path, *, internal: bool = False) -> None: ...
+
+    def to_json(self, path: str | Path | None = None, *, internal: bool = False) -> str | None:
+        """Write the report's content as JSON, or return it as text when no path is given."""
+        from veil.report import as_json, write_json
+
+        model = self.model(internal=internal)
+        if path is None:
+            return as_json(model)
+        write_json(model, Path(path))
+        return None
 
     def __str__(self) -> str:
         from veil.report import as_text

@@ -222,7 +222,7 @@ def gains(row: AuditRow) -> str:
         scores += [("far-out values", row.far_out)] if row.far_out is not None else []
     what, score = max(scores, key=lambda named: _gain(named[1]))
     return (
-        f"{row.attack} with {knowing(row.knowledge)} gets {percent(float(score.rate))} of the {what} right, where "
+        f"{row.name} with {knowing(row.level)} gets {percent(float(score.rate))} of the {what} right, where "
         f"guessing gets {percent(score.baseline)}"
     )
 

@@ -184,7 +184,7 @@ class Schedule:
         """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
         levels = self._runner.exposures.levels
         if self.board.broken(candidate, levels[0]):
-            yield Break(levels[0], self._breaker(candidate, levels[0]))
+            yield self._break(candidate, levels[0])
             return
         for kind in dict.fromkeys(level.kind for level in levels[1:]):
             rising = sorted((lv for lv in levels if lv.kind == kind), key=lambda lv: lv.amount)
@@ -198,7 +198,7 @@ class Schedule:
                     least = middle
                 else:
                     holds = int(middle.amount)
-            yield Break(least, self._breaker(candidate, least))
+            yield self._break(candidate, least)
 
     def _breaks_at(self, pool: Pool[Run | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
         """Whether the attacks that break at the upper level break at this one too."""
@@ -209,10 +209,11 @@ class Schedule:
             self._perform(pool, [Run(lower, i) for i in range(n)])
         return self.board.broken(candidate, level)
 
-    def _breaker(self, candidate: int, level: Level) -> str:
-        trials = self.board.breakers(candidate, level)
-        rows = [self.board.row(trial) for trial in trials]
-        return max(rows, key=lambda row: float(row.advantage)).attack
+    def _break(self, candidate: int, level: Level) -> Break:
+        """A level that breaks a goal, with the strongest attack that does it."""
+        rows = [self.board.row(trial) for trial in self.board.breakers(candidate, level)]
+        row = max(rows, key=lambda row: float(row.advantage))
+        return Break(level, row.attack, row.target)
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
         plan, exposures = self._runner.candidates[index], self._runner.exposures

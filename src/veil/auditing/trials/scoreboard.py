@@ -46,8 +46,7 @@ class Scoreboard:
         trial = run.trial
         self._tries[trial] = run.repetition + 1
         if outcome.scores is None:
-            said = Skipped(self._name(trial), trial.level.label, outcome.refusal, applies=outcome.applies)
-            self._skipped.setdefault(trial, said)
+            self._note(trial, outcome.refusal, applies=outcome.applies)
             return
         self._outcomes.setdefault(trial, []).append(outcome)
         self._rows.pop(trial, None)
@@ -55,8 +54,12 @@ class Scoreboard:
     def skip(self, trial: Trial, reason: str, *, applies: bool = True, late: bool = False) -> None:
         """Note that a trial was not run at all."""
         if trial not in self._outcomes:
-            said = Skipped(self._name(trial), trial.level.label, reason, applies=applies, late=late)
-            self._skipped.setdefault(trial, said)
+            self._note(trial, reason, applies=applies, late=late)
+
+    def _note(self, trial: Trial, reason: str, *, applies: bool, late: bool = False) -> None:
+        attack = self._attack(trial)
+        skipped = Skipped(attack.label, trial.level, reason, applies=applies, late=late, target=self._target(trial))
+        self._skipped.setdefault(trial, skipped)
 
     def seconds(self, run: Run) -> float:
         """How long a run will take, from what its trial took before."""
@@ -71,7 +74,7 @@ class Scoreboard:
 
     def skipped(self, candidate: int) -> list[Skipped]:
         """What was not run on a candidate."""
-        return [said for trial, said in self._skipped.items() if trial.candidate == candidate]
+        return [skipped for trial, skipped in self._skipped.items() if trial.candidate == candidate]
 
     def broken(self, candidate: int, level: Level) -> bool:
         """Whether some attack with this knowledge or less is shown to break a goal."""
@@ -147,7 +150,8 @@ class Scoreboard:
         first = outcomes[0]
         row = AuditRow(
             perturbation=self._runner.candidates[trial.candidate].describe(),
-            attack=self._name(trial),
+            attack=attack.label,
+            target=self._target(trial),
             catalogue=attack.catalogue,
             attack_words=attack.words,
             level=trial.level,
@@ -190,5 +194,5 @@ class Scoreboard:
     def _attack(self, trial: Trial) -> Attack:
         return self._runner.attacks[trial.attack]
 
-    def _name(self, trial: Trial) -> str:
-        return self._runner.parts(trial.candidate)[trial.part].names(self._attack(trial))
+    def _target(self, trial: Trial) -> tuple[str, ...]:
+        return self._runner.parts(trial.candidate)[trial.part].methods(self._attack(trial))

@@ -77,11 +77,11 @@ class Target:
         """Whether there is anything to guess: a pseudonym says nothing."""
         return not self.described or find_perturbation(self.part.method).scored
 
-    def names(self, attack: Attack) -> str:
-        """The attack, and which part it is on where there are several."""
+    def methods(self, attack: Attack) -> tuple[str, ...]:
+        """The methods of the parts that an attack is on, where the release has several and it does not take all."""
         if not self._several or attack.whole_release:
-            return attack.label
-        return f"{attack.label} on {f'{len(self.joins)} parts together' if self.joins else self.part.method}"
+            return ()
+        return (self.part.method,) * max(1, len(self.joins))
 
     def attacked(self, attack: Attack, exposure: Exposure) -> Guess:
         """The attack's guess of this part's columns, in the truth's numbers and codes."""
