@@ -19,7 +19,7 @@ from claims import RUNS, Claims, alternating, options
 from samples import GROUP_ROWS, numbers_file
 
 import veil
-from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_file
 from veil.data.passes import Engine, Threads
 
 LEAST = 1.6
@@ -36,7 +36,7 @@ def works(home: Path, engine: Engine) -> dict[str, Callable[[], object]]:
         veil.publish_file(table, method, home / "release", new_key=home / "key", engine=engine)
 
     def attack(each: veil.Attack) -> None:
-        attack_folder(home / "noisy", each, home / "guess.parquet", KnowledgeFiles(), engine=engine)
+        attack_file(home / "noisy", each, home / "guess.parquet", KnowledgeFiles(), engine=engine)
 
     return {
         "P21 Laplace": partial(publish, mechanism),

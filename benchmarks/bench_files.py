@@ -20,7 +20,7 @@ from samples import numbers_file, size_of, texts_file
 
 import veil
 from veil import publish_file
-from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_file
 from veil.data.files.writing import parquet_settings
 
 BATCH_ROWS = 65_536
@@ -58,7 +58,7 @@ class Desk:
 
     def attack(self, release: Path) -> None:
         """Attack a release by A6."""
-        attack_folder(release, veil.BayesEstimateAttack(), self.guess, KnowledgeFiles())
+        attack_file(release, veil.BayesEstimateAttack(), self.guess, KnowledgeFiles())
 
 
 def compare(claims: Claims, desk: Desk, name: str, ours: Any, source: Path, most: float | None) -> None:

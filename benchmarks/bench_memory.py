@@ -26,16 +26,16 @@ WORKS = ("P6", "P1", "A6", "recover", "measure")
 def work_in(home: Path) -> dict[str, Callable[[], object]]:
     """What is measured, on the files of a folder."""
     import veil
-    from veil.attacks.folders import KnowledgeFiles, attack_folder
-    from veil.recovery.folders import recover_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_file
+    from veil.recovery.folders import recover
 
     table, release, key, guess = (home / n for n in ("table.parquet", "release", "key", "guess.parquet"))
     return {
         "P6": lambda: veil.publish_file(table, veil.OrthogonalTransform(), home / "rotated", new_key=home / "other"),
         "P1": lambda: veil.publish_file(table, veil.AdditiveNoise(), release, new_key=key),
-        "A6": lambda: attack_folder(release, veil.BayesEstimateAttack(), guess, KnowledgeFiles()),
-        "recover": lambda: recover_folder(release),
-        "measure": lambda: veil.measure_files(table, guess),
+        "A6": lambda: attack_file(release, veil.BayesEstimateAttack(), guess, KnowledgeFiles()),
+        "recover": lambda: recover(release),
+        "measure": lambda: veil.measure(table, guess),
     }
 
 

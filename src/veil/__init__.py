@@ -25,6 +25,9 @@ _RENAMED: dict[str, str] = {
     "inner_product_interval": "recovery.inner_product_interval",
     "itemset_support": "recovery.itemset_support",
     "nested_loop_outliers": "recovery.nested_loop_outliers",
+    "attack_folder": "attack_file",
+    "inspect_table": "inspect",
+    "measure_files": "measure",
 }
 """Names of version 0.1 and what to write instead, from this module on: they go with the next version."""
 

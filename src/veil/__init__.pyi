@@ -8,6 +8,9 @@ from veil._version import __version__ as __version__
 from veil.attacks.base import Attack as Attack
 from veil.attacks.base import Guess as Guess
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack as ResponsePosteriorAttack
+from veil.attacks.folders import KnowledgeFiles as KnowledgeFiles
+from veil.attacks.folders import attack as attack
+from veil.attacks.folders import attack_file as attack_file
 from veil.attacks.knowledge import ExternalTable as ExternalTable
 from veil.attacks.knowledge import IndependentSignals as IndependentSignals
 from veil.attacks.knowledge import Knowledge as Knowledge
@@ -44,9 +47,12 @@ from veil.attacks.separation.akica import AKICAAttack as AKICAAttack
 from veil.attacks.separation.ica import ICAAttack as ICAAttack
 from veil.auditing.advice.result import Advice as Advice
 from veil.auditing.advice.search import advise as advise
-from veil.auditing.comparison.run import measure_files as measure_files
+from veil.auditing.comparison.result import FileMeasures as FileMeasures
+from veil.auditing.comparison.run import measure as measure
+from veil.auditing.demo import demo as demo
 from veil.auditing.goals import Goals as Goals
 from veil.auditing.grants import Grants as Grants
+from veil.auditing.plan_file import init_file as init_file
 from veil.auditing.result import Audit as Audit
 from veil.auditing.run import audit as audit
 from veil.data.cluster import Cluster as Cluster
@@ -79,6 +85,8 @@ from veil.perturbations.pseudonyms import Pseudonymize as Pseudonymize
 from veil.perturbations.response import RandomizedResponse as RandomizedResponse
 from veil.perturbations.rotation import PairwiseRotation as PairwiseRotation
 from veil.perturbations.transform_domain import TransformDomain as TransformDomain
+from veil.publishing.inspection import Inspection as Inspection
+from veil.publishing.inspection import inspect as inspect
 from veil.publishing.linear_models import LinearModel as LinearModel
 from veil.publishing.linear_models import linear_model_to_original as linear_model_to_original
 from veil.publishing.plan import Plan as Plan
@@ -86,6 +94,7 @@ from veil.publishing.publish import publish as publish
 from veil.publishing.publish_file import publish_file as publish_file
 from veil.publishing.restore import restore as restore
 from veil.publishing.restore_file import restore_file as restore_file
+from veil.recovery.folders import recover as recover
 from veil.recovery.distribution import DistributionRecovery as DistributionRecovery
 from veil.recovery.geometry import distance_interval as distance_interval
 from veil.recovery.joint import JointRecovery as JointRecovery

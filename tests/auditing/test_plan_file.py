@@ -6,7 +6,7 @@ import pytest
 import veil
 from veil.auditing.plan_file import draft_plan, load_plan, needed_plan
 from veil.errors import FileFormatError, InputError
-from veil.publishing.inspection import inspect_table
+from veil.publishing.inspection import inspect
 
 
 def table():
@@ -29,7 +29,7 @@ def written(folder, text):
 def test_a_draft_can_be_used_as_it_is(tmp_path):
     """Whatever the columns are called: undecided ones are dropped, numbers get noise."""
     frame = table()
-    file = load_plan(written(tmp_path, draft_plan(inspect_table(frame), "t.csv")))
+    file = load_plan(written(tmp_path, draft_plan(inspect(frame), "t.csv")))
     release, _ = veil.publish(frame, file.plan)
     assert release.data.columns.tolist() == ['quo"te']
     assert file.goals == veil.Goals()
@@ -96,7 +96,7 @@ def test_what_is_no_plan(tmp_path):
 
 def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
     """The one part that an attack has a theory for is chosen; of several, the red team says which."""
-    from veil.attacks.folders import KnowledgeFiles, attack_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_file
 
     frame = table().assign(c=[1.5 * i for i in range(60)])
     plan = veil.Plan(
@@ -108,12 +108,12 @@ def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
         roles={"who": "drop"},
     )
     veil.publish(frame, plan)[0].save(tmp_path / "release")
-    guess = attack_folder(tmp_path / "release", veil.ResponsePosteriorAttack(), tmp_path / "g.csv", KnowledgeFiles())
+    guess = attack_file(tmp_path / "release", veil.ResponsePosteriorAttack(), tmp_path / "g.csv", KnowledgeFiles())
     assert guess.columns == ("group",)
     assert set(pd.read_csv(tmp_path / "g.csv")["group"]) <= {"x", "y"}
     with pytest.raises(InputError, match=r"2 \(additive-noise\), 3 \(additive-noise\); choose one with --part"):
-        attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles())
-    attack_folder(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles(), 2)
+        attack_file(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles())
+    attack_file(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles(), part=2)
     assert pd.read_csv(tmp_path / "b.csv").columns.tolist() == ["row", "a b"]
 
 
@@ -127,7 +127,7 @@ def test_a_file_without_a_part_is_enough_for_goals_but_not_to_perturb(tmp_path):
 
 
 def test_a_draft_proposes_pseudonyms_for_names_and_responses_for_groups():
-    text = draft_plan(inspect_table(table()), "t.csv")
+    text = draft_plan(inspect(table()), "t.csv")
     pseudonyms, _, responses = text.partition('method = "pseudonymize"')
     assert '# columns = ["who"]' in pseudonyms
     assert '# columns = ["group"]' in responses

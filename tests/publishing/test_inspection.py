@@ -7,14 +7,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from veil.publishing.inspection import inspect_table
+from veil.publishing.inspection import inspect
 
 N = 12
 DAY = dt.date(2020, 1, 1)
 
 
 def said(table, *names):
-    found = inspect_table(table, dict.fromkeys(names, "quasi"))
+    found = inspect(table, roles=dict.fromkeys(names, "quasi"))
     return [line for line in found.advice if line.startswith("On the quasi columns")]
 
 

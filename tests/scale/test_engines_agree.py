@@ -12,7 +12,7 @@ import pytest
 
 import veil
 from veil import publish_file, restore_file
-from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_file
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.passes import Threads
 from veil.recovery.folders import recover
@@ -219,7 +219,7 @@ def test_guesses_agree(name, published, small_engine, tmp_path, hashes):
     method, attack = ATTACKS[name]
     release = published(method)
     for target, engine in (("t", None), ("c", small_engine)):
-        attack_folder(release, attack, tmp_path / f"{target}.parquet", KnowledgeFiles(), engine=engine)
+        attack_file(release, attack, tmp_path / f"{target}.parquet", KnowledgeFiles(), engine=engine)
     assert hashes(tmp_path / "t.parquet") == hashes(tmp_path / "c.parquet")
     held = attack.run(Release.load(release, engine=Threads(3)))
     found = pq.read_table(tmp_path / "c.parquet")

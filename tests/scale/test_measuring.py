@@ -14,12 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from veil import measures
-from veil.auditing.comparison import FileMeasures, measure_files
+from veil.auditing.comparison import FileMeasures, measure
 from veil.auditing.comparison.beside import Beside, Common
 from veil.auditing.comparison.cells import CellsOf
 from veil.auditing.comparison.comparing import FirstOf
 from veil.auditing.comparison.scoring import Later
-from veil.cli.measuring import measure
+from veil.cli.measure import measure as measure_command
 from veil.data.blocks import BLOCK_ROWS
 from veil.data.files import write_table
 from veil.data.passes import Threads
@@ -70,7 +70,7 @@ def pair() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def found(pair: tuple[np.ndarray, np.ndarray]) -> FileMeasures:
-    return measure_files(*map(frame, pair))
+    return measure(*map(frame, pair))
 
 
 def test_errors_are_those_of_the_pure_functions(pair, found):
@@ -157,14 +157,14 @@ def test_distributions_lie_between_the_stated_ends(pair, found):
 
 def test_equal_and_permuted_columns_have_distance_zero():
     x = np.random.default_rng(0).standard_t(2, size=(30_000, 1))
-    columns = measure_files(x, x[::-1].copy()).columns
+    columns = measure(x, x[::-1].copy()).columns
     assert columns[0].kolmogorov == 0.0
     assert columns[0].wasserstein == pytest.approx(0.0, abs=1e-12)
 
 
 def test_distances_of_a_small_table_are_those_of_all_rows():
     x, y = (t[:, :4] for t in tables(3_000, missing=False))
-    found = measure_files(x, y, seed=3)
+    found = measure(x, y, seed=3)
     assert found.n_sampled == 3_000
     scale = x.std(axis=0)
     assert found.table is not None
@@ -177,7 +177,7 @@ def test_distances_of_a_large_table_are_of_a_sample_with_an_honest_interval():
     x = rng.normal(size=(40_000, 4))
     y = x + 0.5 * rng.normal(size=x.shape) * rng.exponential(size=(len(x), 1))
     scale = x.std(axis=0)
-    found = [measure_files(x, y, seed=seed) for seed in range(8)]
+    found = [measure(x, y, seed=seed) for seed in range(8)]
     for name, pure in (
         ("distances", measures.distance_distortion),
         ("inner_products", measures.inner_product_distortion),
@@ -201,10 +201,10 @@ def test_files_chunks_and_engines_give_the_same_numbers(pair, found, tmp_path, c
         csv.append(tmp_path / f"{name}.csv")
         pq.write_table(table, parquet[-1], row_group_size=chunk if name == "private" else chunk + 3)
         pacsv.write_csv(table, csv[-1])
-    assert measure_files(*parquet).to_dict() == expected
-    assert measure_files(*parquet, engine=Threads(1)).to_dict() == expected
-    assert measure_files(csv[0], csv[1]).to_dict() == expected
-    assert measure_files(csv[0], parquet[1]).to_dict() == expected
+    assert measure(*parquet).to_dict() == expected
+    assert measure(*parquet, engine=Threads(1)).to_dict() == expected
+    assert measure(csv[0], csv[1]).to_dict() == expected
+    assert measure(csv[0], parquet[1]).to_dict() == expected
 
 
 def test_texts_are_compared_by_equality():
@@ -216,7 +216,7 @@ def test_texts_are_compared_by_equality():
             "flag": ["yes"] * 4,
         }
     )
-    found = measure_files(private, other)
+    found = measure(private, other)
     assert [(t.name, t.n_both, t.equal) for t in found.texts] == [("city", 2, 0.5), ("when", 4, 1.0)]
     assert found.left_out == ("flag",)
     assert found.table is None
@@ -226,23 +226,23 @@ def test_texts_are_compared_by_equality():
 def test_a_guess_is_matched_by_its_row_numbers():
     private = pa.table({"age": [1.0, 2.0, 3.0], "income": [5.0, 1.0, 2.0]})
     guess = {"row": [0, 1, 2], "age": [1.0, 2.0, 4.0], "age lower": [0.0, 1.0, 2.0]}
-    found = measure_files(private, pa.table(guess))
+    found = measure(private, pa.table(guess))
     assert found.columns[0].breach == pytest.approx(2 / 3)
     assert found.absent == ("income",)
     for rows in ([0, 2, 1], [1, 2, 3], [0.0, 1.0, 2.0], [0, None, 2]):
         with pytest.raises(InputError, match="column 'row' must number the rows"):
-            measure_files(private, pa.table({**guess, "row": rows}))
+            measure(private, pa.table({**guess, "row": rows}))
 
 
 def test_a_private_column_called_row_is_a_column():
     private = pa.table({"row": [4.0, 2.0, 9.0]})
-    assert measure_files(private, private).columns[0].breach == 1.0
+    assert measure(private, private).columns[0].breach == 1.0
 
 
 def test_roles_say_which_columns_are_compared(pair):
     x, y = (t[:100] for t in pair)
     roles = {"normal": "identifier", "cauchy": "public", "constant": "drop"}
-    found = measure_files(frame(x), frame(y), roles=roles)
+    found = measure(frame(x), frame(y), roles=roles)
     assert [c.name for c in found.columns] == ["shifted", "integers"]
 
 
@@ -252,9 +252,9 @@ def test_different_numbers_of_rows_are_refused_with_both_counts(tmp_path, names)
         write_table(pa.table({"a": np.arange(n) * 0.5}), tmp_path / name)
     mine, theirs = (tmp_path / name for name in names)
     with pytest.raises(InputError, match=r"other table has 65,545 rows where the private table has 32,773"):
-        measure_files(mine, theirs)
+        measure(mine, theirs)
     with pytest.raises(InputError, match=r"other table has 32,773 rows where the private table has 65,545"):
-        measure_files(theirs, mine)
+        measure(theirs, mine)
 
 
 def test_what_cannot_be_compared_is_refused_in_one_line_without_a_cell():
@@ -268,32 +268,32 @@ def test_what_cannot_be_compared_is_refused_in_one_line_without_a_cell():
         (pa.table({"a": [1e200, -1e200, 0.0]}), "too large or too close together"),
     ):
         with pytest.raises(InputError, match=words) as caught:
-            measure_files(good, other)
+            measure(good, other)
         assert "\n" not in str(caught.value)
         assert "48271" not in str(caught.value)
     with pytest.raises(InputError, match="no rows"):
-        measure_files(good.slice(0, 0), good.slice(0, 0))
+        measure(good.slice(0, 0), good.slice(0, 0))
     with pytest.raises(InputError, match="tolerance"):
-        measure_files(good, good, tolerance=-1.0)
+        measure(good, good, tolerance=-1.0)
     with pytest.raises(InputError, match="seed"):
-        measure_files(good, good, seed=-1)
+        measure(good, good, seed=-1)
 
 
 def test_limits_missing_columns_constants_and_single_rows():
     nothing = pa.table({"a": [1.0, 2.0, 4.0], "b": pa.array([None] * 3, pa.float64())})
-    found = measure_files(nothing, nothing)
+    found = measure(nothing, nothing)
     assert found.columns[0].breach == 1.0
     assert math.isnan(found.columns[1].breach)
     assert found.n_complete == 0
-    constants = measure_files(pa.table({"a": [0.1] * 5}), pa.table({"a": [0.1] * 4 + [0.2]}))
+    constants = measure(pa.table({"a": [0.1] * 5}), pa.table({"a": [0.1] * 4 + [0.2]}))
     assert constants.columns[0].breach == pytest.approx(0.8)
     assert math.isnan(constants.columns[0].correlation)
     assert constants.table is not None
     assert math.isnan(constants.table.covariance)
-    silent = measure_files(pa.table({"a": [1.0, 2.0, 4.0]}), pa.table({"a": pa.array([None] * 3, pa.float64())}))
+    silent = measure(pa.table({"a": [1.0, 2.0, 4.0]}), pa.table({"a": pa.array([None] * 3, pa.float64())}))
     assert silent.columns[0].breach == 0.0
     assert math.isnan(silent.columns[0].nrmse)
-    one = measure_files(pa.table({"a": [3.0]}), pa.table({"a": [3.5]}))
+    one = measure(pa.table({"a": [3.0]}), pa.table({"a": [3.5]}))
     assert one.columns[0].breach == 0.0
     for result in (found, constants, silent, one):
         json.dumps(result.to_dict(), allow_nan=False)
@@ -305,12 +305,12 @@ def test_a_release_folder_is_read_as_its_data(tmp_path):
     table = frame(tables(500, missing=False)[0][:, :2], NAMES[:2])
     release, _ = veil.publish(table, veil.AdditiveNoise(scale=0.5))
     release.save(tmp_path / "release", format="csv")
-    found = measure_files(table, tmp_path / "release")
+    found = measure(table, tmp_path / "release")
     assert found.columns[0].nrmse == pytest.approx(0.5, abs=4 * 0.5 / math.sqrt(2 * 500))
     shuffled, _ = veil.publish(table, veil.AdditiveNoise(scale=0.5), shuffle=True)
     shuffled.save(tmp_path / "shuffled")
     with pytest.raises(InputError, match="secret order"):
-        measure_files(table, tmp_path / "shuffled")
+        measure(table, tmp_path / "shuffled")
 
 
 def test_what_a_pass_does_can_travel(pair):
@@ -343,16 +343,16 @@ def test_the_command_prints_tables_and_json(tmp_path):
     write_table(frame(y[:, :4], NAMES[:4]).append_column("city", pa.array(["a"] * 2_000)), tmp_path / "g.parquet")
     files = [str(tmp_path / name) for name in ("p.csv", "g.parquet")]
     for width in ("80", "120"):
-        shown = CliRunner().invoke(measure, [*files, "--tolerance", "0.2"], env={"COLUMNS": width})
+        shown = CliRunner().invoke(measure_command, [*files, "--tolerance", "0.2"], env={"COLUMNS": width})
         assert shown.exit_code == 0, shown.output
         assert max(map(len, shown.output.splitlines())) <= int(width)
         for words in ("2,000 records", "values breached", "within 0.2 standard units", "50.0%", "'constant'"):
             assert words in shown.output
-    plain = json.loads(CliRunner().invoke(measure, [*files, "--json", "--role", "city=public"]).output)
+    plain = json.loads(CliRunner().invoke(measure_command, [*files, "--json", "--role", "city=public"]).output)
     assert plain["n_rows"] == 2_000
     assert plain["texts"] == []
     assert plain["columns"][0]["correlation"] > 0.9
-    assert isinstance(CliRunner().invoke(measure, [files[0], str(tmp_path / "none.csv")]).exception, Exception)
+    assert isinstance(CliRunner().invoke(measure_command, [files[0], str(tmp_path / "none.csv")]).exception, Exception)
 
 
 @pytest.mark.slow
@@ -363,8 +363,8 @@ def test_a_million_rows_take_little_memory(tmp_path):
     for path, values in zip(paths, (x, x + rng.standard_t(2, size=x.shape)), strict=True):
         write_table(frame(values, list("abcdef")), path)
     program = (
-        "import sys; from veil.auditing.comparison import measure_files; "
-        "found = measure_files(*sys.argv[1:]); assert found.n_rows == 1_000_000; "
+        "import sys; from veil.auditing.comparison import measure; "
+        "found = measure(*sys.argv[1:]); assert found.n_rows == 1_000_000; "
         "print(next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM')))"
     )
     # Not ru_maxrss: a child inherits that from the process of the tests.

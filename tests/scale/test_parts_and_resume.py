@@ -15,7 +15,7 @@ import pytest
 
 import veil
 from veil import publish_file, restore_file
-from veil.attacks.folders import KnowledgeFiles, attack_folder
+from veil.attacks.folders import KnowledgeFiles, attack_file
 from veil.data.blocks import BLOCK_ROWS, Block, Span
 from veil.data.passes import Lane, Stopped, Threads, summed
 from veil.data.tables import MemoryTable, Table
@@ -373,7 +373,7 @@ def _restore(home, target, **options):
 
 def _attack(home, target, **options):
     attack = options.pop("attack", veil.UnivariateBayesAttack())
-    return attack_folder(home / options.pop("release", "parquet"), attack, target, KnowledgeFiles(), **options)
+    return attack_file(home / options.pop("release", "parquet"), attack, target, KnowledgeFiles(), **options)
 
 
 VERBS = {"restore": _restore, "attack": _attack}
@@ -429,9 +429,9 @@ def test_another_part_of_a_release_is_not_continued(home, tmp_path, cut):
     publish_file(home / "t.parquet", plan, tmp_path / "r", new_key=tmp_path / "k")
     attack, target = veil.UnivariateBayesAttack(), tmp_path / "g.csv"
     with pytest.raises(Interrupted):
-        attack_folder(tmp_path / "r", attack, target, KnowledgeFiles(), 1, progress=cut("guessing"))
+        attack_file(tmp_path / "r", attack, target, KnowledgeFiles(), part=1, progress=cut("guessing"))
     with pytest.raises(InputError, match="--resume"):
-        attack_folder(tmp_path / "r", attack, target, KnowledgeFiles(), 2, resume=True)
+        attack_file(tmp_path / "r", attack, target, KnowledgeFiles(), part=2, resume=True)
 
 
 def test_restoring_another_release_is_not_continued(home, tmp_path, cut, hashes):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from veil.attacks import Attack
+from veil.attacks import Attack, Guess, find_attack
 from veil.attacks.guess_files import GuessFile, write_guess
 from veil.attacks.knowledge import Knowledge, kinds_of_knowledge
 from veil.data.files import format_of
@@ -25,12 +26,13 @@ class KnowledgeFiles:
         is None or False is not known.
     """
 
-    def __init__(self, **files: Path | bool | None) -> None:
+    def __init__(self, **files: str | Path | bool | None) -> None:
         kinds = kinds_of_knowledge()
         given = {"--" + name.replace("_", "-"): file for name, file in files.items()}
         unknown = [option for option in given if option not in kinds]
         if unknown:
-            raise InputError(f"no kind of knowledge is called {unknown[0].removeprefix('--').replace('-', '_')!r}")
+            names = [option.removeprefix("--").replace("-", "_") for option in (unknown[0], *kinds)]
+            raise InputError.from_unknown_name("kind of knowledge", names[0], names[1:])
         self._files = {kinds[option]: given[option] for option in kinds if given.get(option)}
 
     def given(self) -> list[type[Knowledge]]:
@@ -40,17 +42,50 @@ class KnowledgeFiles:
     def read(self, release: Release) -> list[Knowledge]:
         """All knowledge, in the order and units of the release's private columns."""
         return [
-            kind.from_file(file, release) if isinstance(file, Path) else kind() for kind, file in self._files.items()
+            kind.from_file(Path(file), release) if isinstance(file, str | Path) else kind()
+            for kind, file in self._files.items()
         ]
 
 
-def attack_folder(
-    folder: Path,
-    attack: Attack,
-    target: Path,
-    known: KnowledgeFiles,
+def attack(
+    release: Release | str | Path,
+    attack: Attack | str,
+    *knowledge: Knowledge,
     part: int | None = None,
+    engine: Engine | None = None,
+) -> Guess:
+    """Attack a release in memory, or one in a folder.
+
+    Parameters
+    ----------
+    release
+        A release or its folder.
+    attack
+        An attack, or its name as in ``veil attack --list`` for its usual settings.
+    knowledge
+        What the attacker knows beside the release.
+    part
+        Which part of a release made by a plan, from 1; needed where the attack applies to several.
+
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(100, 3))
+    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    >>> guess = veil.attack(release, "known-pairs", veil.KnownPairs(x[:4], range(4)))
+    >>> bool(np.abs(guess.values - x).max() < 1e-4)
+    True
+    """
+    whole = release if isinstance(release, Release) else Release.load(release, engine=engine)
+    tool = _tool(attack)
+    return tool.run(chosen_part(whole, tool, part), *knowledge)
+
+
+def attack_file(
+    release: str | Path,
+    attack: Attack | str,
+    target: str | Path,
+    known: KnowledgeFiles | Sequence[Knowledge] = (),
     *,
+    part: int | None = None,
     resume: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
@@ -62,10 +97,16 @@ def attack_folder(
     ``NAME upper``. An attack that links people of another table to rows writes its links instead: ``record`` (the
     person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
     """
+    target, tool = Path(target), _tool(attack)
     refuse_existing(target)
     format_of(target)
-    release = chosen_part(Release.load(folder, engine=engine), attack, part)
-    return write_guess(release, attack, known.read(release), target, resume=resume, progress=progress)
+    attacked = chosen_part(Release.load(release, engine=engine), tool, part)
+    knowledge = known.read(attacked) if isinstance(known, KnowledgeFiles) else known
+    return write_guess(attacked, tool, knowledge, target, resume=resume, progress=progress)
+
+
+def _tool(attack: Attack | str) -> Attack:
+    return find_attack(attack)() if isinstance(attack, str) else attack
 
 
 def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
@@ -76,7 +117,9 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
     steps = release.manifest.parts
     if attack.whole_release:
         if part is not None:
-            raise InputError(f"--part: {attack.attack_name()} looks at all parts of a release at once; leave it out")
+            raise InputError(
+                f"part: {attack.attack_name()} looks at all parts of a release at once; leave it out", parameter="part"
+            )
         return release
     if part is not None:
         return release.part(part - 1)
@@ -85,5 +128,8 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
         return release.part(0) if len(steps) == 1 else release
     if len(fitting) > 1:
         named = ", ".join(f"{i + 1} ({steps[i].method})" for i in fitting)
-        raise InputError(f"the release has several parts that this attack applies to: {named}; choose one with --part")
+        raise InputError(
+            f"the release has several parts that this attack applies to: {named}; choose one with part=",
+            parameter="part",
+        )
     return release.part(fitting[0])

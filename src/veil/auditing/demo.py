@@ -23,7 +23,7 @@ def demo_table() -> pa.Table:
     return pa.table({**columns, "diagnosis": pa.array(names)})
 
 
-def run_demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
+def demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
     """Three candidates, every attack that applies, privacy and utility."""
     return audit(
         demo_table(),

@@ -33,9 +33,12 @@ from veil.auditing import Goals, Grants
 from veil.data.schema import Kind
 from veil.errors import FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
+from veil.progress import Progress, silent
+from veil.publishing import inspection
 from veil.publishing.inspection import IDENTIFYING, Inspection
 from veil.publishing.plan import Plan
 from veil.secret import SecretParameter
+from veil.storage.atomic import refuse_existing, write_public
 
 SECTIONS = ("roles", "part", "goals", "grants")
 
@@ -113,6 +116,18 @@ def _check_keys(said: Iterable[str], known: Sequence[str], where: str) -> None:
     for key in said:
         if key not in known:
             raise InputError.from_unknown_name(f"key of {where}", key, known)
+
+
+def init_file(
+    table: Any, target: str | Path, *, roles: Mapping[str, str] | None = None, progress: Progress = silent
+) -> Inspection:
+    """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused."""
+    path = Path(target)
+    refuse_existing(path)
+    facts = inspection.inspect(table, roles=roles, progress=progress)
+    name = Path(table).name if isinstance(table, str | Path) else "a table"
+    write_public(path, draft_plan(facts, name).encode())
+    return facts
 
 
 def draft_plan(found: Inspection, source: str) -> str:

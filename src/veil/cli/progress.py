@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from veil.escaping import visible
 from veil.progress import Progress, silent
 
 DELAY = 1.0
@@ -19,10 +20,12 @@ def progress_bar() -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield silent
         return
-    from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
     from rich.text import Text
+
+    from veil.report.console import Terminal
 
     class Speed(ProgressColumn):
         """Rows per second, once they are many."""
@@ -37,25 +40,26 @@ def progress_bar() -> Iterator[Progress]:
         MofNCompleteColumn(),
         Speed(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=Terminal(stderr=True),
         transient=True,
     )
     task = bar.add_task("", total=None)
-    began, shown, doing = time.monotonic(), False, ""
+    began, drawn, doing = time.monotonic(), False, ""
 
     def report(what: str, done: int, total: int | None) -> None:
-        nonlocal shown, doing, task
-        if what != doing:  # another pass has another speed
-            doing = what
+        nonlocal drawn, doing, task
+        label = escape(visible(what))
+        if label != doing:  # another pass has another speed
+            doing = label
             bar.remove_task(task)
-            task = bar.add_task(what, total=total)
-        bar.update(task, description=what, completed=done, total=total)
-        if not shown and time.monotonic() - began > DELAY:
-            shown = True
+            task = bar.add_task(label, total=total)
+        bar.update(task, description=label, completed=done, total=total)
+        if not drawn and time.monotonic() - began > DELAY:
+            drawn = True
             bar.start()
 
     try:
         yield report
     finally:
-        if shown:
+        if drawn:
             bar.stop()

@@ -72,7 +72,7 @@ class RotationRange:
 
 @dataclass(frozen=True)
 class Inspection:
-    """What :func:`inspect_table` found. It holds no cell of the table."""
+    """What :func:`inspect` tells. It holds no cell of the table."""
 
     n_rows: int
     columns: tuple[ColumnFacts, ...]
@@ -87,8 +87,20 @@ class Inspection:
         return asdict(self)
 
 
-def inspect_table(table: Any, roles: Mapping[str, str] | None = None, *, progress: Progress = silent) -> Inspection:
-    """Columns, inferred roles, missing values and warnings of a table, in one pass."""
+def inspect(table: Any, *, roles: Mapping[str, str] | None = None, progress: Progress = silent) -> Inspection:
+    """Columns, inferred roles, missing values and warnings of a table or a file, in one pass.
+
+    Parameters
+    ----------
+    table
+        A frame, an array, or the path of a file or a folder of Parquet files.
+    roles
+        What the owner has decided already, by column; the rest is inferred, or None where it cannot be.
+
+    >>> import pyarrow as pa
+    >>> [column.role for column in inspect(pa.table({"age": [31.5, 40.0], "name": ["x", "y"]})).columns]
+    ['sensitive', None]
+    """
     source = as_table(table)
     given = parse_roles(roles, source.schema.names)
     numeric = source.numeric()
@@ -163,10 +175,9 @@ def _advice(facts: list[ColumnFacts], covariance: Matrix | None) -> list[str]:
     advice = []
     open_columns = [f.name for f in facts if f.role is None]
     if open_columns:
-        example = open_columns[0] if " " not in open_columns[0] else f'"{open_columns[0]}"'
         advice.append(
             f"{len(open_columns)} column(s) need a role: identifier, sensitive, quasi, public or drop, "
-            f"for example --role {example}=drop"
+            f"for example roles={{{open_columns[0]!r}: 'drop'}}"
         )
     if covariance is not None and len(covariance) > 1:
         advice.append(_correlation_advice(covariance))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from veil._version import __version__
 from veil.data.files import format_of
@@ -16,6 +17,13 @@ from veil.storage.drafts import Draft
 from veil.storage.shards import Shard, ShardFolder, WritingShards
 
 
+class Restored(NamedTuple):
+    """How many rows came back, and the columns that could not."""
+
+    n_rows: int
+    left_out: tuple[str, ...]
+
+
 def restore_file(
     release: str | Path,
     key: str | Path,
@@ -26,11 +34,10 @@ def restore_file(
     resume: bool = False,
     engine: Engine | None = None,
     progress: Progress = silent,
-) -> tuple[int, tuple[str, ...]]:
+) -> Restored:
     """Restore a release folder with its key file to a new private file (mode 0600).
 
-    Parquet of more than a million rows becomes a folder of part files (mode 0700). Returns the number of rows, and the
-    columns that could not come back.
+    Parquet of more than a million rows becomes a folder of part files (mode 0700).
     """
     path = Path(target)
     kind = format_of(path)
@@ -46,7 +53,7 @@ def restore_file(
         out = draft.fresh(f"restored.{kind}")
         folder.assemble(parts, out)
         land_file(out, path)
-    return sum(part.n_rows for part in parts), work.absent
+    return Restored(sum(part.n_rows for part in parts), work.absent)
 
 
 def _parts(

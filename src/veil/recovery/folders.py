@@ -28,14 +28,28 @@ NOTE = (
 )
 
 
-def recover_folder(folder: Path, *, n_bins: int = 100, engine: Engine | None = None) -> RecoveredView:
-    """Means, covariances and, for additive noise, distributions of the private columns of a release."""
-    release = Release.load(folder, engine=engine)
-    return recover(release, n_bins=n_bins)
+def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine | None = None) -> RecoveredView:
+    """Means, covariances, distributions and proportions of the private columns, as far as a release tells.
 
+    Of several parts, all that a recovery has a theory for.
 
-def recover(release: Release, *, n_bins: int = 100) -> RecoveredView:
-    """The same for a release in memory; of several parts, all that a recovery has a theory for."""
+    Parameters
+    ----------
+    release
+        A release, or its folder, which may be larger than memory.
+    n_bins
+        Bins of each density.
+    engine
+        Runs the passes over a folder; all cores of this machine by default.
+
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(5.0, 1.0, size=(4000, 2))
+    >>> release, _ = veil.publish(x, veil.AdditiveNoise(random_state=0))
+    >>> round(recover(release).columns[0].mean)
+    5
+    """
+    if not isinstance(release, Release):
+        release = Release.load(release, engine=engine)
     columns: list[RecoveredColumn] = []
     shares: list[RecoveredShares] = []
     moments: list[MomentRecovery] = []

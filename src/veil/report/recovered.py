@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from veil.report.drawing import Area, drawing
 from veil.report.html import POLICY, stylesheet
 from veil.report.markup import Markup, el, scrolling
+from veil.storage.atomic import write_public
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,13 @@ class RecoveredView:
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return asdict(self)
+
+
+def write_recovered(view: RecoveredView, path: Path) -> None:
+    """Write the recovery as a page, or as JSON where the name says so; an existing file is replaced."""
+    plain = path.suffix == ".json"
+    content = json.dumps(view.to_dict(), indent=2, ensure_ascii=False) if plain else recovered_page(view)
+    write_public(path, content.encode("utf-8", errors="backslashreplace"), replace=True)
 
 
 def recovered_page(view: RecoveredView) -> str:

@@ -17,6 +17,6 @@ scored beside others, as in an audit: everybody who knows that it is constant kn
 from __future__ import annotations
 
 from veil.auditing.comparison.result import ColumnMeasures, FileMeasures, TableMeasures, TextMeasures
-from veil.auditing.comparison.run import measure_files
+from veil.auditing.comparison.run import measure
 
-__all__ = ["ColumnMeasures", "FileMeasures", "TableMeasures", "TextMeasures", "measure_files"]
+__all__ = ["ColumnMeasures", "FileMeasures", "TableMeasures", "TextMeasures", "measure"]

@@ -1,4 +1,4 @@
-"""What :func:`veil.auditing.comparison.measure_files` finds: numbers per column and for the whole table."""
+"""What :func:`veil.auditing.comparison.measure` finds: numbers per column and for the whole table."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ _NEARLY = 1.1
 """How much less heavy-tailed than the rule a sample may look before breaches wait for all quartiles."""
 
 
-def measure_files(
-    private: Any,
-    other: Any,
+def measure(
+    truth: Any,
+    guess: Any,
     *,
     tolerance: float = 0.1,
     seed: int = 0,
@@ -51,8 +51,8 @@ def measure_files(
 
     Parameters
     ----------
-    private, other
-        Files, folders of Parquet files, or frames. ``other`` may be a guess (``veil attack -o``), a restored table, a
+    truth, guess
+        Files, folders of Parquet files, or frames. ``guess`` may be a guess (``veil attack -o``), a restored table, a
         release folder or a release made elsewhere; a guess's column of row numbers must count 0, 1, 2, ...
     tolerance
         How near a guess must be to give a value away, in standard units.
@@ -65,12 +65,12 @@ def measure_files(
 
     >>> import numpy as np
     >>> x = np.arange(6.0)[:, None]
-    >>> found = measure_files(x, x + 0.5)
-    >>> found.columns[0].correlation, found.columns[0].n_both
+    >>> measures = measure(x, x + 0.5)
+    >>> measures.columns[0].correlation, measures.columns[0].n_both
     (1.0, 6)
     """
     tolerance, seed = number(tolerance, "tolerance", least=0.0), whole(seed, "seed")
-    mine, theirs = as_table(private), _opened(other)
+    mine, theirs = as_table(truth), _opened(guess)
     common = Common.of(mine, theirs, roles)
     passes = _Passes(Beside(mine, theirs), common, engine, progress)
     first = passes.first(seed)

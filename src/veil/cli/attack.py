@@ -1,24 +1,18 @@
-"""The red team's verb: attack."""
+"""``veil attack``."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from veil.cli.engines import chosen_engine, engine_options, resume_option
-from veil.cli.options import (
-    KnowledgeCommand,
-    build,
-    json_option,
-    known_options,
-    list_option,
-    parse_pairs,
-    set_option,
-)
+from veil.cli.knowledge import KnowledgeCommand, known_options
+from veil.cli.options import json_option, list_option, set_option
+from veil.cli.printing import print_json, print_line
 from veil.cli.progress import progress_bar
+from veil.cli.settings import build, parse_pairs
 
 
 @click.command(cls=KnowledgeCommand, known=known_options)
@@ -51,39 +45,40 @@ def attack(
       veil attack --list
     """
     from veil.attacks import find_attack
-    from veil.attacks.folders import KnowledgeFiles, attack_folder
+    from veil.attacks.folders import KnowledgeFiles, attack_file
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
-        guess = attack_folder(release, tool, output, files, part, resume=resume, engine=engine, progress=progress)
-    n_rows, n_columns = guess.n_rows, len(guess.columns)
+        guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=progress)
     links = guess.details.get("links")
     n_linked = 0 if links is None else int((links >= 0).sum())
     if as_json:
-        said = {
+        summary = {
             "guess": str(output),
-            "rows": n_rows,
+            "rows": guess.n_rows,
             "columns": list(guess.columns),
             "ambiguity": guess.ambiguity,
         }
-        if links is not None:
-            said["links"] = n_linked
-        click.echo(json.dumps(said, ensure_ascii=False))
+        print_json(summary if links is None else {**summary, "links": n_linked}, indent=None)
         return
-    done = f"{n_rows:,} records × {n_columns} columns guessed"
+    done = f"{guess.n_rows:,} records × {len(guess.columns)} columns guessed"
     if links is not None:
         done = f"{n_linked:,} of {len(links):,} people linked to rows of the release"
-    click.echo(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")
+    print_line(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")
+    _print_cautions(tool, files, guess)
+    print_line("How good the guess is, only the owner can tell: veil measure, or veil audit.")
+
+
+def _print_cautions(tool: Any, files: Any, guess: Any) -> None:
     for kind in files.given():
         if kind not in (*tool.requires, *tool.uses):
-            click.echo(f"{tool.attack_name()} makes no use of {kind.option()}.", err=True)
+            print_line(f"{tool.attack_name()} makes no use of {kind.option()}.", err=True)
     if guess.details.get("misfit", 0.0) > 1e-3:
-        click.echo(
+        print_line(
             "Warning: the known records do not fit their rows (they differ by "
             f"{guess.details['misfit']:.0%}); are rows counted from 0, columns right, and rows not shuffled?",
             err=True,
         )
     if guess.ambiguity != "none":
-        click.echo(f"Not settled by the attack: {guess.ambiguity}.")
-    click.echo("How good the guess is, only the owner can tell: veil measure, or veil audit.")
+        print_line(f"Not settled by the attack: {guess.ambiguity}.")

@@ -1,0 +1,102 @@
+"""``veil audit``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from veil.cli.audits import deliver, exit_with, goal_options, run_options, setting
+from veil.cli.knowledge import KnowledgeCommand, granted_options
+from veil.cli.options import json_option, list_option, role_option, seed_option, set_option
+from veil.cli.printing import check_page, print_line
+from veil.cli.progress import progress_bar
+from veil.cli.settings import build_method
+
+
+@click.command(cls=KnowledgeCommand, known=granted_options)
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option(
+    "--method",
+    "methods",
+    multiple=True,
+    help="NAME or NAME:param=value,...; many compare candidates.",
+)
+@click.option("--plan", "plan_file", type=click.Path(path_type=Path), help="A plan file: candidate, goals and grants.")
+@click.option(
+    "--release",
+    type=click.Path(path_type=Path),
+    help="A release made elsewhere, to be audited; --method then describes how it was made.",
+)
+@click.option(
+    "--match",
+    default="order",
+    show_default=True,
+    help="Whose row is whose in --release: order, a column of both, or none.",
+)
+@click.option(
+    "--previous",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="An earlier release (a folder) that the attacker has; may be given many times.",
+)
+@list_option("methods")
+@set_option
+@role_option
+@goal_options
+@click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
+@click.option(
+    "--repetitions",
+    type=click.IntRange(min=1),
+    help="Runs of an attack at most. Default: 10, or 80 with --release.",
+)
+@run_options
+@click.option("--cache/--no-cache", default=True, help="Remember results (mode 0600), so that a second run is instant.")
+@seed_option
+@json_option
+def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Perturb, attack and judge a table: exit code 0 when every goal holds, 3 when one fails.
+
+    Knowledge is swept: nothing, 1, 2, 5 and as many known records as columns, samples of 0.5, 2 and 10 %, a known
+    column, known ranges, an external table (of columns with the role quasi), and the leaked matrix.
+
+    \b
+    Example:
+      veil audit patients.csv --method additive-noise:scale=1 --method orthogonal-transform \\
+           --role diagnosis=public -o report.html
+      veil audit patients.csv --release from_elsewhere.csv --match patient_id -o report.html
+    """
+    from veil.auditing import audit as run_audit
+
+    check_page(options["output"])
+    foreign = options["release"]
+    if not methods and options["plan_file"] is None and foreign is None:
+        raise click.UsageError("give --method NAME, --plan FILE (veil init writes one), or --release FILE")
+    if (len(methods) > 1 or not methods) and settings:
+        raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
+    candidates: list[Any] = [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods]
+    plan, common = setting(options)
+    if plan is None and not candidates and options["plan_file"] is not None:
+        from veil.auditing.plan_file import needed_plan
+
+        needed_plan(options["plan_file"])
+    candidates = [*([plan] if plan is not None else []), *candidates]
+    with progress_bar() as progress:
+        answer = run_audit(
+            table,
+            candidates or None,
+            release=foreign,
+            match=None if options["match"] == "none" else options["match"],
+            previous=list(options["previous"]),
+            attacks=list(options["attacks"]) or "all",
+            repetitions=options["repetitions"],
+            cache=options["cache"],
+            progress=progress,
+            **common,
+        )
+    deliver(answer, options["output"], as_json=as_json, internal=options["internal"])
+    remembered = answer.context["remembered"]
+    if remembered and not as_json:
+        print_line(f"{remembered:,} runs were remembered from an earlier audit (--no-cache runs them again).")
+    exit_with(answer.passed)

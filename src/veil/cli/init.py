@@ -1,0 +1,32 @@
+"""``veil init``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from veil.cli.options import role_option
+from veil.cli.printing import print_line
+from veil.cli.progress import progress_bar
+from veil.cli.settings import parse_pairs
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("-o", "--output", default="plan.toml", type=click.Path(path_type=Path), help="The plan file to write.")
+@role_option
+def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
+    """Write a commented plan for a table: roles, methods, goals and what attackers may know.
+
+    \b
+    Example:
+      veil init patients.csv -o plan.toml
+      veil audit patients.csv --plan plan.toml -o report.html
+    """
+    from veil.auditing.plan_file import init_file
+
+    with progress_bar() as progress:
+        inspection = init_file(table, output, roles=parse_pairs(roles, "--role"), progress=progress)
+    undecided = sum(column.role is None for column in inspection.columns)
+    print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {undecided} to decide on (now: drop).")

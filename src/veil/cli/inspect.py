@@ -1,0 +1,35 @@
+"""``veil inspect``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from veil.cli.options import json_option, role_option
+from veil.cli.printing import print_json, terminal
+from veil.cli.progress import progress_bar
+from veil.cli.settings import parse_pairs
+
+
+@click.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@role_option
+@json_option
+def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
+    """Show a table's columns, their kinds and roles, and what must be decided.
+
+    \b
+    Example:
+      veil inspect patients.csv --role name=identifier
+    """
+    from veil.publishing.inspection import inspect as run_inspect
+
+    with progress_bar() as progress:
+        inspection = run_inspect(table, roles=parse_pairs(roles, "--role"), progress=progress)
+    if as_json:
+        print_json(inspection.to_dict())
+        return
+    from veil.report.inspected import print_inspection
+
+    print_inspection(inspection, table.name, terminal())

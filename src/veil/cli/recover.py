@@ -1,0 +1,44 @@
+"""``veil recover``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from veil.cli.engines import chosen_engine, engine_options
+from veil.cli.options import json_option
+from veil.cli.printing import check_page, print_json, print_line, terminal
+
+
+@click.command()
+@click.argument("release", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Page to write, with densities: .html or .json.")
+@click.option("--bins", default=100, show_default=True, type=click.IntRange(2, 10_000), help="Bins of each density.")
+@engine_options
+@json_option
+def recover(
+    release: Path, output: Path | None, bins: int, workers: int | None, scheduler: str | None, as_json: bool
+) -> None:
+    """Estimate means, covariances and distributions of the private table from its release.
+
+    \b
+    Example:
+      veil recover release -o recovered.html
+    """
+    from veil.recovery.folders import recover as run_recover
+    from veil.report.recovered import write_recovered
+
+    check_page(output)
+    with chosen_engine(workers, scheduler) as engine:
+        recovered = run_recover(release, n_bins=bins, engine=engine)
+    if output is not None:
+        write_recovered(recovered, output)
+    if as_json:
+        print_json(recovered.to_dict())
+        return
+    from veil.report.recovered_text import print_recovered
+
+    print_recovered(recovered, terminal())
+    if output is not None:
+        print_line(f"Page written to {output}")

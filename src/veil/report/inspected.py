@@ -1,0 +1,90 @@
+"""What an inspection says, in a terminal: columns and roles, what to decide, and what noise or rotation would leave."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from veil.escaping import visible
+from veil.report.console import grid, shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from veil.publishing.inspection import Inspection
+
+MOST_SHOWN = 12
+
+
+def print_inspection(inspection: Inspection, name: str, console: Console) -> None:
+    """Print the inspection of the table called ``name``."""
+    size = f": {inspection.n_rows:,} records × {len(inspection.columns)} columns"
+    console.print()
+    console.print(shown(name, "bold") + Text(size))
+    console.print()
+    console.print(_columns(inspection))
+    console.print()
+    for sentence in inspection.advice:
+        console.print(Text(f"  {visible(sentence)}"))
+    if inspection.noise_risks:
+        console.print()
+        console.print(_risks(inspection))
+    if inspection.rotation_ranges:
+        console.print()
+        console.print(_rotations(inspection))
+
+
+def _columns(inspection: Inspection) -> Table:
+    table = grid("column", "kind", "role", side="left")
+    table.add_column("missing", justify="right")
+    table.add_column("note")
+    for column in inspection.columns:
+        role = shown(column.role) if column.role else Text("decide", "bold red")
+        missing = f"{column.missing:,}" if column.missing else ""
+        table.add_row(shown(column.name), column.kind, role, missing, shown(column.note))
+    return table
+
+
+def _risks(inspection: Inspection) -> Table:
+    """What an attacker would be left with if independent noise were added, worst columns first."""
+    levels = inspection.noise_levels
+    table = grid(
+        "column",
+        *(f"noise {level:g}" for level in levels),
+        caption=(
+            "If independent noise were added: error that the Bayes estimate leaves of normal data, in standard "
+            "deviations\n(on skewed or clustered columns the mixture prior leaves less)"
+        ),
+    )
+    alone = (f"{level / (1 + level * level) ** 0.5:.2f}" for level in levels)
+    table.add_row("without any correlation", *alone, style="dim")
+    ranked = sorted(inspection.noise_risks, key=lambda risk: risk.errors)
+    for risk in ranked[:MOST_SHOWN]:
+        table.add_row(shown(risk.name), *(f"{error:.2f}" for error in risk.errors))
+    if len(ranked) > MOST_SHOWN:
+        table.add_row(f"and {len(ranked) - MOST_SHOWN} more, less at risk", style="dim")
+    return table
+
+
+def _rotations(inspection: Inspection) -> Table:
+    """The security range of each pair over the full circle, as a bar of ten-degree steps."""
+    table = grid(
+        "pair",
+        caption=(
+            f"If pairs were rotated: angles from 0° to 360° that change both columns by a variance of at least "
+            f"{inspection.rotation_threshold:g}\n(neighbouring columns; perturb draws its own pairs. This bounds no "
+            "attack)"
+        ),
+    )
+    table.add_column("security range", no_wrap=True)
+    table.add_column("share", justify="right")
+    middles = [math.radians(10 * step + 5) for step in range(36)]
+    for pair in inspection.rotation_ranges[:MOST_SHOWN]:
+        bar = "".join("█" if any(a <= m <= b for a, b in pair.intervals) else "·" for m in middles)
+        table.add_row(shown(f"{pair.first}, {pair.second}"), bar, f"{pair.share:.0%}")
+    if len(inspection.rotation_ranges) > MOST_SHOWN:
+        table.add_row(f"and {len(inspection.rotation_ranges) - MOST_SHOWN} more pairs", style="dim")
+    return table
