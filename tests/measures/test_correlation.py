@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from _tables import mixed_table
 from veil.errors import InputError
 from veil.measures import canonical_privacy, correlation_dissimilarity
 
@@ -22,13 +23,8 @@ def by_inverses(x: np.ndarray, y: np.ndarray, middle: str = "xy") -> float:
     return 1 - float(np.linalg.eigvals(np.linalg.inv(cxx) @ first @ np.linalg.inv(cyy) @ cxy.T).real.max())
 
 
-def table(n: int = 500, d: int = 4, seed: int = 0) -> np.ndarray:
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-
-
 def test_canonical_privacy_is_the_formula() -> None:
-    x = table()
+    x = mixed_table()
     y = x + 0.7 * np.random.default_rng(1).normal(size=x.shape)
     assert canonical_privacy(x, y) == pytest.approx(by_inverses(x, y), abs=1e-10)
     assert canonical_privacy(x, y[:, :2]) == pytest.approx(by_inverses(x, y[:, :2]), abs=1e-10)
@@ -36,7 +32,7 @@ def test_canonical_privacy_is_the_formula() -> None:
 
 def test_the_papers_matrix_is_another_thing() -> None:
     """Errata L-o: C_XX⁻¹C_YY C_YY⁻¹C_YX = C_XX⁻¹C_YX is no share of variance; scale y and it changes."""
-    x = table()
+    x = mixed_table()
     y = x + 0.7 * np.random.default_rng(1).normal(size=x.shape)
     assert canonical_privacy(x, 10 * y) == pytest.approx(float(canonical_privacy(x, y)), abs=1e-12)
     assert abs(by_inverses(x, 10 * y, "yy") - by_inverses(x, y, "yy")) > 1
@@ -56,7 +52,7 @@ def test_closed_form_for_noise_on_independent_columns() -> None:
 @given(seed=st.integers(0, 50), scale=st.floats(1e-6, 1e6), shift=st.floats(-1e3, 1e3))
 def test_units_origins_and_mixtures_do_not_matter(seed: int, scale: float, shift: float) -> None:
     rng = np.random.default_rng(seed)
-    x = table(80, 3, seed)
+    x = mixed_table(80, 3, seed)
     y = x + rng.normal(size=x.shape)
     mixed = x * np.array([1.0, scale, 1.0]) + shift
     turned = (y + 3.0) @ (rng.normal(size=(3, 3)) + 3 * np.eye(3))
@@ -66,7 +62,7 @@ def test_units_origins_and_mixtures_do_not_matter(seed: int, scale: float, shift
 def test_public_columns_count() -> None:
     """A public column that determines a private one exposes it, whatever was released."""
     rng = np.random.default_rng(3)
-    x = table()
+    x = mixed_table()
     released = x + 10 * rng.normal(size=x.shape)
     public = 2 * x[:, :1] - 5
     assert canonical_privacy(x, released) > 0.5
@@ -75,7 +71,7 @@ def test_public_columns_count() -> None:
 
 def test_collinear_and_constant_columns() -> None:
     rng = np.random.default_rng(4)
-    x = table()
+    x = mixed_table()
     y = x + rng.normal(size=x.shape)
     plain = float(canonical_privacy(x, y))
     redundant = np.hstack([x, x[:, :1] + x[:, 1:2], np.full((len(x), 1), SECRET)])
@@ -98,7 +94,7 @@ def test_few_records_explain_anything() -> None:
 
 
 def test_missing_records_are_left_out() -> None:
-    x = table()
+    x = mixed_table()
     y = x + np.random.default_rng(1).normal(size=x.shape)
     holes_x, holes_y = x.copy(), y.copy()
     holes_x[::10, 0] = math.nan
@@ -108,7 +104,7 @@ def test_missing_records_are_left_out() -> None:
 
 
 def test_dissimilarity_both_forms() -> None:
-    x, r = table(seed=6), table(seed=7)
+    x, r = mixed_table(seed=6), mixed_table(seed=7)
     difference = np.corrcoef(x.T) - np.corrcoef(r.T)
     square = float((difference**2).sum())
     assert correlation_dissimilarity(x, r) == pytest.approx(math.sqrt(square) / 12, abs=1e-12)
@@ -137,7 +133,7 @@ def test_dissimilarity_of_huang_figure_4_at_finite_size() -> None:
 
 
 def test_dissimilarity_leaves_out_what_does_not_vary() -> None:
-    x, r = table(seed=6), table(seed=7)
+    x, r = mixed_table(seed=6), mixed_table(seed=7)
     still = r.copy()
     still[:, 2] = 0.1
     kept = [0, 1, 3]

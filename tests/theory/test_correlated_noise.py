@@ -4,20 +4,13 @@ import numpy as np
 import pytest
 
 import veil
+from _tables import two_level_table
 from veil.perturbations.correlated import similar_spectrum
-
-
-def table(n=20_000, d=20, large=400.0, seed=0):
-    """Half large and half small eigenvalues in a random basis."""
-    rng = np.random.default_rng(seed)
-    q = np.linalg.qr(rng.normal(size=(d, d)))[0]
-    eigenvalues = np.repeat([large, 1.0], d // 2)
-    return rng.normal(size=(n, d)) * np.sqrt(eigenvalues) @ q.T, eigenvalues
 
 
 @pytest.mark.parametrize("similarity", [1.0, 0.4, 0.0, -0.6, -1.0])
 def test_the_noise_has_the_stated_covariance_and_power(similarity):
-    x, _ = table()
+    x, _ = two_level_table()
     release, _ = veil.publish(x, veil.AdditiveNoise(5.0, relative=False, similarity=similarity, random_state=1))
     noise, stated = release.to_numpy() - x, release.only_part.model.covariance
     se = np.sqrt((np.outer(np.diag(stated), np.diag(stated)) + stated**2) / len(x))
@@ -28,7 +21,7 @@ def test_the_noise_has_the_stated_covariance_and_power(similarity):
 
 def test_the_error_of_the_bayes_attack_falls_along_the_path():
     """H Fig 4: highest where the noise mimics the data; the closed form with the noise's spectrum put in."""
-    x, eigenvalues = table()
+    x, eigenvalues = two_level_table()
     errors = []
     for similarity in (1.0, 0.5, 0.0, -0.5, -1.0):
         release, _ = veil.publish(x, veil.AdditiveNoise(5.0, relative=False, similarity=similarity, random_state=2))
@@ -41,7 +34,7 @@ def test_the_error_of_the_bayes_attack_falls_along_the_path():
 
 def test_noise_like_the_data_leaves_correlation_nothing_to_do():
     """At similarity 1 the Bayes filter is a scalar: the error is c/(1+c) of the variance."""
-    x, _ = table(large=50.0)
+    x, _ = two_level_table(large=50.0)
     release, _ = veil.publish(x, veil.AdditiveNoise(0.5, similarity=1.0, random_state=3))
     guess = veil.BayesEstimateAttack().run(release)
     share = np.mean((guess.values - x) ** 2, axis=0) / x.var(axis=0)
@@ -49,7 +42,7 @@ def test_noise_like_the_data_leaves_correlation_nothing_to_do():
 
 
 def test_dissimilarity_is_reported_to_the_owner_and_not_published():
-    x, _ = table()
+    x, _ = two_level_table()
     found = [veil.AdditiveNoise(5.0, relative=False, similarity=s).fit(x).dissimilarity_ for s in (1.0, 0.0, -1.0)]
     assert found[0]["rms"] < 0.02 < found[1]["rms"] < found[2]["rms"]
     d = x.shape[1]
@@ -60,7 +53,7 @@ def test_dissimilarity_is_reported_to_the_owner_and_not_published():
 
 
 def test_an_explicit_covariance_may_be_singular():
-    x, _ = table(2_000, 4)
+    x, _ = two_level_table(2_000, 4)
     covariance = np.ones((4, 4)) + np.diag([1.0, 1.0, 1.0, 0.0]) * 3
     release, key = veil.publish(x, veil.AdditiveNoise(covariance=covariance, random_state=4))
     np.testing.assert_allclose(release.only_part.model.covariance, covariance, atol=1e-9)
@@ -68,7 +61,7 @@ def test_an_explicit_covariance_may_be_singular():
 
 
 def test_missing_values_pass():
-    x, _ = table(2_000, 4)
+    x, _ = two_level_table(2_000, 4)
     x[::7, 2] = np.nan
     release, key = veil.publish(x, veil.AdditiveNoise(similarity=1.0))
     np.testing.assert_array_equal(np.isnan(release.to_numpy()), np.isnan(x))

@@ -1,35 +1,20 @@
 """A15: the matrix is known (Liu 2007, §5.4.5): least length, the mean given y, and whole numbers (errata L-x, L-ae)."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy.fft import dct
 
+from _tables import release_of
 from veil.attacks.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
 from veil.attacks.projection.linear_bayes import conditional_mean
 from veil.data.schema import Column, Kind, Role
-from veil.data.tables import MemoryTable
 from veil.errors import InputError, MissingKnowledgeError
 from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel, RecordProjectionModel
-from veil.release.release import Release
 
 LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
-
-
-def released(y, model, dtypes="double", **parameters):
-    """All that an attack sees of a release."""
-    dtypes = [dtypes] * len(model.unit) if isinstance(dtypes, str) else dtypes
-    columns = tuple(Column(f"c{j}", Kind.NUMERIC, Role.SENSITIVE, dtype) for j, dtype in enumerate(dtypes))
-    names = tuple(c.name for c in columns)
-    table = MemoryTable(pa.table({f"y{i}": column for i, column in enumerate(np.asarray(y).T)}))
-    step = SimpleNamespace(
-        model=model, names=names, columns=columns, parameters=parameters, released=tuple(table.schema.names)
-    )
-    return Release(table, SimpleNamespace(parts=(step,)))
 
 
 def projection(k, d, noise=0.0, unit=1.0):
@@ -47,7 +32,7 @@ def integers(rng, n, d=6):
 def test_paper_is_the_shortest_solution():
     rng = np.random.default_rng(0)
     x, r = rng.normal(size=(50, 6)) + 3, gaussian(rng, 3, 6)
-    release = released(x / 2 @ r.T, projection(3, 6, unit=2.0))
+    release = release_of(x / 2 @ r.T, projection(3, 6, unit=2.0))
     z = DisclosedMatrixAttack(variant="paper")._run(release, (KnownMatrix(r),)).values / 2
     np.testing.assert_allclose(z @ r.T, x / 2 @ r.T)
     null = np.linalg.svd(r)[2][3:]
@@ -77,9 +62,11 @@ def test_a_sample_comes_near_the_bayes_error():
     root, r = rng.normal(size=(6, 6)), gaussian(rng, 3, 6)
     draw = lambda n: rng.normal(size=(n, 6)) @ root.T + 4  # noqa: E731
     z = draw(2_000)
-    guess = DisclosedMatrixAttack()._run(released(z @ r.T, projection(3, 6)), (KnownMatrix(r), KnownSample(draw(800))))
+    guess = DisclosedMatrixAttack()._run(
+        release_of(z @ r.T, projection(3, 6)), (KnownMatrix(r), KnownSample(draw(800)))
+    )
     bayes = conditional_mean(z @ r.T, r, (np.full(6, 4.0), root @ root.T), np.zeros(3))
-    least = DisclosedMatrixAttack(variant="paper")._run(released(z @ r.T, projection(3, 6)), (KnownMatrix(r),))
+    least = DisclosedMatrixAttack(variant="paper")._run(release_of(z @ r.T, projection(3, 6)), (KnownMatrix(r),))
     best = ((bayes - z) ** 2).mean()
     assert ((guess.values - z) ** 2).mean() < 1.1 * best
     assert ((least.values - z) ** 2).mean() > 2 * best
@@ -90,12 +77,12 @@ def test_whole_numbers_are_recovered_exactly(k):
     """Errata L-x: the paper's "no element recoverable" fails for integers 0..15, six of them, from k = 1 on."""
     rng = np.random.default_rng(k)
     x, r = integers(rng, 1_000), gaussian(rng, k, 6)
-    release = released(x / 2.5 @ r.T, projection(k, 6, unit=2.5), "int64")
+    release = release_of(x / 2.5 @ r.T, projection(k, 6, unit=2.5), "int64")
     for known in (KnownRanges(0, 15), KnownSample(integers(rng, 50))):
         guess = DisclosedMatrixAttack()._run(release, (KnownMatrix(r), known))
         np.testing.assert_allclose(guess.values, x, atol=1e-9)
         assert guess.details["unique"] == 1_000
-    floats = released(x / 2.5 @ r.T, projection(k, 6, unit=2.5))
+    floats = release_of(x / 2.5 @ r.T, projection(k, 6, unit=2.5))
     guess = DisclosedMatrixAttack()._run(floats, (KnownMatrix(r), KnownRanges(0, 15)))
     assert np.abs(guess.values - x).max() > 1
 
@@ -107,7 +94,7 @@ def test_whole_numbers_beside_real_ones():
     r = gaussian(rng, 3, 5)
     dtypes = ["int32", "int64", "uint8", "double", "double"]
     known = (KnownMatrix(r), KnownRanges([0, 0, 0, -20, -20], [15, 15, 15, 20, 20]))
-    guess = DisclosedMatrixAttack()._run(released(x @ r.T, projection(3, 5), dtypes), known)
+    guess = DisclosedMatrixAttack()._run(release_of(x @ r.T, projection(3, 5), dtypes), known)
     np.testing.assert_allclose(guess.values[:, :3], x[:, :3], atol=1e-9)
     # Three equations are left for the two real columns.
     np.testing.assert_allclose(guess.values[:, 3:], x[:, 3:], atol=1e-6)
@@ -119,12 +106,12 @@ def test_a_rounded_release_needs_its_tolerance():
     y = np.round(x @ r.T / grid) * grid
     known = (KnownMatrix(r), KnownRanges(0, 15))
     exact = [
-        DisclosedMatrixAttack(tolerance=grid / 2)._run(released(y, projection(3, 6), "int64"), known),
-        DisclosedMatrixAttack()._run(released(y, projection(3, 6), "int64", grid=[grid] * 3), known),
+        DisclosedMatrixAttack(tolerance=grid / 2)._run(release_of(y, projection(3, 6), "int64"), known),
+        DisclosedMatrixAttack()._run(release_of(y, projection(3, 6), "int64", grid=[grid] * 3), known),
     ]
     for guess in exact:
         assert (np.abs(guess.values - x).max(axis=1) < 1e-6).mean() > 0.99
-    assert DisclosedMatrixAttack()._run(released(y, projection(3, 6), "int64"), known).details["unique"] == 0
+    assert DisclosedMatrixAttack()._run(release_of(y, projection(3, 6), "int64"), known).details["unique"] == 0
 
 
 def test_noise_hides_whole_numbers_in_time():
@@ -135,7 +122,7 @@ def test_noise_hides_whole_numbers_in_time():
     exact = []
     for noise in (0.002, 3.0):
         y = x @ r.T + noise * rng.normal(size=(300, 5))
-        guess = DisclosedMatrixAttack()._run(released(y, projection(5, 6, noise), "int64"), known)
+        guess = DisclosedMatrixAttack()._run(release_of(y, projection(5, 6, noise), "int64"), known)
         exact.append((np.abs(guess.values - x).max(axis=1) < 0.5).mean())
     assert exact[0] > 0.95
     assert exact[1] < 0.05
@@ -146,7 +133,7 @@ def test_equal_weights_stay_ambiguous():
     rng = np.random.default_rng(7)
     x, r = integers(rng, 400), np.ones((1, 6))
     guess = DisclosedMatrixAttack()._run(
-        released(x @ r.T, projection(1, 6), "int64"), (KnownMatrix(r), KnownRanges(0, 15))
+        release_of(x @ r.T, projection(1, 6), "int64"), (KnownMatrix(r), KnownRanges(0, 15))
     )
     assert guess.details["unique"] < 5
     spread = np.sqrt(((guess.values - x) ** 2).mean())
@@ -160,12 +147,12 @@ def test_sparse_rows_determine_attributes():
     x = rng.normal(size=(100, 5)) + 2
     for variant, known in (("paper", ()), ("best", ()), ("best", (KnownSample(rng.normal(size=(80, 5))),))):
         attack = DisclosedMatrixAttack(variant=variant)
-        guess = attack._run(released(x @ r.T, projection(3, 5)), (KnownMatrix(r), *known))
+        guess = attack._run(release_of(x @ r.T, projection(3, 5)), (KnownMatrix(r), *known))
         assert guess.details["determined"] == ("c0", "c1")
         np.testing.assert_allclose(guess.values[:, :2], x[:, :2], atol=1e-9)
     # A continuous matrix determines none.
     g = gaussian(rng, 3, 5)
-    guess = DisclosedMatrixAttack()._run(released(x @ g.T, projection(3, 5)), (KnownMatrix(g),))
+    guess = DisclosedMatrixAttack()._run(release_of(x @ g.T, projection(3, 5)), (KnownMatrix(g),))
     assert guess.details["determined"] == ()
 
 
@@ -173,7 +160,7 @@ def test_ranges_keep_guesses_inside():
     rng = np.random.default_rng(9)
     x, r = rng.uniform(2, 3, size=(500, 6)), gaussian(rng, 2, 6)
     known = KnownRanges(2, 3)
-    guess = DisclosedMatrixAttack()._run(released(x @ r.T, projection(2, 6)), (KnownMatrix(r), known)).values
+    guess = DisclosedMatrixAttack()._run(release_of(x @ r.T, projection(2, 6)), (KnownMatrix(r), known)).values
     assert guess.min() >= 2
     assert guess.max() <= 3
     assert ((guess - x) ** 2).mean() < 1 / 12
@@ -187,13 +174,13 @@ def test_orthogonal_matrix_gives_everything_but_the_translation(translated):
     model = OrthogonalModel(np.full(4, 3.0), translation=float(translated))
     y = x / 3 @ m.T + (7.7 if translated else 0.0)
     known = (KnownMatrix(m), KnownSample(integers(rng, 1_000, 4)))
-    guess = DisclosedMatrixAttack()._run(released(y, model, "int64"), known)
+    guess = DisclosedMatrixAttack()._run(release_of(y, model, "int64"), known)
     np.testing.assert_allclose(guess.values, x, atol=1e-8)
-    paper = DisclosedMatrixAttack(variant="paper")._run(released(y, model, "int64"), known).values
+    paper = DisclosedMatrixAttack(variant="paper")._run(release_of(y, model, "int64"), known).values
     if translated:  # the sample's mean is off by its standard error
         assert 1e-6 < np.abs(paper - x).max() < 5 * 4.6 / np.sqrt(1_000) * np.sqrt(4 / 3)
         with pytest.raises(MissingKnowledgeError, match="KnownSample"):
-            DisclosedMatrixAttack()._run(released(y, model), (KnownMatrix(m),))
+            DisclosedMatrixAttack()._run(release_of(y, model), (KnownMatrix(m),))
     else:
         np.testing.assert_allclose(paper, x, atol=1e-8)
 
@@ -202,7 +189,7 @@ def test_permuted_transform():
     rng = np.random.default_rng(11)
     x, f = rng.normal(size=(60, 8)).cumsum(axis=1), dct(np.eye(8), axis=0, norm="ortho")
     kept = rng.permutation(8)[:5]
-    release = released(x @ f[kept].T, PermutedTransformModel(np.ones(8), 5, "dct"))
+    release = release_of(x @ f[kept].T, PermutedTransformModel(np.ones(8), 5, "dct"))
     guess = DisclosedMatrixAttack()._run(release, (KnownMatrix(f[kept]),)).values
     np.testing.assert_allclose(guess @ f[kept].T, x @ f[kept].T, atol=1e-9)
     sampled = (KnownMatrix(f[kept]), KnownSample(rng.normal(size=(300, 8)).cumsum(axis=1)))
@@ -215,7 +202,7 @@ def test_projected_records():
     rng = np.random.default_rng(12)
     n, k = 2_000, 500
     z, r = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 3)) + [5, 0, -2], gaussian(rng, k, n)
-    release = released(r @ z, RecordProjectionModel(np.ones(3), k, n, "gaussian"))
+    release = release_of(r @ z, RecordProjectionModel(np.ones(3), k, n, "gaussian"))
     best = DisclosedMatrixAttack()._run(release, (KnownMatrix(r),))
     assert best.values.shape == (n, 3)
     error = ((best.values - z) ** 2).mean(axis=0) / z.var(axis=0)
@@ -241,7 +228,7 @@ def test_the_search_says_what_it_did_not_do():
 
 
 def test_what_does_not_fit_is_refused():
-    release = released(np.ones((5, 3)), projection(3, 6), "int64")
+    release = release_of(np.ones((5, 3)), projection(3, 6), "int64")
     with pytest.raises(InputError, match="3 × 6"):
         DisclosedMatrixAttack()._run(release, (KnownMatrix(np.ones((6, 3))),))
     with pytest.raises(InputError, match="no whole number"):
@@ -255,6 +242,6 @@ def test_letter_records_come_back_from_one_column():
     """Errata L-x on the data of the paper: 20,000 records of six attributes from k = 1."""
     letter = np.genfromtxt(LETTER, delimiter=",", skip_header=1, usecols=range(1, 7))
     r = gaussian(np.random.default_rng(0), 1, 6)
-    release = released(letter @ r.T, projection(1, 6), "int64")
+    release = release_of(letter @ r.T, projection(1, 6), "int64")
     guess = DisclosedMatrixAttack()._run(release, (KnownMatrix(r), KnownRanges(0, 15)))
     np.testing.assert_array_equal(np.round(guess.values, 9), letter)

@@ -1,21 +1,13 @@
 """A17: what ranges and lengths alone give away (Liu 2007, §5.3; errata L-p, L-q; thm5.3.12)."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
+from _tables import release_of
 from veil.attacks.knowledge import KnownRanges
 from veil.attacks.projection.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
 from veil.measures import sphere_breach_probability
 from veil.release.models import OrthogonalModel, ProjectionModel
-
-
-def released(y, model):
-    """All that an attack sees of a release."""
-    names = tuple(f"c{j}" for j in range(len(model.unit)))
-    step = SimpleNamespace(model=model, names=names, parameters={})
-    return SimpleNamespace(to_numpy=lambda: np.array(y), only_part=step)
 
 
 def projection(k, d, kind="gaussian", noise=0.0):
@@ -121,7 +113,7 @@ def test_three_columns_are_guessed_by_the_exact_mean():
     x = np.random.default_rng(8).uniform(lower, upper, size=(2_000_000, 3))
     x = x[np.abs((x**2).sum(axis=1) - 1.5) < 0.01]
     y = np.linalg.qr(np.random.default_rng(9).normal(size=(3, 3)))[0] @ np.array([1.5**0.5, 0.0, 0.0])
-    guess = HypersphereAttack()._run(released(y[None], orthogonal(3)), (KnownRanges(lower, upper),)).values[0]
+    guess = HypersphereAttack()._run(release_of(y[None], orthogonal(3)), (KnownRanges(lower, upper),)).values[0]
     error = x.std(axis=0) / np.sqrt(len(x))
     assert (np.abs(guess - x.mean(axis=0)) < 4.5 * error + 1e-3).all()
     assert np.abs(tilted_box(lower, upper).at(np.array([1.5]))[0] - x.mean(axis=0)).max() > 8 * error.max()
@@ -132,7 +124,7 @@ def test_the_box_breaches_where_the_sphere_does_not():
     """Errata L-p, [0, 1]⁶, ε = .5: a point of the sphere .005; of the sphere inside the box .9 for x = (.7, …)."""
     rng = np.random.default_rng(2)
     x = np.tile(np.full(6, 0.7), (40_000, 1))
-    release = released(x @ np.linalg.qr(rng.normal(size=(6, 6)))[0].T, orthogonal(6))
+    release = release_of(x @ np.linalg.qr(rng.normal(size=(6, 6)))[0].T, orthogonal(6))
     length = np.linalg.norm(x[0])
     share = {}
     for variant in HypersphereAttack.variants:
@@ -151,7 +143,7 @@ def test_the_box_breaches_where_the_sphere_does_not():
 def test_paper_is_uniform_on_the_sphere():
     rng = np.random.default_rng(3)
     y = rng.normal(size=(20_000, 3)) * 2
-    guess = HypersphereAttack(variant="paper")._run(released(y, projection(3, 5)), (KnownRanges(-3, 3),)).values
+    guess = HypersphereAttack(variant="paper")._run(release_of(y, projection(3, 5)), (KnownRanges(-3, 3),)).values
     radius = np.minimum(np.linalg.norm(y, axis=1), 3 * np.sqrt(5))
     np.testing.assert_allclose(np.linalg.norm(guess, axis=1), radius)
     unit = guess / radius[:, None]
@@ -165,8 +157,8 @@ def test_best_is_better_than_the_centre_and_the_sphere(k):
     x = rng.uniform(0, 4, size=(20_000, 6))
     y = np.einsum("nkd,nd->nk", rng.normal(size=(20_000, k, 6)) / np.sqrt(k), x)  # a fresh R per record: the average
     known = (KnownRanges(0, 4),)
-    best = HypersphereAttack()._run(released(y, projection(k, 6)), known).values
-    paper = HypersphereAttack(variant="paper")._run(released(y, projection(k, 6)), known).values
+    best = HypersphereAttack()._run(release_of(y, projection(k, 6)), known).values
+    paper = HypersphereAttack(variant="paper")._run(release_of(y, projection(k, 6)), known).values
     assert best.min() >= 0
     assert best.max() <= 4
     assert rms(best, x) < rms(np.full_like(x, 2.0), x)
@@ -176,7 +168,7 @@ def test_best_is_better_than_the_centre_and_the_sphere(k):
 def test_a_box_around_the_origin_tells_nothing():
     """By symmetry the mean is the centre, whatever the length."""
     y = np.random.default_rng(5).normal(size=(50, 4))
-    guess = HypersphereAttack()._run(released(y, projection(4, 7)), (KnownRanges(-2, 2),)).values
+    guess = HypersphereAttack()._run(release_of(y, projection(4, 7)), (KnownRanges(-2, 2),)).values
     np.testing.assert_allclose(guess, 0, atol=1e-9)
 
 
@@ -187,7 +179,7 @@ def test_the_ends_of_the_box_are_exact():
     x = np.array([[2.0, -3.0, 5.0, -4.0], [1.0, -1.0, 2.0, 0.0]])
     m = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     model = orthogonal(4, unit=2.0)
-    guess = HypersphereAttack()._run(released(x / 2 @ m.T, model), (KnownRanges(lower, upper),))
+    guess = HypersphereAttack()._run(release_of(x / 2 @ m.T, model), (KnownRanges(lower, upper),))
     np.testing.assert_allclose(guess.values, x, atol=1e-5)
     assert guess.details["feasible"] == 2
 
@@ -195,7 +187,7 @@ def test_the_ends_of_the_box_are_exact():
 def test_a_box_of_one_point():
     y = np.ones((3, 2))
     for value in (0.0, 5.0):
-        guess = HypersphereAttack()._run(released(y, projection(2, 3)), (KnownRanges(value, value),))
+        guess = HypersphereAttack()._run(release_of(y, projection(2, 3)), (KnownRanges(value, value),))
         np.testing.assert_allclose(guess.values, value)
         assert guess.details["feasible"] == 0
 
@@ -206,8 +198,8 @@ def test_details_bound_the_breach():
     y[3] *= 100  # longer than any record of the box
     known = (KnownRanges(-1, 1),)
     attack = HypersphereAttack(epsilon=0.6)
-    loose = attack._run(released(y, projection(6, 6)), known).details
-    strict = attack._run(released(y, orthogonal(6)), known).details
+    loose = attack._run(release_of(y, projection(6, 6)), known).details
+    strict = attack._run(release_of(y, orthogonal(6)), known).details
     np.testing.assert_allclose(loose["breach_probability"][:3], 0.01537, atol=5e-6)
     np.testing.assert_allclose(strict["breach_probability"][:3], 0.01195, atol=5e-6)
     assert loose["feasible"] == strict["feasible"] == 3

@@ -4,19 +4,16 @@ import importlib.util
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy.stats import ortho_group
 
 import veil
+from _tables import release_of
 from veil.attacks.knowledge import IndependentSignals, KnownSample
 from veil.attacks.separation.akica import AKICAAttack, recover_linear
 from veil.attacks.separation.ica import ICAAttack
-from veil.data.schema import Column, Kind, Role
 from veil.measures.matching import match_signals, matched_signals
 from veil.release import models
-from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
-from veil.release.release import memory_release
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "bench_ica.py"
@@ -27,23 +24,6 @@ def sources(seed, n):
     rng = np.random.default_rng(seed)
     bimodal = np.where(rng.random(n) < 0.5, 1.0, 5.0) + rng.normal(0, 0.5, n)
     return np.column_stack([rng.exponential(2.0, n), rng.laplace(4.0, 1.0, n), rng.uniform(2, 5, n), bimodal])
-
-
-@pytest.fixture
-def released():
-    """A maker of releases with a given model."""
-
-    def make(y, model, names=None):
-        names = names or [f"x{j}" for j in range(len(getattr(model, "unit", y.T)))]
-        columns = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, "double") for n in names)
-        outputs = [f"y{j}" for j in range(y.shape[1])]
-        step = Part("given", "P0", model, columns, tuple(outputs))
-        schema = tuple(ReleasedColumn(n, "double") for n in outputs)
-        said = KeyOrigin.SECRET, Missing.NONE, RowOrder.PRIVATE
-        manifest = Manifest(1, "r", "given", "none", (step,), (), schema, *said, "any", "0")
-        return memory_release(pa.table(dict(zip(outputs, y.T, strict=True))), manifest, "numpy", {})
-
-    return make
 
 
 def projection(k, d, noise=0.0):
@@ -100,7 +80,7 @@ def test_after_a_translation_symmetric_signals_keep_their_sign_open():
 
 
 @pytest.mark.parametrize(("normalize", "ambiguity"), [("zscore", "order, sign, scale"), ("minmax", "order, scale")])
-def test_normalized_rotations_are_separated(released, normalize, ambiguity):
+def test_normalized_rotations_are_separated(normalize, ambiguity):
     x, sample = sources(6, 4000), sources(7, 1000)
     skewed = np.column_stack([x[:, 0], x[:, 1] ** 2, x[:, 2] ** 3, np.exp(x[:, 3] / 3)])
     known = np.column_stack([sample[:, 0], sample[:, 1] ** 2, sample[:, 2] ** 3, np.exp(sample[:, 3] / 3)])
@@ -108,7 +88,7 @@ def test_normalized_rotations_are_separated(released, normalize, ambiguity):
     if normalize == "minmax":
         low, size = skewed.min(axis=0), np.ptp(skewed, axis=0)
     y = (skewed - low) / size @ ortho_group.rvs(4, random_state=6).T
-    release = released(y, models.NormalizedRotationModel(normalize))
+    release = release_of(y, models.NormalizedRotationModel(normalize))
     guess = ICAAttack().run(release, IndependentSignals())
     assert guess.ambiguity == ambiguity
     assert match_signals(skewed, guess.values).correlations.min() > 0.98
@@ -151,20 +131,20 @@ def test_what_is_missing_is_said():
 # ---- A16: fewer columns than signals -----------------------------------------------------------
 
 
-def test_two_of_four_columns_say_what_cannot_be_separated(released):
+def test_two_of_four_columns_say_what_cannot_be_separated():
     x = sources(9, 3000)
     y = x @ np.random.default_rng(9).normal(size=(2, 4)).T
-    guess = ICAAttack().run(released(y, projection(2, 4)), IndependentSignals(), KnownSample(sources(10, 500)))
+    guess = ICAAttack().run(release_of(y, projection(2, 4)), IndependentSignals(), KnownSample(sources(10, 500)))
     assert guess.details["separable"].startswith("at most 1 of the 4 signals")
     assert guess.ambiguity == "order, sign, scale"
     assert not guess.details["sparse"]
     np.testing.assert_array_equal(np.isnan(guess.values).all(axis=0), [False, False, True, True])
 
 
-def test_sparse_signals_are_found_behind_a_projection(released):
+def test_sparse_signals_are_found_behind_a_projection():
     rng = np.random.default_rng(10)
     x = rng.laplace(size=(4000, 6)) * (rng.random((4000, 6)) < 0.1) + 0.01 * rng.normal(size=(4000, 6))
-    release = released(x @ rng.normal(size=(4, 6)).T, projection(4, 6))
+    release = release_of(x @ rng.normal(size=(4, 6)).T, projection(4, 6))
     best = ICAAttack().run(release, IndependentSignals())
     assert best.details["sparse"]
     paper = ICAAttack(variant="paper").run(release, IndependentSignals())
@@ -186,10 +166,10 @@ def bench():
     return module
 
 
-def test_known_records_undo_a_general_linear_map(released, bench):
+def test_known_records_undo_a_general_linear_map(bench):
     x, sample = bench.linear_problem(0, 1000, 6000)
     y = x @ np.random.default_rng(11).normal(size=(5, 5)).T
-    release = released(y, projection(5, 5))
+    release = release_of(y, projection(5, 5))
     guess = AKICAAttack().run(release, KnownSample(sample))
     assert bench.centred_error(x, guess.values) < 0.12
     assert guess.ambiguity == "none"
@@ -198,8 +178,8 @@ def test_known_records_undo_a_general_linear_map(released, bench):
     np.testing.assert_array_equal(np.abs(j).sum(axis=1), 1)
 
 
-def test_fewer_columns_than_signals_are_refused(released):
-    release = released(np.random.default_rng(12).normal(size=(50, 2)), projection(2, 4))
+def test_fewer_columns_than_signals_are_refused():
+    release = release_of(np.random.default_rng(12).normal(size=(50, 2)), projection(2, 4))
     with pytest.raises(veil.NotApplicableError, match="2 columns for 4"):
         AKICAAttack().run(release, KnownSample(np.random.default_rng(0).normal(size=(20, 4))))
 

@@ -1,37 +1,27 @@
 """A10: known records without rows undo an orthogonal transformation (tutorial, a-priori knowledge)."""
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import veil
+from _tables import published, release_of
 from veil.attacks.rotation.known_records import KnownRecordsAttack
 from veil.attacks.rotation.matching import match_records
-from veil.data.schema import Column, Kind, Role
-from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
 from veil.release.models import OrthogonalModel
-from veil.release.release import memory_release
 
 # The slide's five records (balance, income, interest), those of which its released columns were computed.
 SLIDES = np.array([[10, 85, 2], [15, 70, 18], [20, 120, 35], [45, 23, 134], [80, 40, 15]], dtype=float)
 SLIDE_R = np.array([[1, 2, 2], [-2, 2, -1], [-2, -1, 2]]) / 3
 
 
-def released(x, seed=0, **options):
-    return veil.publish(x, veil.OrthogonalTransform(random_state=seed, **options))[0]
+def rotated(x, seed=0, **options):
+    return published(x, veil.OrthogonalTransform(random_state=seed, **options))
 
 
 def by_hand(y, *, translated=False, unit=None, dtype="float64"):
     """A release with these rows and an orthogonal manifest."""
-    d = y.shape[1]
-    names = [f"c{j}" for j in range(d)]
-    model = OrthogonalModel(np.array([1.0] * d if unit is None else unit), False, float(translated))
-    columns = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, dtype) for n in names)
-    step = Part("orthogonal-transform", "P6", model, columns, tuple(names))
-    schema = tuple(ReleasedColumn(n, "double") for n in names)
-    said = KeyOrigin.SECRET, Missing.NONE, RowOrder.PRIVATE
-    manifest = Manifest(1, "r", "orthogonal-transform", "none", (step,), (), schema, *said, "", "0")
-    return memory_release(pa.table(dict(zip(names, y.T, strict=True))), manifest, "numpy", {})
+    model = OrthogonalModel(np.ones(y.shape[1]) if unit is None else np.array(unit), False, float(translated))
+    return release_of(y, model, dtype, method="orthogonal-transform")
 
 
 def test_the_tutorials_example():
@@ -58,7 +48,7 @@ def test_d_records_recover_everything(scaling, translation):
     rng = np.random.default_rng(0)
     x = rng.lognormal(size=(500, 5)) * [1, 10, 100, 0.1, 3]
     rows = rng.choice(500, size=6 if translation else 5, replace=False)
-    release = released(x, scaling=scaling, translation=translation)
+    release = rotated(x, scaling=scaling, translation=translation)
     guess = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(x[rows]))
     np.testing.assert_array_equal(guess.details["matched"], rows)
     assert np.abs(guess.values - x).max() < 1e-8 * np.abs(x).max()
@@ -70,7 +60,7 @@ def test_the_same_as_known_pairs_when_the_rows_are_found():
     rng = np.random.default_rng(1)
     x = rng.gamma(2.0, size=(300, 6))
     for known in (1, 3, 6):
-        release = released(x, seed=known)
+        release = rotated(x, seed=known)
         ours = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(x[:known]))
         pairs = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:known], np.arange(known)))
         np.testing.assert_allclose(ours.values, pairs.values, atol=1e-9)
@@ -79,9 +69,9 @@ def test_the_same_as_known_pairs_when_the_rows_are_found():
 
 def test_a_rotation_needs_one_record_less():
     x = np.random.default_rng(2).gamma(2.0, size=(200, 4))
-    proper = KnownRecordsAttack().run(released(x, proper=True), veil.attacks.knowledge.KnownRecords(x[:3]))
+    proper = KnownRecordsAttack().run(rotated(x, proper=True), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert np.abs(proper.values - x).max() < 1e-9
-    other = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
+    other = KnownRecordsAttack().run(rotated(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert np.abs(other.values - x).max() > 0.1
 
 
@@ -89,7 +79,7 @@ def test_strangers_among_the_known_records_do_no_harm():
     rng = np.random.default_rng(3)
     x = rng.gamma(2.0, size=(1_000, 4))
     known = np.vstack([rng.gamma(2.0, size=(3, 4)), x[:5]])
-    guess = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(known))
+    guess = KnownRecordsAttack().run(rotated(x), veil.attacks.knowledge.KnownRecords(known))
     assert guess.details["matched"].tolist() == [-1, -1, -1, 0, 1, 2, 3, 4]
     assert (guess.details["unmatched"], guess.details["unique"], guess.details["ambiguous"]) == (3, 5, 0)
     assert np.abs(guess.values - x).max() < 1e-9
@@ -114,7 +104,7 @@ def test_rounded_releases_and_rounded_knowledge():
 def test_duplicates_leave_the_row_open_but_not_the_matrix():
     x = np.random.default_rng(5).gamma(2.0, size=(200, 3))
     x[100] = x[0]
-    guess = KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
+    guess = KnownRecordsAttack().run(rotated(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     assert (guess.details["unique"], guess.details["ambiguous"]) == (2, 1)
     assert guess.ambiguity == "none"
     assert np.abs(guess.values - x).max() < 1e-9
@@ -124,7 +114,7 @@ def test_mirror_images_are_called_ambiguous():
     """Every record has a mirror image: the attack recovers the table or its mirror image, and says so."""
     half = np.random.default_rng(6).normal(size=(100, 3))
     x = np.vstack([half, half * [-1, 1, 1]])
-    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.attacks.knowledge.KnownRecords(x[:5]))
+    guess = KnownRecordsAttack().run(rotated(x, scaling=None), veil.attacks.knowledge.KnownRecords(x[:5]))
     assert guess.ambiguity == "match"
     assert guess.details["unique"] == 0
     error = min(np.abs(guess.values - image).max() for image in (x, x * [-1, 1, 1]))
@@ -169,7 +159,7 @@ def test_of_a_grids_symmetries_the_most_ordinary_is_taken():
         answers = 2.3 + rng.normal(size=(300, 1)) * [1, 0.8, 0.6, -0.5] + 0.7 * rng.normal(size=(300, 4))
         x = np.clip(np.round(answers), 0, 4).astype(int)
         known = x[rng.choice(300, size=7, replace=False)]
-        release = released(x, seed, translation=2.0)
+        release = rotated(x, seed, translation=2.0)
         guess = KnownRecordsAttack().run(release, veil.attacks.knowledge.KnownRecords(known))
         right += bool((np.abs(guess.values - x) < 0.5).all())
         scaled = release.only_part.model.scaled(known)
@@ -184,7 +174,7 @@ def test_too_few_records_are_no_better_than_guessing():
     left = []
     for seed in range(runs):
         x = np.random.default_rng(seed).normal(size=(60, d))
-        guess = KnownRecordsAttack().run(released(x, seed, scaling=None), veil.attacks.knowledge.KnownRecords(x[:1]))
+        guess = KnownRecordsAttack().run(rotated(x, seed, scaling=None), veil.attacks.knowledge.KnownRecords(x[:1]))
         left.append(np.sum((guess.values[1:] - x[1:]) ** 2) / np.sum(x[1:] ** 2))
     assert abs(np.mean(left) - (1 - 1 / d)) < 4.5 * np.std(left) / np.sqrt(runs)
 
@@ -192,7 +182,7 @@ def test_too_few_records_are_no_better_than_guessing():
 def test_without_any_match_the_guess_is_the_known_records_mean():
     rng = np.random.default_rng(7)
     x, others = rng.normal(size=(100, 3)), rng.normal(size=(4, 3))
-    guess = KnownRecordsAttack().run(released(x, scaling=None), veil.attacks.knowledge.KnownRecords(others))
+    guess = KnownRecordsAttack().run(rotated(x, scaling=None), veil.attacks.knowledge.KnownRecords(others))
     np.testing.assert_allclose(guess.values, np.tile(others.mean(axis=0), (100, 1)))
     assert (guess.details["rank"], guess.details["unmatched"]) == (0, 4)
 
@@ -200,11 +190,11 @@ def test_without_any_match_the_guess_is_the_known_records_mean():
 def test_what_is_refused():
     x = np.random.default_rng(8).normal(size=(50, 3))
     with pytest.raises(veil.MissingKnowledgeError, match="KnownRecords"):
-        KnownRecordsAttack().run(released(x))
+        KnownRecordsAttack().run(rotated(x))
     with pytest.raises(veil.InputError, match="2 columns"):
-        KnownRecordsAttack().run(released(x), veil.attacks.knowledge.KnownRecords(x[:3, :2]))
+        KnownRecordsAttack().run(rotated(x), veil.attacks.knowledge.KnownRecords(x[:3, :2]))
     with pytest.raises(veil.InputError, match="tolerance"):
-        KnownRecordsAttack(tolerance=-1.0).run(released(x), veil.attacks.knowledge.KnownRecords(x[:3]))
+        KnownRecordsAttack(tolerance=-1.0).run(rotated(x), veil.attacks.knowledge.KnownRecords(x[:3]))
     noisy = veil.publish(x, veil.AdditiveNoise(1.0))[0]
     with pytest.raises(veil.NotApplicableError):
         KnownRecordsAttack().run(noisy, veil.attacks.knowledge.KnownRecords(x[:3]))

@@ -8,16 +8,12 @@ import pandas as pd
 import pytest
 
 import veil
+from _tables import scaled_table
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.noise import grid_for
 from veil.release.models import ProjectionModel
 
 GIVEN = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.25], [-0.375, 1.0, 1.125]])
-
-
-def table(n=400, d=3, seed=1):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)) @ (np.eye(d) + 0.5 * rng.normal(size=(d, d))) * np.logspace(-1, 2, d) + 20.0
 
 
 def released(x, *args, **parameters):
@@ -29,7 +25,7 @@ def released(x, *args, **parameters):
 
 @pytest.mark.parametrize("matrix", [GIVEN, GIVEN[:2], np.vstack([GIVEN, GIVEN[::-1] * [1, 2, 3]])], ids=["3", "2", "6"])
 def test_a_given_matrix_is_used_exactly(matrix):
-    x = table()
+    x = scaled_table()
     np.testing.assert_array_equal(released(x, matrix, scaling=None), released(x, matrix.tolist(), scaling=None))
     np.testing.assert_allclose(released(x, matrix, scaling=None), x @ matrix.T, rtol=1e-13, atol=1e-12)
     release, _ = veil.publish(x, veil.LinearTransform(matrix))
@@ -61,7 +57,7 @@ def test_a_drawn_matrix_keeps_lengths_on_average():
 
 
 def test_p6_and_p8_are_special_cases():
-    x = table(d=4)
+    x = scaled_table(d=4)
     orthogonal = veil.OrthogonalTransform(random_state=1).fit(x)
     m = orthogonal.transform(np.diag(orthogonal.unit_)).T
     np.testing.assert_allclose(released(x, m), orthogonal.transform(x), rtol=1e-10, atol=1e-10)
@@ -76,7 +72,7 @@ def test_p6_and_p8_are_special_cases():
 @pytest.mark.parametrize("given", [GIVEN, GIVEN[:2], None], ids=["square", "wide", "drawn"])
 def test_noise_is_what_the_manifest_says(given):
     """Normal, independent over columns and records, its deviation ``noise_scale`` of the released column's own."""
-    x, scale, n = table(n=20_000), 0.3, 20_000
+    x, scale, n = scaled_table(n=20_000), 0.3, 20_000
     release, key = veil.publish(x, veil.LinearTransform(given, noise_scale=scale))
     noise = np.array(release.only_part.parameters["noise"])
     clean = released(x, given) if given is not None else None
@@ -96,7 +92,7 @@ def test_noise_is_what_the_manifest_says(given):
 
 
 def test_released_values_are_on_the_grid():
-    x = table()
+    x = scaled_table()
     release, _ = veil.publish(x, veil.LinearTransform(noise_scale=0.2))
     for column, scale in zip(release.to_numpy().T, release.only_part.parameters["noise"], strict=True):
         steps = column / grid_for(scale)
@@ -104,7 +100,7 @@ def test_released_values_are_on_the_grid():
 
 
 def test_without_noise_there_is_none():
-    release, _ = veil.publish(table(), veil.LinearTransform())
+    release, _ = veil.publish(scaled_table(), veil.LinearTransform())
     assert release.only_part.parameters["noise"] == [0.0, 0.0, 0.0]
 
 
@@ -118,7 +114,7 @@ def test_without_noise_there_is_none():
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_the_way_back(given, noise_scale, shuffle, tmp_path):
     """Exact without noise; with noise to within steps of the grid, so integers are exact."""
-    x = table()
+    x = scaled_table()
     release, key = veil.publish(x, veil.LinearTransform(given, noise_scale=noise_scale), shuffle=shuffle)
     key.save(tmp_path / "key")
     back = veil.restore(release, veil.Key.load(tmp_path / "key"))
@@ -133,7 +129,7 @@ def test_the_way_back(given, noise_scale, shuffle, tmp_path):
     "matrix", [GIVEN[:2], np.vstack([GIVEN[:2], GIVEN[:1] + GIVEN[1:2]])], ids=["wide", "singular"]
 )
 def test_what_the_matrix_loses_does_not_come_back(matrix):
-    release, key = veil.publish(table(), veil.LinearTransform(matrix))
+    release, key = veil.publish(scaled_table(), veil.LinearTransform(matrix))
     with pytest.raises(NotInvertibleError, match=r"none of the 3 columns"):
         veil.restore(release, key)
 
@@ -142,7 +138,7 @@ def test_what_the_matrix_loses_does_not_come_back(matrix):
 
 
 def test_two_given_matrices_are_two_releases():
-    x = table()
+    x = scaled_table()
     release, key = veil.publish(x, veil.LinearTransform(GIVEN))
     with pytest.raises(KeyRefusedError):
         veil.publish(x, veil.LinearTransform(GIVEN + 0.5), key=key)
@@ -156,7 +152,7 @@ def test_two_given_matrices_are_two_releases():
 
 
 def test_noise_of_two_tables_cannot_be_subtracted():
-    x = table(n=2_000)
+    x = scaled_table(n=2_000)
     release, key = veil.publish(x, veil.LinearTransform(GIVEN, noise_scale=0.5, scaling=None))
     second, _ = veil.publish(x + 1e-9, veil.LinearTransform(GIVEN, noise_scale=0.5, scaling=None), key=key, again=True)
     e, f = (r.to_numpy() - x @ GIVEN.T for r in (release, second))
@@ -166,7 +162,7 @@ def test_noise_of_two_tables_cannot_be_subtracted():
 @pytest.mark.parametrize("given", [GIVEN, None], ids=["given", "drawn"])
 def test_the_matrix_is_secret(given):
     method = veil.LinearTransform(given, scaling=None)
-    x = table()
+    x = scaled_table()
     release, _ = veil.publish(x, method)
     parameters = json.loads(release.manifest.to_json())["parts"][0]["parameters"]
     assert set(parameters) == {"unit", "noise", "given"}
@@ -196,7 +192,7 @@ BAD = [
 
 @pytest.mark.parametrize("parameters", BAD, ids=lambda p: str(p)[:40].replace("\n", " "))
 def test_bad_parameters(parameters):
-    x = table(n=20)
+    x = scaled_table(n=20)
     for call in (lambda: released(x, **parameters), lambda: veil.LinearTransform(**parameters).fit(x)):
         with pytest.raises(InputError, match=next(iter(parameters))) as caught:
             call()
@@ -210,7 +206,7 @@ def test_bad_parameters(parameters):
 )
 def test_a_matrix_that_releases_columns_as_they_are_is_refused(matrix):
     with pytest.raises(InputError, match="matrix must mix"):
-        released(table(), matrix)
+        released(scaled_table(), matrix)
 
 
 @pytest.mark.parametrize(("shift", "noise_scale"), [(1e9, 0.01), (0.0, 1e-12)], ids=["far from 0", "hardly any noise"])
@@ -226,18 +222,18 @@ def test_noise_that_float64_cannot_hold_is_refused(shift, noise_scale):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_matrix_that_overflows_is_refused_in_words():
     with pytest.raises(InputError, match="matrix"):
-        released(table(), GIVEN * 1e305)
+        released(scaled_table(), GIVEN * 1e305)
 
 
 def test_tables_that_cannot_be_mixed():
     with pytest.raises(InputError, match="at least 2"):
-        released(table(d=1))
-    x = table()
+        released(scaled_table(d=1))
+    x = scaled_table()
     x[0, 1] = np.nan
     with pytest.raises(InputError, match=r"missing values: 'x1' \(1\)"):
         released(x)
     with pytest.raises(InputError, match="noise_scale: 3 released"):
         released(np.full((20, 3), 4.5), noise_scale=0.1)
-    frame = pd.DataFrame(table(), columns=list("abc")).assign(id=range(400))
+    frame = pd.DataFrame(scaled_table(), columns=list("abc")).assign(id=range(400))
     with pytest.raises(InputError, match="consistent_on"):
         veil.publish(frame, veil.LinearTransform(noise_scale=0.1), consistent_on="id")

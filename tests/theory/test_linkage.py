@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import veil
+from _tables import published
 from veil.attacks.knowledge import ExternalTable
 from veil.attacks.linkage.likelihood import Background, EqualityClue, FactorClue
 from veil.attacks.linkage.linkage import LinkageAttack
@@ -23,10 +24,6 @@ from veil.release.release import memory_release
 
 def people(n, d, seed=0):
     return np.random.default_rng(seed).lognormal(size=(n, d))
-
-
-def released(x, perturbation, **options):
-    return veil.publish(x, perturbation, **options)[0]
 
 
 def rate(found, true_rows):
@@ -57,7 +54,7 @@ def error(p, n):
 def test_tiny_noise_finds_everybody(method):
     x = people(400, 3)
     rows = np.random.default_rng(1).permutation(400)[:60]
-    found = link_records(released(x, method), ExternalTable(x[rows]))
+    found = link_records(published(x, method), ExternalTable(x[rows]))
     np.testing.assert_array_equal(found.rows, rows)
     assert found.probability.min() > 0.99
 
@@ -65,7 +62,7 @@ def test_tiny_noise_finds_everybody(method):
 def test_public_columns_that_are_unique_together():
     zip_codes, births = np.divmod(np.random.default_rng(0).permutation(400), 20)
     frame = pd.DataFrame({"zip": zip_codes.astype(str), "born": 1950 + births, "income": people(400, 1)[:, 0]})
-    release = released(frame, veil.AdditiveNoise(100.0, random_state=0), roles={"zip": "public", "born": "public"})
+    release = published(frame, veil.AdditiveNoise(100.0, random_state=0), roles={"zip": "public", "born": "public"})
     rows = np.arange(0, 400, 7)
     found = link_records(release, ExternalTable(frame.loc[rows, ["zip", "born"]]))
     np.testing.assert_array_equal(found.rows, rows)
@@ -79,13 +76,13 @@ def test_public_columns_that_are_unique_together():
 
 def test_narrow_classes_and_lengths():
     x = people(300, 2)
-    classes = released(x, veil.Discretize(edges={"x0": np.sort(x[:, 0])[1:].tolist(), "x1": [1.0]}))
+    classes = published(x, veil.Discretize(edges={"x0": np.sort(x[:, 0])[1:].tolist(), "x1": [1.0]}))
     np.testing.assert_array_equal(link_records(classes, ExternalTable(x[:50])).rows, np.arange(50))
-    turned = released(x, veil.OrthogonalTransform(translation=1.0, random_state=0))
+    turned = published(x, veil.OrthogonalTransform(translation=1.0, random_state=0))
     with pytest.raises(NotApplicableError, match="do not tell rows apart"):
         link_records(turned, ExternalTable(x))
     with pytest.raises(NotApplicableError, match="do not tell rows apart"):
-        link_records(released(x, veil.OrthogonalTransform()), ExternalTable({"x0": x[:, 0]}))
+        link_records(published(x, veil.OrthogonalTransform()), ExternalTable({"x0": x[:, 0]}))
 
 
 # -- no better than guessing ---------------------------------------------------------------
@@ -97,7 +94,7 @@ def test_huge_noise_leaves_guessing(distribution):
     for seed in range(40):
         x = people(n, 2, seed)
         found = link_records(
-            released(x, veil.AdditiveNoise(1e4, distribution=distribution, random_state=seed)), ExternalTable(x)
+            published(x, veil.AdditiveNoise(1e4, distribution=distribution, random_state=seed)), ExternalTable(x)
         )
         hits += int((found.rows == np.arange(n)).sum())
         said.append(found.probability)
@@ -110,7 +107,7 @@ def test_huge_noise_leaves_guessing(distribution):
 def test_coins_tell_nothing():
     """A response that does not depend on the truth leaves every row as likely."""
     frame = pd.DataFrame({"smokes": np.random.default_rng(0).choice(["yes", "no"], size=200)})
-    found = link_records(released(frame, veil.RandomizedResponse(keep=0.5, random_state=0)), ExternalTable(frame))
+    found = link_records(published(frame, veil.RandomizedResponse(keep=0.5, random_state=0)), ExternalTable(frame))
     # The reports' shares differ a little from one half, which the attacker takes for a difference.
     reported = np.mean(found.probability) * 200
     assert 1.0 <= reported < 1.0 + 4 * 0.5 / np.sqrt(200) / 0.5
@@ -126,7 +123,7 @@ def test_two_people_are_told_apart_as_often_as_theory_says(gap, monkeypatch):
     right, claimed, runs = 0, 0.0, 1_000
     x = np.array([[0.0], [gap]])
     for seed in range(runs):
-        release = released(x, veil.AdditiveNoise(1.0, relative=False, random_state=seed))
+        release = published(x, veil.AdditiveNoise(1.0, relative=False, random_state=seed))
         found = link_records(release, ExternalTable(x))
         y = release.to_numpy()[:, 0]
         right += int(found.rows[0] == 0)
@@ -165,7 +162,7 @@ def test_the_density_under_additive_and_multiplicative_noise_is_the_integral():
 def test_what_is_claimed_is_true():
     """The mean posterior of the links is the share of right ones; the likelihood alone would claim too much."""
     x = people(1_500, 4, 3) @ np.random.default_rng(4).uniform(size=(4, 4))
-    found = link_records(released(x, veil.AdditiveNoise(0.2, random_state=5)), ExternalTable(x))
+    found = link_records(published(x, veil.AdditiveNoise(0.2, random_state=5)), ExternalTable(x))
     hit = rate(found, np.arange(1_500))
     assert abs(hit - found.probability.mean()) < 4 * error(hit, 1_500)
 
@@ -178,7 +175,7 @@ def test_what_is_claimed_is_true():
 )
 def test_the_bayesian_form_beats_the_nearest_neighbour(method):
     x = people(1_000, 3)
-    release, everybody = released(x, method), ExternalTable(x)
+    release, everybody = published(x, method), ExternalTable(x)
     best, nearest = (link_records(release, everybody, variant=v) for v in ("best", "nearest"))
     own = np.arange(1_000)
     assert rate(best, own) > rate(nearest, own) + 4 * error(rate(best, own), 1_000) * np.sqrt(2)
@@ -205,7 +202,7 @@ def test_categories_by_randomized_response(joint):
     """Right posterior of a report: P[reported, true] over its share; a column that is not known is averaged out."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.choice(list("xyz"), 300, p=[0.6, 0.3, 0.1]), "b": rng.integers(0, 4, 300)})
-    release = released(frame, veil.RandomizedResponse(keep=0.8, joint=joint, random_state=0))
+    release = published(frame, veil.RandomizedResponse(keep=0.8, joint=joint, random_state=0))
     known = ExternalTable({"a": ["z", "x", None, "unheard of"], "b": [3, 0, 1, 2]})
     found = link_records(release, known)
     shown = release.data
@@ -222,7 +219,7 @@ def test_zeros_of_multiplicative_noise():
     """Factors keep zeros: the one person with a zero is found, and no zero is given to anybody else."""
     x = people(200, 2)
     x[7, 0] = 0.0
-    release = released(x, veil.MultiplicativeNoise(0.3, random_state=0))
+    release = published(x, veil.MultiplicativeNoise(0.3, random_state=0))
     found = link_records(release, ExternalTable(x))
     assert found.rows[7] == 7
     assert (np.delete(found.rows, 7) != 7).all()
@@ -231,7 +228,7 @@ def test_zeros_of_multiplicative_noise():
 def test_declared_bounds_clip_what_is_known():
     """A value beyond the bounds of a mechanism is compared as the bound: it is no stranger's."""
     x = np.array([[1e6], *([0.0] for _ in range(99))])
-    release = released(x, veil.LaplaceMechanism(15.0, (0.0, 1.0), random_state=0))
+    release = published(x, veil.LaplaceMechanism(15.0, (0.0, 1.0), random_state=0))
     assert link_records(release, ExternalTable(x[:1])).rows[0] == 0
 
 
@@ -239,7 +236,7 @@ def test_missing_values_say_nothing():
     x = people(300, 3)
     y = x.copy()
     y[:100, 0] = np.nan
-    release = released(y, veil.AdditiveNoise(0.01, random_state=0))
+    release = published(y, veil.AdditiveNoise(0.01, random_state=0))
     known = x[:200].copy()
     known[50:150, 1] = np.nan
     found = link_records(release, ExternalTable(known))
@@ -250,7 +247,7 @@ def test_missing_values_say_nothing():
 
 def test_people_who_are_not_there():
     x = people(600, 3)
-    release = released(x[:300], veil.AdditiveNoise(0.01, random_state=0))
+    release = published(x[:300], veil.AdditiveNoise(0.01, random_state=0))
     sure, doubting = (link_records(release, ExternalTable(x[200:400]), overlap=share) for share in (1.0, 0.5))
     assert (sure.rows >= 0).all()
     assert (doubting.rows[100:] < 0).mean() > 0.7
@@ -261,7 +258,7 @@ def test_people_who_are_not_there():
 
 def test_a_method_that_says_nothing_is_compared_as_it_is():
     x = people(200, 2)
-    release = released(x, veil.AdditiveNoise(1e-3, random_state=0))
+    release = published(x, veil.AdditiveNoise(1e-3, random_state=0))
     parts = (replace(release.only_part, method="another", model=UnknownModel()),)
     release = memory_release(release.table.read(), replace(release.manifest, parts=parts), "pyarrow", {})
     best, nearest = (link_records(release, ExternalTable(x), variant=v) for v in ("best", "nearest"))
@@ -273,7 +270,7 @@ def test_a_method_that_says_nothing_is_compared_as_it_is():
 
 def test_permuted_rows_permute_the_links(monkeypatch):
     x = people(200, 2)
-    release = released(x, veil.AdditiveNoise(0.3, random_state=0))
+    release = published(x, veil.AdditiveNoise(0.3, random_state=0))
     order = np.random.default_rng(0).permutation(200)
     shuffled = memory_release(release.table.read().take(pa.array(order)), release.manifest, "pyarrow", {})
     one, other = (link_records(r, ExternalTable(x[:80])) for r in (release, shuffled))
@@ -288,7 +285,7 @@ def test_permuted_rows_permute_the_links(monkeypatch):
 
 def test_kinds_of_tables():
     x = people(100, 2)
-    release = released(pd.DataFrame(x, columns=["a", "b"]), veil.AdditiveNoise(0.01, random_state=0))
+    release = published(pd.DataFrame(x, columns=["a", "b"]), veil.AdditiveNoise(0.01, random_state=0))
     given = [
         ExternalTable(pd.DataFrame(x, columns=["a", "b"])),
         ExternalTable(pa.table({"a": x[:, 0], "b": x[:, 1], "name": ["someone"] * 100})),
@@ -304,7 +301,7 @@ def test_kinds_of_tables():
 
 def test_bad_inputs():
     frame = pd.DataFrame({"a": people(50, 1)[:, 0], "town": ["here", "there"] * 25})
-    release = released(frame, veil.AdditiveNoise(random_state=0), roles={"town": "public"})
+    release = published(frame, veil.AdditiveNoise(random_state=0), roles={"town": "public"})
     with pytest.raises(InputError, match="shares no column with the release, whose columns are 'a', 'town'"):
         link_records(release, ExternalTable({"b": [1.0]}))
     with pytest.raises(InputError, match="column 'a' must hold numbers"):
@@ -324,12 +321,12 @@ def test_bad_inputs():
             ExternalTable(wrong)
     with pytest.raises(InputError, match="name each of the table's 2 columns"):
         ExternalTable(people(3, 2), columns=["a"])
-    sums = released(people(50, 3), veil.RandomProjection(2, axis="records", random_state=0))
+    sums = published(people(50, 3), veil.RandomProjection(2, axis="records", random_state=0))
     with pytest.raises(NotApplicableError, match="no theory"):
         LinkageAttack().run(sums, ExternalTable(people(5, 3)))
     names = pd.DataFrame({"name": ["Ada", "Bob"]})
     with pytest.raises(NotApplicableError, match="do not tell rows apart"):
-        link_records(released(names, veil.Pseudonymize(random_state=0)), ExternalTable(names))
+        link_records(published(names, veil.Pseudonymize(random_state=0)), ExternalTable(names))
 
 
 def test_the_rate():

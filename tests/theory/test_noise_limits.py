@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import veil
+from _tables import positive_table
 from veil.attacks import ATTACKS
 
 NOISES = [
@@ -15,10 +16,6 @@ NOISES = [
 ]
 
 
-def table(n, d, seed=0):
-    return np.random.default_rng(seed).gamma(3.0, size=(n, d)) + 0.5
-
-
 def applicable(release):
     return [cls() for cls in ATTACKS.values() if not cls.requires and cls.applies_to(release.only_part.model)]
 
@@ -27,7 +24,7 @@ def applicable(release):
 @pytest.mark.parametrize("shape", [(2, 3), (6, 30), (50, 1)], ids=["two rows", "more columns than rows", "one column"])
 def test_few_rows_and_many_columns(noise, shape):
     """Everything is published, restored, attacked and recovered, or refused in one line."""
-    x = table(*shape)
+    x = positive_table(*shape)
     release, key = veil.publish(x, noise)
     np.testing.assert_allclose(veil.restore(release, key), x, rtol=1e-4, atol=1e-4)
     for attack in applicable(release):
@@ -44,7 +41,7 @@ def test_few_rows_and_many_columns(noise, shape):
 @pytest.mark.parametrize("noise", NOISES, ids=lambda m: m.describe())
 def test_exactly_collinear_columns(noise):
     """One column is the sum of two others, as in the CASC census table: the covariance is singular."""
-    x = table(2_000, 3)
+    x = positive_table(2_000, 3)
     x = np.column_stack([x, x[:, 0] + x[:, 1]])
     release, key = veil.publish(x, noise)
     np.testing.assert_allclose(veil.restore(release, key), x, rtol=1e-4, atol=1e-4)
@@ -76,14 +73,14 @@ def test_noise_that_leaves_a_direction_bare_hides_nothing_there(attack):
 
 
 def test_noise_shared_by_all_columns_falls_to_one_known_column():
-    x = table(400, 4)
+    x = positive_table(400, 4)
     release, _ = veil.publish(x, veil.AdditiveNoise(covariance=4 * np.ones((4, 4)), random_state=0))
     guess = veil.PartialDisclosureAttack().run(release, veil.KnownAttributes("x0", x[:, 0]))
     np.testing.assert_allclose(guess.values, x, atol=1e-4)
 
 
 def test_a_column_without_noise_is_the_truth():
-    x = table(400, 3)
+    x = positive_table(400, 3)
     release, _ = veil.publish(x, veil.AdditiveNoise(0.5, random_state=0))
     bare = veil.KnownNoise(np.array([0.0, 0.3, 0.3]))
     for attack in (veil.BayesEstimateAttack(), veil.PCAAttack(), veil.UnivariateBayesAttack(), veil.IntervalAttack()):
@@ -137,7 +134,7 @@ def test_combined_noise_is_filtered_linearly():
 
 @pytest.mark.parametrize("similarity", [1.0, -1.0, 0.5])
 def test_similar_noise_refuses_what_it_would_leave_unchanged(similarity):
-    x = table(50, 3)
+    x = positive_table(50, 3)
     x[:, 2] = 4.0
     with pytest.raises(veil.InputError, match=r"'x2': all 50 values"):
         veil.publish(x, veil.AdditiveNoise(0.5, similarity=similarity))
@@ -148,7 +145,7 @@ def test_similar_noise_refuses_what_it_would_leave_unchanged(similarity):
 
 
 def test_gaps_do_not_change_the_reported_dissimilarity():
-    x = table(5_000, 3) @ np.array([[1, 0.9, 0.2], [0, 1, 0.3], [0, 0, 1]])
+    x = positive_table(5_000, 3) @ np.array([[1, 0.9, 0.2], [0, 1, 0.3], [0, 0, 1]])
     gaps = x.copy()
     gaps[np.random.default_rng(0).uniform(size=len(x)) < 0.3, 1] = np.nan
     for s in (1.0, -1.0):
@@ -158,7 +155,7 @@ def test_gaps_do_not_change_the_reported_dissimilarity():
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda m: m.describe())
 def test_missing_values_and_constants(noise):
-    x = table(500, 3)
+    x = positive_table(500, 3)
     x[::9, 1] = np.nan
     release, _ = veil.publish(x, noise)
     np.testing.assert_array_equal(np.isnan(release.to_numpy()), np.isnan(x))
@@ -168,14 +165,14 @@ def test_missing_values_and_constants(noise):
         except veil.NotApplicableError:
             continue
         assert (np.isnan(values) == np.isnan(x)).all(), attack
-    constant = table(50, 3)
+    constant = positive_table(50, 3)
     constant[:, 2] = 4.0
     with pytest.raises(veil.InputError, match="'x2': all 50 values are equal"):
         veil.publish(constant, noise)
 
 
 def test_absolute_noise_takes_a_constant():
-    x = table(500, 2)
+    x = positive_table(500, 2)
     x[:, 1] = 4.0
     release, _ = veil.publish(x, veil.AdditiveNoise(1.0, relative=False))
     guess = veil.BayesEstimateAttack().run(release)

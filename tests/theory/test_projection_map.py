@@ -1,12 +1,12 @@
 """A14 on random projections (Liu 2007, §5.4.2): the closed-form MAP, and what a prior adds (errata L-t, L-z, L-aa)."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from _tables import release_of
 from veil.attacks.knowledge import KnownPairs, KnownRanges, KnownSample
 from veil.attacks.projection.linear_bayes import mixture_mean
 from veil.attacks.projection.maximum_posterior import (
@@ -16,18 +16,10 @@ from veil.attacks.projection.maximum_posterior import (
     map_estimate,
     matrix_belief,
 )
-from veil.data.schema import Column, Kind, Role
 from veil.errors import InputError
 from veil.release.models import ProjectionModel
 
 LETTER = Path(__file__).parents[3] / "shared" / "data" / "letter_recognition.csv.gz"
-
-
-def released(y, model, dtype="double"):
-    """All that an attack sees of a release."""
-    columns = tuple(Column(f"c{j}", Kind.NUMERIC, Role.SENSITIVE, dtype) for j in range(len(model.unit)))
-    step = SimpleNamespace(model=model, names=tuple(c.name for c in columns), columns=columns, parameters={})
-    return SimpleNamespace(to_numpy=lambda: np.array(y), only_part=step)
 
 
 def model_of(k, d, kind="gaussian", noise=0.0, unit=1.0):
@@ -57,7 +49,7 @@ def median_errors(table, k, p, matrices, rng, *, targets=400):
     for seed in range(matrices):
         rows = rng.choice(len(table), p + targets + 400, replace=False)
         x, sample = table[rows[:-400]], KnownSample(table[rows[-400:]])
-        release = released(x @ draw(rng, k, x.shape[1]).T, model_of(k, x.shape[1]))
+        release = release_of(x @ draw(rng, k, x.shape[1]).T, model_of(k, x.shape[1]))
         pairs = KnownPairs(x[:p], np.arange(p))
         paper = ProjectionMAPAttack(variant="paper", random_state=seed)._run(release, (pairs,))
         best = [ProjectionMAPAttack()._run(release, known) for known in ((pairs,), (pairs, sample))]
@@ -123,7 +115,7 @@ def test_map_explains_y_and_keeps_the_known_part():
 def test_known_rows_come_back_as_known():
     rng = np.random.default_rng(2)
     x = integers(rng, 100)
-    release = released(x @ draw(rng, 3, 6).T, model_of(3, 6))
+    release = release_of(x @ draw(rng, 3, 6).T, model_of(3, 6))
     for variant in ProjectionMAPAttack.variants:
         guess = ProjectionMAPAttack(variant=variant)._run(release, (KnownPairs(x[[7, 3]], [7, 3]),))
         np.testing.assert_allclose(guess.values[[7, 3]], x[[7, 3]])
@@ -143,7 +135,7 @@ def test_d_known_records_and_a_full_matrix_give_everything(k, kind):
     rng = np.random.default_rng(4)
     x = rng.lognormal(size=(200, 6))
     r = draw(rng, k, 6) * (5.0 if kind == "given" else 1.0)
-    release = released(x / 2 @ r.T, model_of(k, 6, kind, unit=2.0))
+    release = release_of(x / 2 @ r.T, model_of(k, 6, kind, unit=2.0))
     guess = ProjectionMAPAttack()._run(release, (KnownPairs(x[:6], np.arange(6)),))
     assert np.abs(guess.values - x).max() < 1e-8 * np.abs(x).max()
     assert guess.details["exact_rows"] == k
@@ -153,12 +145,12 @@ def test_d_known_records_give_whole_numbers_from_fewer_equations():
     """With p = d the matrix is known and L-x applies: k = 2 of 6 columns, every record exact."""
     rng = np.random.default_rng(5)
     x = integers(rng, 400)
-    release = released(x @ draw(rng, 2, 6).T, model_of(2, 6), dtype="int64")
+    release = release_of(x @ draw(rng, 2, 6).T, model_of(2, 6), dtypes="int64")
     pairs = KnownPairs(x[:6], np.arange(6))
     guess = ProjectionMAPAttack()._run(release, (pairs, KnownRanges(0, 15)))
     np.testing.assert_allclose(guess.values, x, atol=1e-9)
     assert guess.details["unique"] == 400
-    loose = ProjectionMAPAttack()._run(released(x @ draw(rng, 2, 6).T, model_of(2, 6)), (pairs, KnownRanges(0, 15)))
+    loose = ProjectionMAPAttack()._run(release_of(x @ draw(rng, 2, 6).T, model_of(2, 6)), (pairs, KnownRanges(0, 15)))
     assert np.abs(loose.values - x).max() > 0.5
 
 
@@ -169,9 +161,9 @@ def test_one_record_betrays_a_matrix_of_few_values(kind):
     x = rng.lognormal(size=(100, 8))
     r = draw(rng, 5, 8, kind)
     pairs = KnownPairs(x[:1], [0])
-    found = ProjectionMAPAttack()._run(released(x @ r.T, model_of(5, 8, kind)), (pairs,))
+    found = ProjectionMAPAttack()._run(release_of(x @ r.T, model_of(5, 8, kind)), (pairs,))
     assert found.details["exact_rows"] == 5
-    continuous = ProjectionMAPAttack()._run(released(x @ r.T, model_of(5, 8)), (pairs,))
+    continuous = ProjectionMAPAttack()._run(release_of(x @ r.T, model_of(5, 8)), (pairs,))
     assert continuous.details["exact_rows"] == 0
     assert np.median(relative(found.values[1:], x[1:])) < np.median(relative(continuous.values[1:], x[1:]))
 
@@ -206,7 +198,7 @@ def test_noise_without_end_leaves_the_prior_mean():
     noise = 1e6
     y = x[:200] @ draw(rng, 4, 6).T + noise * rng.normal(size=(200, 4))
     known = (KnownPairs(x[:3], np.arange(3)), KnownSample(x[200:]))
-    guess = ProjectionMAPAttack()._run(released(y, model_of(4, 6, noise=noise)), known)
+    guess = ProjectionMAPAttack()._run(release_of(y, model_of(4, 6, noise=noise)), known)
     np.testing.assert_allclose(guess.values[3:], np.tile(x[200:].mean(axis=0), (197, 1)), atol=0.05)
 
 
@@ -216,7 +208,7 @@ def test_small_noise_is_regressed_away():
     x, r, noise = rng.normal(size=(2_000, 4)), draw(rng, 4, 4), 0.01
     y = x @ r.T + noise * rng.normal(size=(2_000, 4))
     known = (KnownPairs(x[:1_500], np.arange(1_500)), KnownSample(rng.normal(size=(500, 4))))
-    guess = ProjectionMAPAttack()._run(released(y, model_of(4, 4, noise=noise)), known)
+    guess = ProjectionMAPAttack()._run(release_of(y, model_of(4, 4, noise=noise)), known)
     error = np.sqrt(((guess.values[1_500:] - x[1_500:]) ** 2).mean())
     assert error < 1.1 * noise * np.sqrt((np.linalg.inv(r) ** 2).sum() / 4)
 
@@ -226,7 +218,7 @@ def test_little_knowledge_of_many_columns_is_worth_nothing():
     rng = np.random.default_rng(10)
     x = rng.normal(size=(1_000, 60))
     known = (KnownPairs(x[:1], [0]), KnownSample(rng.normal(size=(500, 60))))
-    guess = ProjectionMAPAttack()._run(released(x @ draw(rng, 2, 60).T, model_of(2, 60)), known)
+    guess = ProjectionMAPAttack()._run(release_of(x @ draw(rng, 2, 60).T, model_of(2, 60)), known)
     assert np.sqrt(((guess.values[1:] - x[1:]) ** 2).mean()) > 0.97
 
 
@@ -243,7 +235,7 @@ def test_many_known_records_are_a_sample():
     """100 known records of clustered data: as good as a sample of 100 others with them."""
     rng = np.random.default_rng(12)
     x = rng.normal(size=(800, 5)) * 0.3 + 4 * rng.integers(0, 2, size=(800, 1)) + 2
-    release = released(x[:700] @ draw(rng, 2, 5).T, model_of(2, 5))
+    release = release_of(x[:700] @ draw(rng, 2, 5).T, model_of(2, 5))
     pairs = KnownPairs(x[:100], np.arange(100))
     alone, helped = (ProjectionMAPAttack()._run(release, k) for k in ((pairs,), (pairs, KnownSample(x[700:]))))
     assert relative(alone.values, x[:700]).mean() < 1.1 * relative(helped.values, x[:700]).mean()
@@ -254,7 +246,7 @@ def test_many_known_records_are_a_sample():
     [(np.ones((1, 5)), [0], "columns"), (np.ones((1, 6)), [30], "rows"), (np.ones((0, 6)), np.empty(0, int), "rows")],
 )
 def test_knowledge_that_does_not_fit_is_refused(records, rows, message):
-    release = released(np.ones((30, 3)), model_of(3, 6))
+    release = release_of(np.ones((30, 3)), model_of(3, 6))
     with pytest.raises(InputError, match=message):
         ProjectionMAPAttack()._run(release, (KnownPairs(records, rows),))
 

@@ -3,29 +3,20 @@
 import math
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 import veil
+from _tables import described
 from veil.attacks.knowledge import KnownPairs, KnownSample
 from veil.attacks.regression.learned_map import learn_map
 from veil.attacks.regression.regression import RegressionAttack
-from veil.data.schema import Column, Kind, Role
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
-from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
 from veil.release.models import FOREIGN, ForeignModel, RecordProjectionModel, UnknownModel
-from veil.release.release import memory_release
 
 
 def foreign(columns, private):
     """A release by another tool: its columns, and the names of the private ones."""
-    described = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, "double") for n in private)
-    step = Part(FOREIGN, "none", ForeignModel(), described, tuple(columns))
-    table = pa.table(columns)
-    schema = tuple(ReleasedColumn(f.name, str(f.type)) for f in table.schema)
-    unknown = KeyOrigin.UNKNOWN, Missing.UNKNOWN, RowOrder.UNKNOWN
-    manifest = Manifest(1, "r", FOREIGN, "none", (step,), (), schema, *unknown, "", "0")
-    return memory_release(table, manifest, "pyarrow", {})
+    return described(columns, ForeignModel(), names=tuple(private), method=FOREIGN, unknown=True)
 
 
 def named(y, prefix="x"):

@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 import veil
+from _tables import skewed_table
 from veil.attacks.rotation.normalized import widths_from_pairs
 from veil.auditing.exposure import secret_matrix
-
-
-def table(n=2_000, d=6, seed=0):
-    """Skewed and correlated, on scales that differ by a factor of a thousand."""
-    rng = np.random.default_rng(seed)
-    mixing = np.eye(d) + 0.4 * rng.normal(size=(d, d))
-    return (rng.gamma(2.0, size=(n, d)) @ mixing + 3.0) * 10.0 ** np.linspace(-1, 2, d)
 
 
 def relative(guess, x):
@@ -22,7 +16,7 @@ def relative(guess, x):
 @pytest.mark.parametrize("normalize", ["zscore", "minmax"])
 def test_a_few_more_records_than_the_root_of_2d_give_the_widths(normalize):
     """Five records have ten differences' products for six unknown widths: exact, though an affine map needs seven."""
-    x = table()
+    x = skewed_table()
     method = veil.PairwiseRotation(normalize=normalize, thresholds=0.01, random_state=1)
     release, _ = veil.publish(x, method)
     widths, determined = widths_from_pairs(x[:5], release.to_numpy()[:5])
@@ -35,7 +29,7 @@ def test_a_few_more_records_than_the_root_of_2d_give_the_widths(normalize):
 @pytest.mark.parametrize("normalize", ["zscore", "minmax"])
 def test_d_records_undo_a_rotation_of_normalized_columns(normalize):
     """d records span d − 1 differences, and a rotation known on those is known."""
-    x = table()
+    x = skewed_table()
     release, _ = veil.publish(x, veil.PairwiseRotation(normalize=normalize, thresholds=0.01, random_state=2))
     guess = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:6], range(6)))
     assert relative(guess, x) < 1e-6
@@ -48,7 +42,7 @@ def test_d_records_undo_a_rotation_of_normalized_columns(normalize):
 
 
 def test_a_sample_undoes_a_rotation_of_normalized_columns():
-    x = table(4_000, 4)
+    x = skewed_table(4_000, 4)
     release, _ = veil.publish(x[:3_600], veil.PairwiseRotation(random_state=3))
     guess = veil.KnownSampleAttack(replicates=8).run(release, veil.KnownSample(x[3_600:]))
     assert relative(guess, x[:3_600]) < 0.2
@@ -68,7 +62,7 @@ def test_normal_columns_of_equal_spectrum_tell_no_rotation():
 @pytest.mark.parametrize("basis", ["dct", "dft"])
 @pytest.mark.parametrize("k", [8, 5])
 def test_one_known_record_gives_the_order_of_the_coefficients(basis, k):
-    x = table(500, 8).cumsum(axis=1)
+    x = skewed_table(500, 8).cumsum(axis=1)
     release, _ = veil.publish(x, veil.TransformDomain(k, basis=basis, random_state=5))
     guess = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:1], [0]))
     model = release.only_part.model
@@ -81,7 +75,7 @@ def test_one_known_record_gives_the_order_of_the_coefficients(basis, k):
 
 @pytest.mark.parametrize("k", [6, 4])
 def test_a_sample_recognises_coefficients_by_their_distribution(k):
-    x = table(4_000, 6).cumsum(axis=1)
+    x = skewed_table(4_000, 6).cumsum(axis=1)
     release, _ = veil.publish(x[:3_000], veil.TransformDomain(k, random_state=6))
     guess = veil.KnownSampleAttack().run(release, veil.KnownSample(x[3_000:]))
     model = release.only_part.model
@@ -116,7 +110,7 @@ def test_outliers_do_not_turn_robust_eigenvectors():
 @pytest.mark.parametrize(("d", "known"), [(12, 4), (20, 4), (7, 5)])
 def test_a_handful_of_records_undo_pairwise_rotation_whatever_the_width(d, known):
     """A released column mixes two private ones (an odd one out three): its unknowns do not grow with d."""
-    x = table(300, d)
+    x = skewed_table(300, d)
     release, _ = veil.publish(x, veil.PairwiseRotation(random_state=9))
     guess = veil.KnownPairsAttack().run(release, veil.KnownPairs(x[:known], range(known)))
     assert relative(guess, x) < 1e-6
@@ -124,7 +118,7 @@ def test_a_handful_of_records_undo_pairwise_rotation_whatever_the_width(d, known
 
 
 def test_a_leaked_rotation_gives_the_normalized_columns():
-    x = table(500, 4)
+    x = skewed_table(500, 4)
     for normalize in ("zscore", "minmax"):
         release, key = veil.publish(x, veil.PairwiseRotation(normalize=normalize, random_state=9))
         leaked = veil.KnownMatrix(secret_matrix(release, key))
