@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from veil.data.blocks import BLOCK_ROWS, canonical, from_float, recut, to_float
-from veil.data.files import open_table, write_table
+from veil.data.files import format_of, open_table, open_writer
 from veil.data.schema import Kind, kind_of
 from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import as_frame
@@ -112,7 +112,10 @@ def test_nearly_numeric_text_is_counted():
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.parquet", "t.feather", "t.arrow"])
 def test_files_make_the_round_trip(name, tmp_path):
     table = pa.table({"a": [1, 2, 3], "b": [0.1, None, 1e300], "c": ["x", 'ü,\n"', "z"]})
-    write_table(table, tmp_path / name)
+    writer = open_writer(tmp_path / name, table.schema, format_of(tmp_path / name))
+    for batch in table.to_batches():
+        writer.write(batch)
+    writer.close()
     assert open_table(tmp_path / name).read().equals(table)
 
 

@@ -7,6 +7,7 @@ import logging
 import os
 import pickle
 import struct
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,10 +19,10 @@ import veil
 from veil import publish_file, restore_file
 from veil.data.cluster import Admission, Cluster, run_span
 from veil.data.files import open_table
-from veil.data.passes import Summing
+from veil.data.passes import span_sum
 from veil.data.sealed import Greeting, Session, _opened, admit, attend, dismiss, greet, sealed_result
 from veil.errors import ClusterError, VeilError
-from veil.publishing.publish import Scanning
+from veil.publishing.first_pass import scan_block
 
 distributed = pytest.importorskip("distributed")
 SECRET = bytes((37 * i + 11) % 256 for i in range(32))
@@ -243,7 +244,7 @@ def spoiled(folder):
 
 def failed(client, folder):
     """A task that failed on a worker, still held by the scheduler."""
-    work = Summing(Scanning((), None), ("a", "b"))
+    work = partial(span_sum, partial(scan_block, (), None), ("a", "b"))
     table = spoiled(folder)
     with Admission(client, (work, table)) as session:
         future = client.submit(run_span, session.name, table.spans()[0], key=f"failed-{session.name}", pure=False)

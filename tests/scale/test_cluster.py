@@ -163,7 +163,7 @@ def test_tasks_of_an_earlier_run_do_not_write_into_the_next_one(home, tmp_path, 
         def let_go():
             gate.set()
             end = time.monotonic() + 3
-            while time.monotonic() < end and not any(draft.parts.glob("part-*.json")):
+            while time.monotonic() < end and not any(draft.shards.glob("part-*.json")):
                 time.sleep(0.02)
 
         publish(home, tmp_path, None, method=noise(5.0, random_state=None), progress=at("reading", N, let_go))
@@ -298,7 +298,7 @@ def started(command, arguments):
 
 def wait_for_part(draft, process):
     end = time.monotonic() + 60
-    while not any(draft.parts.glob("part-*.json")):
+    while not any(draft.shards.glob("part-*.json")):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.005)

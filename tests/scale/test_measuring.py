@@ -5,6 +5,7 @@ import math
 import pickle
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +17,12 @@ from click.testing import CliRunner
 from veil import measures
 from veil.auditing.comparison import FileMeasures, measure
 from veil.auditing.comparison.beside import Beside, Common
-from veil.auditing.comparison.cells import CellsOf
-from veil.auditing.comparison.comparing import FirstOf
-from veil.auditing.comparison.scoring import Later
+from veil.auditing.comparison.cells import count_cells
+from veil.auditing.comparison.comparing import compare_block
+from veil.auditing.comparison.scoring import of_numbers
 from veil.cli.measure import measure as measure_command
 from veil.data.blocks import BLOCK_ROWS
-from veil.data.files import write_table
+from veil.data.files import format_of, open_writer
 from veil.data.passes import Threads
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -29,6 +30,14 @@ from veil.errors import InputError
 N = BLOCK_ROWS + 7_001
 NAMES = ["normal", "shifted", "cauchy", "integers", "constant"]
 CLOSE = 1e-11
+
+
+def write_table(table, path):
+    """A table in the format that the file's name says."""
+    writer = open_writer(path, table.schema, format_of(path))
+    for batch in table.to_batches(max_chunksize=BLOCK_ROWS):
+        writer.write(batch)
+    writer.close()
 
 
 def tables(n: int = N, *, missing: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -317,13 +326,13 @@ def test_what_a_pass_does_can_travel(pair):
     """A cluster pickles the leaf of a pass and what it finds."""
     table = Beside(*(MemoryTable(frame(values)) for values in pair))
     common = Common.of(*(MemoryTable(frame(values)) for values in pair))
-    leaf = FirstOf(common, 100, 0, None)
+    leaf = partial(compare_block, common, 100, 0, None)
     blocks = list(table.blocks(common.columns))
     first, second = (pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(leaf))(block))) for block in blocks)
     both = first + second
     assert (both.n_rows, len(both.sample.hashes)) == (N, 100)
     edges = tuple(np.array([-1e9, float(j), 1e9]) for j in range(5))
-    cells = pickle.loads(pickle.dumps(Later(common, CellsOf(edges))))(blocks[0])
+    cells = pickle.loads(pickle.dumps(partial(of_numbers, common, partial(count_cells, edges))))(blocks[0])
     assert cells.column(edges, 0).n.tolist() == first.moments.count[[0, 5]].tolist()
 
 

@@ -65,7 +65,7 @@ def unfinished(home, tmp_path, cut):
 
 
 def whole_parts(draft):
-    return {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in draft.parts.glob("part-*") if p.suffix != ".json"}
+    return {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in draft.shards.glob("part-*") if p.suffix != ".json"}
 
 
 # -- releases ----------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def test_drafts_are_private(unfinished):
     assert stat.S_IMODE(draft.folder.stat().st_mode) == 0o700
     for name in ("key", "run.json", "lock"):
         assert stat.S_IMODE((draft.folder / name).stat().st_mode) == 0o600
-    for note in draft.parts.glob("*.json"):
+    for note in draft.shards.glob("*.json"):
         assert stat.S_IMODE(note.stat().st_mode) == 0o600
 
 
@@ -106,7 +106,7 @@ def test_finished_parts_are_not_written_again(home, tmp_path, unfinished):
 @pytest.mark.parametrize("how", ["flip", "truncate", "remove", "empty", "bad note", "no note", "foreign note"])
 def test_a_part_that_is_not_whole_is_written_again(how, home, tmp_path, unfinished, hashes):
     draft = unfinished()
-    part = sorted(p for p in draft.parts.glob("part-*.parquet"))[0]
+    part = sorted(p for p in draft.shards.glob("part-*.parquet"))[0]
     note = part.with_suffix(".json")
     data = bytearray(part.read_bytes())
     if how == "flip":
@@ -136,7 +136,7 @@ def test_interrupted_again_and_again(home, tmp_path, unfinished, cut, hashes):
                 home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k", resume=True,
                 progress=cut(what, BLOCK_ROWS),
             )  # fmt: skip
-        assert Draft(tmp_path / "r").parts.is_dir()
+        assert Draft(tmp_path / "r").shards.is_dir()
     publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k", resume=True)
     assert hashes(tmp_path / "r") == hashes(home / "parquet")
 
@@ -241,7 +241,7 @@ def test_a_reused_key_is_untouched_until_the_end(home, tmp_path, cut, hashes):
 
 def test_without_resume_a_run_starts_anew(home, tmp_path, unfinished, hashes):
     draft = unfinished()
-    part = sorted(draft.parts.glob("part-*.parquet"))[0]
+    part = sorted(draft.shards.glob("part-*.parquet"))[0]
     inode = part.stat().st_ino
     keep = part.open("rb")  # so that its number is not given away again
     publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k")
@@ -391,7 +391,7 @@ def test_other_verbs_go_on_where_they_were_cut(verb, kind, home, tmp_path, cut, 
     assert 0 < len(before) < 6
     assert not target.exists()
     assert stat.S_IMODE(draft.folder.stat().st_mode) == 0o700
-    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in draft.parts.iterdir())
+    assert all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in draft.shards.iterdir())
     again = []
     real = ShardFolder.write
     with pytest.MonkeyPatch.context() as patch:
@@ -571,7 +571,7 @@ HOW = [
 def test_signals_while_parts_are_written(how, large, undisturbed, command, signalled, tmp_path, hashes):
     draft = Draft(tmp_path / "r")
     code, stderr = signalled(
-        perturb(command, large, tmp_path), lambda: len(list(draft.parts.glob("part-*.json"))) > 1, how
+        perturb(command, large, tmp_path), lambda: len(list(draft.shards.glob("part-*.json"))) > 1, how
     )
     if how is signal.SIGKILL:
         assert (code, stderr) == (-signal.SIGKILL, "")
@@ -588,7 +588,7 @@ def test_signals_while_parts_are_written(how, large, undisturbed, command, signa
 @pytest.mark.slow
 def test_refusals_on_the_command_line(large, command, signalled, tmp_path, hashes):
     draft = Draft(tmp_path / "r")
-    signalled(perturb(command, large, tmp_path), lambda: len(list(draft.parts.glob("part-*.json"))) > 1, signal.SIGINT)
+    signalled(perturb(command, large, tmp_path), lambda: len(list(draft.shards.glob("part-*.json"))) > 1, signal.SIGINT)
     before = hashes(draft.folder)
     for more in (["--set", "scale=2"], ["--format", "csv"], ["--role", "a=public"]):
         done = command(*perturb(command, large, tmp_path, "--resume", *more)[1:])
@@ -607,7 +607,7 @@ def test_signals_in_other_verbs(verb, how, large, command, signalled, tmp_path, 
     more = ["--key", tmp_path / "k"] if verb == "restore" else ["--attack", "univariate-bayes-attack"]
     order = [command.tool, verb, tmp_path / "r", *more, "-o"]
     draft = Draft(tmp_path / "out.parquet")
-    code, stderr = signalled([*order, tmp_path / "out.parquet"], lambda: any(draft.parts.glob("part-*.json")), how)
+    code, stderr = signalled([*order, tmp_path / "out.parquet"], lambda: any(draft.shards.glob("part-*.json")), how)
     assert not (tmp_path / "out.parquet").exists()
     if how is not signal.SIGKILL:
         assert code == 1
@@ -624,7 +624,7 @@ def test_ctrl_c_at_a_terminal_with_workers_here(large, command, signalled, tmp_p
     draft = Draft(tmp_path / "r")
     code, stderr = signalled(
         perturb(command, large, tmp_path, "--workers", "2"),
-        lambda: any(draft.parts.glob("part-*.json")),
+        lambda: any(draft.shards.glob("part-*.json")),
         signal.SIGINT,
         group=True,
     )

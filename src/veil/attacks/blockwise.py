@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ import numpy as np
 from veil.attacks.base import Attack, Guess, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Block, Matrix, Span, Vector, tiles
-from veil.data.passes import Lane, Threads
-from veil.data.tables import Table
+from veil.data.blocks import Block, Matrix, Vector, tiles
+from veil.data.passes import map_blocks
 from veil.release.release import Release
 
 
@@ -89,17 +89,9 @@ class LinearFilter(Reconstruction):
         return BlockGuess(values.T)
 
 
-@dataclass(frozen=True)
-class Guessing:
-    """The work of guessing a span: its blocks' first rows and guesses."""
-
-    reconstruction: Reconstruction
-
-    def __call__(self, table: Table, span: Span, lane: Lane) -> deque[tuple[int, BlockGuess]]:
-        return deque(lane.map(self._placed, lane.blocks(table, self.reconstruction.columns, span)))
-
-    def _placed(self, block: Block) -> tuple[int, BlockGuess]:
-        return block.start, self.reconstruction(block)
+def placed_guess(reconstruction: Reconstruction, block: Block) -> tuple[int, BlockGuess]:
+    """The guess of a block, with its first row's number."""
+    return block.start, reconstruction(block)
 
 
 class BlockwiseAttack(Attack):
@@ -133,22 +125,22 @@ class BlockwiseAttack(Attack):
 
 def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
     """The guesses of all blocks in one."""
-    parts = (release.engine or Threads()).run(Guessing(reconstruction), release.table, what="guessing")
+    work = partial(placed_guess, reconstruction)
+    guesses = map_blocks(work, release.table, reconstruction.columns, engine=release.engine, what="guessing")
     n_rows = release.table.n_rows
     if n_rows is None:
-        held = deque(parts)
-        n_rows = sum(len(guess.values) for part in held for _, guess in part)
-        parts = _drained(held)
+        held = deque(guesses)
+        n_rows = sum(len(guess.values) for _, guess in held)
+        guesses = _drained(held)
     values = np.empty((n_rows, len(release.only_part.names)))
     beside: dict[str, Matrix] = {}
     tally = Counter[str]()
-    for part in parts:
-        for start, guess in _drained(part):
-            rows = slice(start, start + len(guess.values))
-            values[rows] = guess.values
-            tally.update(guess.tally)
-            for name, more in guess.beside.items():
-                beside.setdefault(name, np.empty((n_rows, *more.shape[1:])))[rows] = more
+    for start, guess in guesses:
+        rows = slice(start, start + len(guess.values))
+        values[rows] = guess.values
+        tally.update(guess.tally)
+        for name, more in guess.beside.items():
+            beside.setdefault(name, np.empty((n_rows, *more.shape[1:])))[rows] = more
     details = reconstruction.details_with(tally) | beside
     ambiguity, up_to = reconstruction.ambiguity, reconstruction.up_to
     return full_guess(release, values, ambiguity=ambiguity, up_to=up_to, **details)

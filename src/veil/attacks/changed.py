@@ -18,22 +18,14 @@ from veil.data.tables import Table
 Change = Callable[[Vector], Vector]
 
 
-@dataclass(frozen=True)
-class Logarithm:
+def logarithm(y: Vector) -> Vector:
     """ln |y|; of zeros, nothing."""
-
-    def __call__(self, y: Vector) -> Vector:
-        return np.asarray(np.log(np.abs(y), out=np.full_like(y, np.nan), where=y != 0))
+    return np.asarray(np.log(np.abs(y), out=np.full_like(y, np.nan), where=y != 0))
 
 
-@dataclass(frozen=True)
-class Divided:
+def divided(factor: float, y: Vector) -> Vector:
     """y over a factor."""
-
-    factor: float
-
-    def __call__(self, y: Vector) -> Vector:
-        return np.asarray(y / self.factor)
+    return np.asarray(y / factor)
 
 
 class ChangedTable(Table):

@@ -7,6 +7,7 @@ import pickle
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,12 @@ from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
 from veil.data.blocks import Block, from_float
 from veil.data.files import format_of
-from veil.data.passes import Lane, Threads
+from veil.data.tables import MemoryTable
 from veil.progress import Progress, silent
 from veil.release.models import ResponseModel
 from veil.release.release import Release
-from veil.storage.atomic import land_file
-from veil.storage.drafts import Draft
-from veil.storage.shards import Shard, ShardFolder, WritingShards
+from veil.storage.jobs import Job, Output, as_rows, file_job
+from veil.storage.shards import BlockRows
 
 
 @dataclass(frozen=True)
@@ -39,26 +39,12 @@ class GuessFile:
     details: dict[str, Any] = field(repr=False)
 
 
-@dataclass(frozen=True)
-class GuessBatch:
-    """A block's guess as rows to write, and its counts as notes."""
-
-    batch: pa.RecordBatch
-    notes: dict[str, int]
-
-
-@dataclass(frozen=True)
-class GuessRows:
-    """Makes the rows of a guess file of a block of the release."""
-
-    reconstruction: Reconstruction
-    schema: pa.Schema
-
-    def __call__(self, block: Block) -> GuessBatch:
-        guess = self.reconstruction(block)
-        rows = np.arange(block.start, block.start + block.n_rows)
-        arrays = [pa.array(rows), *(from_float(np.ascontiguousarray(column)) for column in guess.values.T)]
-        return GuessBatch(pa.RecordBatch.from_arrays(arrays, schema=self.schema), guess.tally)
+def guess_rows(reconstruction: Reconstruction, schema: pa.Schema, block: Block) -> BlockRows:
+    """The rows of a guess file of a block of the release, its counts as notes."""
+    guess = reconstruction(block)
+    rows = np.arange(block.start, block.start + block.n_rows)
+    arrays = [pa.array(rows), *(from_float(np.ascontiguousarray(column)) for column in guess.values.T)]
+    return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=schema), guess.tally)
 
 
 def write_guess(
@@ -72,50 +58,39 @@ def write_guess(
 ) -> GuessFile:
     """Attack a release and write the guess as a private file (mode 0600).
 
-    Parquet of more than a million rows becomes a folder of part files (mode 0700).
+    Parquet of more than a million rows becomes a folder of shards (mode 0700).
     """
     kind = format_of(target)
-    draft = Draft(target)
-    with draft.held(resume=resume):
+    with file_job(target, resume=resume) as job:
         known = hashlib.sha256(pickle.dumps(tuple(knowledge))).hexdigest()
         data = release.manifest.data.get("sha256", release.manifest.release_id)
         about = {"attack": attack.label, "release": data, "knowledge": known, "format": kind, "veil": __version__}
-        steps = [[step.method, *step.names] for step in release.manifest.parts]
-        resumed = draft.same_run({**about, "columns": steps})
+        job.begin({**about, "columns": [[part.method, *part.names] for part in release.manifest.parts]})
         learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
         if learned is None:
             guess = attack.run(release, *knowledge)
             table = _links(guess) if "links" in guess.details else _values(release, guess)
-            folder = ShardFolder(draft.parts, table.schema, kind, mode=0o600)
-            batches = (GuessBatch(batch, {}) for batch in table.to_batches())
-            parts = [folder.write(0, batches, Lane())]
-            found = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
+            output = job.output(table.schema, kind, mode=0o600)
+            output.write_in_order(as_rows, MemoryTable(table))
+            summary = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
         else:
-            parts, folder = _streamed(release, learned, draft, kind, progress, resumed=resumed)
+            output = _streamed(release, learned, job, kind, progress)
             tally = Counter[str]()
-            for part in parts:
-                for note in part.notes:
-                    tally.update(note)
-            n_rows = sum(part.n_rows for part in parts)
+            for note in output.notes:
+                tally.update(note)
             details = learned.details_with(tally)
-            found = GuessFile(n_rows, release.only_part.names, learned.ambiguity, details)
-        out = draft.fresh(f"guess.{kind}")
-        folder.assemble(parts, out)
-        land_file(out, target)
-    return found
+            summary = GuessFile(output.n_rows, release.only_part.names, learned.ambiguity, details)
+        job.land_table(output)
+    return summary
 
 
-def _streamed(
-    release: Release, learned: Reconstruction, draft: Draft, kind: str, progress: Progress, *, resumed: bool
-) -> tuple[list[Shard], ShardFolder]:
+def _streamed(release: Release, learned: Reconstruction, job: Job, kind: str, progress: Progress) -> Output:
     private = release.only_part.names
     schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
-    folder = ShardFolder(draft.parts, schema, kind, mode=0o600, distinct=frozenset(schema.names[:1]))
-    done = folder.whole() if resumed else {}
-    work = WritingShards(GuessRows(learned, schema), learned.columns, folder, frozenset(done))
-    for written in (release.engine or Threads()).run(work, release.table, what="guessing", progress=progress):
-        done.update({part.number: part for part in written})
-    return [done[number] for number in sorted(done)], folder
+    output = job.output(schema, kind, mode=0o600, distinct=schema.names[:1])
+    work, engine = partial(guess_rows, learned, schema), release.engine
+    output.write(work, release.table, learned.columns, engine=engine, what="guessing", progress=progress)
+    return output
 
 
 def row_name(columns: Sequence[str]) -> str:

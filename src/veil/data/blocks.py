@@ -84,8 +84,10 @@ class Block:
         """One column of the block."""
         if len(self._batches) == 1:
             return self._batches[0].column(name)
-        chunks = pa.chunked_array([batch.column(name) for batch in self._batches])
-        return chunks.unify_dictionaries().combine_chunks()
+        arrays = [batch.column(name) for batch in self._batches]
+        if len({array.type for array in arrays}) > 1:  # a CSV column whose later rows made floats of integers
+            arrays = [array.cast(arrays[-1].type, safe=False) for array in arrays]
+        return pa.chunked_array(arrays).unify_dictionaries().combine_chunks()
 
     def matrix(self, names: Sequence[str], *, lent: bool = False) -> Matrix:
         """The named columns as a canonical d × n float64 matrix, missing values as NaN.

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy.typing as npt
@@ -68,7 +69,7 @@ class Lane:
 
 
 SpanWork = Callable[[Table, Span, Lane], T]
-"""What is done with a span; module-level or a dataclass, so that it can travel."""
+"""What is done with a span: a module's function, its other arguments bound by ``partial``, so that it can travel."""
 
 
 class Engine(Protocol):
@@ -144,18 +145,36 @@ def each_block(array: npt.NDArray[Any], work: Callable[[Any, int], T]) -> Iterat
         yield from lane.map(lambda start: work(array[start : start + BLOCK_ROWS], start), starts)
 
 
-@dataclass(frozen=True)
-class Summing:
-    """The work behind :func:`summed`."""
+def map_blocks(
+    work: Callable[[Block], T],
+    table: Table,
+    columns: Sequence[str] | None = None,
+    *,
+    engine: Engine | None = None,
+    what: str = "reading",
+    progress: Progress = silent,
+) -> Iterator[T]:
+    """``work`` of every block of the named columns, in the table's order."""
+    for results in (engine or Threads()).run(partial(span_results, work, columns), table, what=what, progress=progress):
+        while results:  # each is let go of once it was handed over
+            yield results.popleft()
 
-    leaf: Callable[[Block], Any]
-    columns: tuple[str, ...] | None
 
-    def __call__(self, table: Table, span: Span, lane: Lane) -> Tree[Any]:
-        tree = Tree[Any]()
-        for node in lane.map(self.leaf, lane.blocks(table, self.columns, span)):
-            tree.push(node)
-        return tree
+def span_results(
+    work: Callable[[Block], T], columns: Sequence[str] | None, table: Table, span: Span, lane: Lane
+) -> deque[T]:
+    """``work`` of every block of a span."""
+    return deque(lane.map(work, lane.blocks(table, columns, span)))
+
+
+def span_sum(
+    leaf: Callable[[Block], Any], columns: Sequence[str] | None, table: Table, span: Span, lane: Lane
+) -> Tree[Any]:
+    """``leaf`` of every block of a span, added up."""
+    tree = Tree[Any]()
+    for node in lane.map(leaf, lane.blocks(table, columns, span)):
+        tree.push(node)
+    return tree
 
 
 def summed(
@@ -168,9 +187,8 @@ def summed(
     progress: Progress = silent,
 ) -> S | None:
     """``leaf`` of every block, added up along a fixed binary tree; None for a table without rows."""
-    work = Summing(leaf, None if columns is None else tuple(columns))
     total = Tree[Any]()
-    for tree in (engine or Threads()).run(work, table, what=what, progress=progress):
+    for tree in (engine or Threads()).run(partial(span_sum, leaf, columns), table, what=what, progress=progress):
         total.extend(tree)
-    found: S | None = total.result()
-    return found
+    result: S | None = total.result()
+    return result

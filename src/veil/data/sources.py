@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,15 @@ from veil.data.schema import Kind, kind_of
 from veil.data.tables import Table, memory_table
 
 
-def as_table(data: Any) -> Table:
-    """Any supported frame, array, file path or table as a :class:`~veil.data.tables.Table`."""
+def as_table(data: Any, *, settle: bool = True) -> Table:
+    """Any supported frame, array, file path or table as a :class:`~veil.data.tables.Table`.
+
+    ``settle`` is that of :func:`veil.data.files.open_table`.
+    """
     if isinstance(data, Table):
         return data
     if isinstance(data, str | Path):
-        return open_table(data)
+        return open_table(data, settle=settle)
     if is_partitioned(data):
         return PartitionedTable(data)
     return memory_table(data)
@@ -30,22 +33,27 @@ def as_table(data: Any) -> Table:
 def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...]:
     """Which of the named integer columns never repeat a value (and so may be identifiers).
 
-    Reads only until every column has shown a repetition: usually one block.
+    Reads only until every column has shown a repetition: usually no further than the first rows.
     """
     open_columns: dict[str, list[Any]] = {
         name: [] for name in names if pa.types.is_integer(table.schema.field(name).type)
     }
     n_rows = 0
+    first = table.head(list(open_columns)) if open_columns else None
+    if first is not None:
+        repeated = [n for n in open_columns if pc.count_distinct(first.column(n)).as_py() < first.num_rows]
+        open_columns = {name: [] for name in open_columns if name not in repeated}
     if not open_columns:
         return ()
     for block in table.blocks(list(open_columns)):
         n_rows += block.n_rows
         for name in list(open_columns):
             values = block.column(name)
-            if values.null_count or pc.count_distinct(values).as_py() < block.n_rows:
-                del open_columns[name]
-            else:
+            unique = not values.null_count and pc.count_distinct(values).as_py() == block.n_rows
+            if unique and pa.types.is_integer(values.type):
                 open_columns[name].append(values)
+            else:
+                del open_columns[name]
         if not open_columns:
             return ()
     return tuple(
@@ -55,19 +63,21 @@ def unique_integer_columns(table: Table, names: Sequence[str]) -> tuple[str, ...
     )
 
 
-def nearly_numeric_columns(table: Table, share: float = 0.5) -> dict[str, tuple[int, int]]:
+def nearly_numeric_columns(
+    table: Table, besides: Collection[str] = (), share: float = 0.5
+) -> dict[str, tuple[int, int]]:
     """Text columns of which more than ``share`` of the values are numbers: (count that are not, rows).
 
     Whether a column could be one, its first values tell; only then it is read to the end.
     """
-    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT]
+    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT and f.name not in besides]
     numbers, rows = Counter[str](), Counter[str]()
     if not names:
         return {}
-    first = next(table.batches(names), None)
+    first = table.head(names)
     if first is not None:
-        seen = {name: _numbers(first.column(name)) for name in names}
-        names = [name for name, (count, total) in seen.items() if count > share * total or not total]
+        counts = {name: _numbers(first.column(name)) for name in names}
+        names = [name for name, (count, total) in counts.items() if count > share * total or not total]
     for batch in table.batches(names) if names else ():
         for name in names:
             count, total = _numbers(batch.column(name))

@@ -22,6 +22,10 @@ from veil.errors import InputError
 FrameKind = Literal["pandas", "polars", "pyarrow", "numpy", "dask"]
 
 
+class TypesChanged(Exception):  # noqa: N818 - not an error: whoever reads starts again
+    """A column turned out to be of another kind than the schema said; now the schema is right."""
+
+
 class Table(ABC):
     """A table that can be read many times, in canonical blocks.
 
@@ -50,6 +54,14 @@ class Table(ABC):
         self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
     ) -> Iterator[pa.RecordBatch]:
         """The rows ``start`` to ``stop`` in order, in batches of any size."""
+
+    def head(self, columns: Sequence[str]) -> pa.RecordBatch | None:
+        """Some first rows; None for a table without any."""
+        return next(self.batches(columns), None)
+
+    def settle(self) -> bool:
+        """Make sure of the schema, where only reading tells; returns whether a type changed."""
+        return False
 
     def coded(self, columns: Sequence[str]) -> Self:
         """The same table, whose named text columns may come as dictionaries."""

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import atexit
 import sys
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import BLOCK_ROWS, Span
+from veil.data.blocks import BLOCK_ROWS, Block, Span
 from veil.data.cluster import Admission, Cluster
 from veil.data.dask_frames import PartitionedTable, dask
-from veil.data.passes import Lane
 from veil.data.sealed import Session, attend
-from veil.data.tables import Table, as_frame
+from veil.data.tables import as_frame
 from veil.publishing.parts import Corrections
 from veil.publishing.second_pass import Releasing
 
@@ -39,15 +37,9 @@ def active_cluster() -> Cluster | None:
         return None
 
 
-@dataclass(frozen=True)
-class Correcting:
-    """Collects what the key must keep to restore a span to the last digit."""
-
-    releasing: Releasing
-
-    def __call__(self, table: Table, span: Span, lane: Lane) -> list[Corrections]:
-        blocks = lane.blocks(table, self.releasing.columns, span)
-        return [made.notes for made in lane.map(self.releasing, blocks) if made.notes]
+def corrections_of(releasing: Releasing, block: Block) -> Corrections:
+    """What the key must keep to restore a block to the last digit."""
+    return releasing.batch(block).notes
 
 
 def released_partitions(releasing: Releasing, table: PartitionedTable, cluster: Cluster | None) -> PartitionedTable:
@@ -77,5 +69,5 @@ def released_frame(name: str, span: Span, *frames: Any) -> Any:
     _, (releasing, table) = attend(name)
     held = table.holding(span, frames)
     with one_blas_thread():
-        batches = [releasing(block).batch for block in held.blocks(releasing.columns, span)]
+        batches = [releasing.batch(block).batch for block in held.blocks(releasing.columns, span)]
     return as_frame(pa.Table.from_batches(batches, schema=releasing.schema), "pandas")

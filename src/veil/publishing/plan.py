@@ -107,7 +107,7 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         given,
         covers={f.name: covers.get(f.name, open_kinds) for f in table.schema},
         unique_integers=unique_integer_columns(table, open_columns),
-        nearly_numeric=nearly_numeric_columns(table),
+        nearly_numeric=nearly_numeric_columns(table, given),
     )
     if plan.reduces and schema.public:
         raise InputError(

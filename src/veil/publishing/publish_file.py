@@ -1,35 +1,31 @@
 """Publish from file to file, in constant memory, on all cores or on a cluster.
 
 The blocks, kernels and noise are those of :func:`veil.publish`, so the release is the same, bit for
-bit. Parts are written as they are made; a run that was cut short is continued from the parts that are
+bit. Shards are written as they come; a run that was cut short is continued from the shards that are
 whole. The key file is safe on disk before the release gets its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from veil.data.blocks import BLOCK_ROWS
+from veil.data.cluster import Cluster
 from veil.data.files import format_of, open_table
-from veil.data.passes import Engine, Lane
+from veil.data.passes import Engine
 from veil.errors import FileFormatError, InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
-from veil.publishing.parts import Corrections
 from veil.publishing.plan import Plan
-from veil.publishing.publish import Publication, seed_of
-from veil.publishing.second_pass import Released, join_corrections
+from veil.publishing.publication import Publication, seed_of
 from veil.release.manifest import MANIFEST
-from veil.release.release import Release
-from veil.storage.atomic import land_folder, locked, refuse_existing, refuse_unwritable, writing
+from veil.release.release import Release, draft_release
+from veil.storage.atomic import locked, refuse_existing, refuse_unwritable
 from veil.storage.drafts import Draft, another_run
-from veil.storage.shards import Shard, ShardFolder, WritingShards
+from veil.storage.jobs import file_job
 
 NEW_KEY = "key"
 
@@ -84,9 +80,9 @@ def publish_file(
         Locks the new key file, or opens the old one.
     format
         Format of the released data; the source's own by default. Parquet of more than a million rows becomes a folder
-        of part files.
+        of shards.
     resume
-        Continue a run that was cut short: the table is read and its parts are checked by their hashes; only what is
+        Continue a run that was cut short: the table is read and its shards are checked by their hashes; only what is
         missing is made. Starts anew where there is nothing to continue.
     engine
         Where to run: all cores of this machine by default, or a :class:`veil.Cluster`.
@@ -124,86 +120,42 @@ def publish_file(
 
 
 def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> list[str]:
-    draft = Draft(folder)
-    with draft.held(resume=order.resume):
-        kept = draft.folder / NEW_KEY
+    with file_job(folder, resume=order.resume) as job:
+        new_key = job.draft.folder / NEW_KEY
         fresh = key is None
-        if fresh and kept.exists():
-            key = Key.load(kept, order.passphrase)
+        if fresh and new_key.exists():
+            key = Key.load(new_key, order.passphrase)
             key.ledger.clear()  # nothing has gone out under it
             seeded = seed_of(order.perturbation)
             if seeded is not None and not key.same_as(Key.from_seed(seeded)):
                 raise another_run()
-        table = open_table(order.source)
+        table = open_table(order.source, settle=isinstance(order.options["engine"], Cluster))
         publication = Publication(table, order.perturbation, key=key, **order.options)
         kind = order.format or format_of(table.path)
-        what = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
-        resumed = draft.same_run(what)
+        about = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
+        resumed = job.begin(about)
         if not resumed and fresh:
-            publication.key.save(kept, order.passphrase, replace=True)
-        parts = ShardFolder(draft.parts, publication.schema, kind)
-        made = _made(publication, parts, resumed=resumed)
-        _land(draft, parts, made, publication, key_path, order.passphrase, replace_key=not fresh)
+            publication.key.save(new_key, order.passphrase, replace=True)
+        output = job.output(publication.schema, kind)
+        publication.write(output)
+        draft, _ = draft_release(job, output, publication.manifest)
+        # The key of a run that was interrupted right here may be in its place already.
+        publication.key.save(key_path, order.passphrase, replace=not fresh or key_path.exists())
+        job.land(draft)
         return publication.remarks()
 
 
-def _made(publication: Publication, parts: ShardFolder, *, resumed: bool) -> list[Shard]:
-    """All parts of the release, in order."""
-    order = publication.permutation()
-    if publication.reduces or order is not None:
-        rows = pa.Table.from_batches(publication.batches(), schema=publication.schema)
-        if order is not None:  # a secret order needs all rows at hand
-            rows = rows.take(pa.array(order))
-        batches = (Released(batch, {}) for batch in rows.to_batches(max_chunksize=BLOCK_ROWS))
-        return [parts.write(0, batches, Lane())]
-    done = parts.whole() if resumed else {}
-    releasing = publication.releasing
-    for written in publication.run(WritingShards(releasing, releasing.columns, parts, frozenset(done))):
-        done.update({part.number: part for part in written})
-    found = [done[number] for number in sorted(done)]
-    corrections: Corrections = {}
-    for part in found:
-        for note in part.notes:
-            join_corrections(corrections, note)
-    publication.keep(corrections)
-    return found
-
-
-def _land(
-    draft: Draft,
-    parts: ShardFolder,
-    made: list[Shard],
-    publication: Publication,
-    key_path: Path,
-    passphrase: str | None,
-    *,
-    replace_key: bool,
-) -> None:
-    """Put data and manifest together, make the key safe, then give the release its name."""
-    out = draft.fresh("release")
-    with writing(draft.target):
-        out.mkdir()
-    data = f"data.{parts.kind}"
-    digest = parts.assemble(made, out / data)
-    manifest = replace(publication.manifest, data={"file": data, "sha256": digest})
-    with writing(draft.target):
-        (out / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
-    # The key of a run that was interrupted right here may be in its place already.
-    publication.key.save(key_path, passphrase, replace=replace_key or key_path.exists())
-    land_folder(out, draft.target)
-
-
-def _same_key(path: Path, kept: Path, passphrase: str | None) -> bool:
+def _same_key(path: Path, drafted: Path, passphrase: str | None) -> bool:
     """Whether a key file is that of the run that is continued: it was interrupted between key and release."""
     try:
-        return Key.load(path, passphrase).same_as(Key.load(kept, passphrase))
+        return Key.load(path, passphrase).same_as(Key.load(drafted, passphrase))
     except KeyRefusedError:
         return False
 
 
 def _check_new_key(path: Path, release: Path, order: Order) -> None:
-    kept = Draft(release).folder / NEW_KEY
-    if not (order.resume and kept.exists() and path.is_file() and _same_key(path, kept, order.passphrase)):
+    drafted = Draft(release).folder / NEW_KEY
+    if not (order.resume and drafted.exists() and path.is_file() and _same_key(path, drafted, order.passphrase)):
         refuse_existing(path)
     refuse_unwritable(path)
     home = path.resolve().parent

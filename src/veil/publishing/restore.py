@@ -9,22 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Block, Span, from_float
-from veil.data.passes import Lane, Threads
-from veil.data.tables import MemoryTable, Table, as_frame
+from veil.data.blocks import Block, from_float
+from veil.data.passes import map_blocks
+from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry, LedgerPart
 from veil.perturbations import Perturbation, Place, find_perturbation
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
-
-
-@dataclass(frozen=True)
-class Restored:
-    """A restored batch."""
-
-    batch: pa.RecordBatch
-    notes: dict[str, Any] = field(default_factory=dict)
+from veil.storage.shards import BlockRows
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class Restoring:
     manifest: Manifest = field(repr=False)
     methods: tuple[Perturbation, ...] = field(repr=False)
 
-    def __call__(self, block: Block) -> Restored:
+    def batch(self, block: Block) -> BlockRows:
         """The private rows of a released block."""
         columns: dict[str, pa.Array] = {}
         for part, public, method in zip(self.entry.parts, self.manifest.parts, self.methods, strict=True):
@@ -61,7 +54,7 @@ class Restoring:
         for name in self.schema.names:
             if name not in columns:
                 columns[name] = block.column(name).cast(self.schema.field(name).type)
-        return Restored(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema))
+        return BlockRows(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema))
 
     def _correct(self, name: str, row: npt.NDArray[np.float64], start: int) -> None:
         """Put right the large integers that rounding brings back wrong."""
@@ -86,18 +79,10 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     """
     work = restoring(release, key, partial=partial)
     table = release.table if work.order is None else work.ordered(release)
-    batches = [batch for part in Threads().run(_Span(work), table) for batch in part]
+    batches = [restored.batch for restored in map_blocks(work.batch, table)]
     kind = release.table.kind
-    found = pa.Table.from_batches(batches, schema=work.schema)
-    return as_frame(found, kind, work.entry.native if work.entry.kind == kind else None)
-
-
-@dataclass(frozen=True)
-class _Span:
-    work: Restoring
-
-    def __call__(self, table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
-        return [each.batch for each in lane.map(self.work, lane.blocks(table, None, span))]
+    private = pa.Table.from_batches(batches, schema=work.schema)
+    return as_frame(private, kind, work.entry.native if work.entry.kind == kind else None)
 
 
 def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:

@@ -13,19 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block, Matrix, Span
-from veil.data.passes import Lane
-from veil.data.tables import Table
+from veil.data.blocks import Block
 from veil.keys.randomness import id_digests
 from veil.publishing.parts import Corrections, Part
-
-
-@dataclass(frozen=True)
-class Released:
-    """A released batch, and in ``notes`` what the key must keep to restore it to the last digit."""
-
-    batch: pa.RecordBatch
-    notes: Corrections
+from veil.storage.shards import BlockRows
 
 
 @dataclass(frozen=True)
@@ -52,50 +43,29 @@ class Releasing:
     consistent_on: str | None = None
     id_secret: bytes = field(default=b"", repr=False)
 
-    def __call__(self, block: Block) -> Released:
-        """The released batch of a private block."""
+    def batch(self, block: Block) -> BlockRows:
+        """The released batch of a block; its notes are what the key needs to restore it to the last digit."""
         ids = None
         if self.consistent_on is not None:
             ids = id_digests(self.id_secret, block.column(self.consistent_on).to_pylist())
         perturbed: dict[str, pa.Array] = {}
         corrections: Corrections = {}
         for part in self.parts:
-            made, wrong = part.arrays(block, ids)
-            perturbed.update(made)
-            corrections.update(wrong)
+            arrays_of_part, more = part.arrays(block, ids)
+            perturbed.update(arrays_of_part)
+            corrections.update(more)
         arrays = [
             perturbed[f.name] if f.name in perturbed else clean(block.column(f.name).cast(f.type)) for f in self.schema
         ]
-        return Released(pa.RecordBatch.from_arrays(arrays, schema=self.schema), corrections)
-
-
-@dataclass(frozen=True)
-class ReleasingSpan:
-    """Releases the blocks of a span, kept in memory."""
-
-    releasing: Releasing
-
-    def __call__(self, table: Table, span: Span, lane: Lane) -> list[Released]:
-        blocks = lane.blocks(table, self.releasing.columns, span)
-        return list(lane.map(self.releasing, blocks))
-
-
-@dataclass(frozen=True)
-class Reducing:
-    """A block's share in a release of sums over records."""
-
-    part: Part
-
-    def __call__(self, block: Block) -> Matrix:
-        return self.part.share(block)
+        return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), corrections)
 
 
 def join_corrections(total: Corrections, more: Corrections) -> None:
     """Add the corrections of the next rows."""
     for name, (rows, amounts) in more.items():
-        kept = total.setdefault(name, ([], []))
-        kept[0].extend(rows)
-        kept[1].extend(amounts)
+        so_far = total.setdefault(name, ([], []))
+        so_far[0].extend(rows)
+        so_far[1].extend(amounts)
 
 
 def categorical(parts: Sequence[Part]) -> list[str]:

@@ -6,9 +6,10 @@ A release is a folder with one data file, or a folder of shards, and ``manifest.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from veil.arguments import choice
 from veil.data.blocks import Block, Matrix
-from veil.data.files import FORMATS, CsvTable, open_table, write_batches
+from veil.data.files import FORMATS, CsvTable, open_table
 from veil.data.passes import Engine, summed
 from veil.data.sums import Summable
 from veil.data.tables import FrameKind, MemoryTable, Table
@@ -27,20 +28,16 @@ from veil.errors import FileFormatError, InputError, NotApplicableError, Tampere
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
 from veil.release.models import ResponseModel
-from veil.storage.atomic import draft_folder, land_folder, writing
-from veil.storage.hashes import sha256_of, sha256_of_parts
+from veil.storage.atomic import writing
+from veil.storage.hashes import sha256_of, sha256_of_shards
+from veil.storage.jobs import Job, Output, as_rows, file_job
 
 S = TypeVar("S", bound=Summable)
 
 
-@dataclass(frozen=True)
-class MomentsOf:
+def moments_of_columns(columns: Sequence[str], block: Block) -> Moments:
     """Moments of some columns of a block."""
-
-    columns: tuple[str, ...]
-
-    def __call__(self, block: Block) -> Moments:
-        return block_moments(block.matrix(self.columns, lent=True))
+    return block_moments(block.matrix(columns, lent=True))
 
 
 class Release:
@@ -102,27 +99,27 @@ class Release:
             values = self._table.read([name]).column(0)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
-            found = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
-            columns.append(found.fill_null(-1).to_numpy().astype(np.int64))
+            codes = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
+            columns.append(codes.fill_null(-1).to_numpy().astype(np.int64))
         return np.column_stack(columns)
 
     def moments(self) -> Moments:
         """Mean and covariance of the perturbed columns, in one pass; computed once."""
         if self._moments is None:
-            self._moments = self.summed(MomentsOf(self.only_part.released))
+            self._moments = self.summed(partial(moments_of_columns, self.only_part.released))
         return self._moments
 
     def summed(self, leaf: Callable[[Block], S], columns: Sequence[str] | None = None) -> S:
         """``leaf`` of every block of the perturbed columns (or those named), added up in one pass.
 
         Sums follow a fixed binary tree, so they are the same on one core, on several and on a cluster. For a cluster
-        ``leaf`` must be able to travel: a module's function, or an object of a module's class.
+        ``leaf`` must be able to travel: a module's function, with other arguments bound by ``functools.partial``.
         """
         wanted = self.only_part.released if columns is None else columns
-        found: S | None = summed(leaf, self._table, wanted, engine=self.engine)
-        if found is None:
+        total: S | None = summed(leaf, self._table, wanted, engine=self.engine)
+        if total is None:
             raise NotApplicableError("the release has no rows")
-        return found
+        return total
 
     def __repr__(self) -> str:
         methods = " + ".join(part.method for part in self.manifest.parts)
@@ -131,8 +128,12 @@ class Release:
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:
         """Write the release folder, whole or not at all; an existing one is refused."""
         choice(format, "format", sorted(set(FORMATS.values())))
-        table = self._table
-        self.manifest = save_release(Path(folder), table.batches(), table.schema, self.manifest, format=format)
+        with file_job(Path(folder), resumable=False) as job:
+            job.begin({"release": self.manifest.release_id, "format": format})
+            output = job.output(self._table.schema, format)
+            output.write_in_order(as_rows, self._table)
+            draft, self.manifest = draft_release(job, output, self.manifest)
+            job.land(draft)
 
     @classmethod
     def load(
@@ -174,41 +175,25 @@ def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native:
     return Release(MemoryTable(table, kind, native), manifest)
 
 
-def save_release(
-    folder: Path,
-    batches: Iterable[pa.RecordBatch],
-    schema: pa.Schema,
-    manifest: Manifest,
-    *,
-    format: str,
-    before_landing: Callable[[], None] | None = None,
-) -> Manifest:
-    """Write data and manifest to a draft folder, call ``before_landing``, then give it its name.
-
-    ``before_landing`` is where the key file is made safe, so that no release exists without its key.
-    """
-    with draft_folder(folder) as draft:
-        path = draft / f"data.{format}"
-        with writing(folder):
-            write_batches(batches, path, schema, format)
-        manifest = replace(manifest, data={"file": path.name, "sha256": sha256_of(path)})
-        with writing(folder):
-            (draft / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
-        if before_landing is not None:
-            before_landing()
-        land_folder(draft, folder)
-    return manifest
+def draft_release(job: Job, output: Output, manifest: Manifest) -> tuple[Path, Manifest]:
+    """Data and manifest as a folder in the draft of a job, ready to land; and the manifest with the data's hash."""
+    folder = job.fresh_folder("release")
+    name = f"data.{output.kind}"
+    manifest = replace(manifest, data={"file": name, "sha256": output.assemble(folder / name)})
+    with writing(job.draft.target):
+        (folder / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+    return folder, manifest
 
 
 def _hash_of(path: Path) -> str:
-    """The hash of released data: a file, or a folder of part files."""
+    """The hash of released data: a file, or a folder of shards."""
     if path.is_file():
         return sha256_of(path)
     files = sorted(path.iterdir())
     if not all(file.is_file() for file in files):
         return ""
     with ThreadPoolExecutor() as pool:
-        return sha256_of_parts(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
+        return sha256_of_shards(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
 
 
 def arrow_type(text: str) -> pa.DataType | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
+import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -43,15 +43,29 @@ def refuse_unwritable(path: Path) -> None:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a file for oneself, so that two writers cannot lose each other's changes."""
-    import fcntl
-
     while True:
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file.fileno(), wait=True)
             # The holder before us may have replaced the file: then this is a lock on the old one.
             if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
                 yield
                 return
+
+
+def lock_now(descriptor: int) -> None:
+    """Lock an open file, or raise OSError where somebody else holds it."""
+    _lock(descriptor, wait=False)
+
+
+def _lock(descriptor: int, *, wait: bool) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -97,37 +111,6 @@ def _link_new(draft: Path, path: Path) -> None:
     except OSError:  # a file system without hard links
         refuse_existing(path)
         draft.rename(path)
-
-
-@contextmanager
-def draft_file(path: Path, *, mode: int = 0o644) -> Iterator[Path]:
-    """A draft beside ``path`` that becomes it when the block ends well, and vanishes otherwise."""
-    refuse_existing(path)
-    draft = _draft_name(path)
-    try:
-        with writing(path):
-            draft.touch(mode=mode, exist_ok=False)
-        yield draft
-        with writing(path):
-            draft.chmod(mode)
-            sync_file(draft)
-            _link_new(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-    sync_folder(path.parent)
-
-
-@contextmanager
-def draft_folder(path: Path) -> Iterator[Path]:
-    """A draft folder beside ``path``; the caller fills it and calls :func:`land_folder`."""
-    refuse_existing(path)
-    draft = _draft_name(path)
-    with writing(path):
-        draft.mkdir()
-    try:
-        yield draft
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def land_folder(draft: Path, path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -13,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from veil.errors import ClusterError, FileFormatError, InputError, UnwritableError
-from veil.storage.atomic import refuse_existing, write_private, writing
+from veil.storage.atomic import lock_now, refuse_existing, write_private, writing
 from veil.storage.shards import remove
 
 RUN = "run.json"
 LOCK = "lock"
-PARTS = "parts"
-KEPT = "what is done is kept: run the same command with --resume to continue"
+SHARDS = "parts"
+CONTINUE = "what is done is kept: run the same command with --resume to continue"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -29,7 +28,7 @@ class Interrupted(KeyboardInterrupt):
 class Draft:
     """A private folder (mode 0700) beside the target, named after it.
 
-    It holds parts that are whole, what the run was about, and, for a release under a new key, that key: nothing of the
+    It holds shards that are whole, what the run was about, and, for a release under a new key, that key: nothing of the
     release is out before the key has its place.
     """
 
@@ -47,21 +46,22 @@ class Draft:
     def _known(self) -> dict[str, Any]:
         """What an earlier run has written about itself."""
         try:
-            found = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
+            earlier = json.loads((self.folder / RUN).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return earlier if isinstance(earlier, dict) else {}
 
     @property
-    def parts(self) -> Path:
-        """The folder of this run's part files; an earlier run's stragglers write elsewhere."""
-        return self.folder / f"{PARTS}-{self._mark or self._known().get('parts', '')}"
+    def shards(self) -> Path:
+        """The folder of this run's shards; an earlier run's stragglers write elsewhere."""
+        return self.folder / f"{SHARDS}-{self._mark or self._known().get('parts', '')}"
 
     @contextmanager
-    def held(self, *, resume: bool) -> Iterator[None]:
+    def held(self, *, resume: bool, resumable: bool = True) -> Iterator[None]:
         """Hold the folder for oneself; it is kept when the run is cut short and removed when it ends or is refused.
 
         Without ``resume`` what an earlier run has left is removed first; with it, it is kept whatever goes wrong.
+        Of a run that is not ``resumable`` nothing is kept.
         """
         refuse_existing(self.target)
         try:
@@ -72,12 +72,12 @@ class Draft:
             try:
                 yield
             except BaseException as stop:
-                whole = any(self.folder.glob(f"{PARTS}-*/part-*.json"))
+                whole = resumable and any(self.folder.glob(f"{SHARDS}-*/part-*.json"))
                 self._keep = whole and (resume or isinstance(stop, KeyboardInterrupt | ClusterError | UnwritableError))
                 if self._keep and isinstance(stop, KeyboardInterrupt):
-                    raise Interrupted(f"interrupted; {KEPT}") from None
+                    raise Interrupted(f"interrupted; {CONTINUE}") from None
                 if self._keep and isinstance(stop, UnwritableError):
-                    raise UnwritableError(f"{stop}; {KEPT}") from None
+                    raise UnwritableError(f"{stop}; {CONTINUE}") from None
                 raise
         finally:
             self._let_go()
@@ -89,7 +89,7 @@ class Draft:
         if self._lock is None:  # interrupted before it was held: an empty folder may be left
             for leave in ((self.folder / LOCK).unlink, self.folder.rmdir):
                 with suppress(OSError):
-                    if not (self.folder / RUN).exists() and not any(self.folder.glob(f"{PARTS}-*")):
+                    if not (self.folder / RUN).exists() and not any(self.folder.glob(f"{SHARDS}-*")):
                         leave()
             return
         if not self._keep:
@@ -107,7 +107,7 @@ class Draft:
                 except FileNotFoundError:
                     continue
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                lock_now(lock)
             except OSError:
                 os.close(lock)
                 self._taken = True
@@ -139,16 +139,16 @@ class Draft:
             self._mark = secrets.token_hex(6)
             write_private(path, json.dumps({"what": what, "parts": self._mark}).encode())
             with writing(self.target):
-                self.parts.mkdir()
+                self.shards.mkdir()
             return False
         known = self._known()
         if known.get("what") != what:
             raise another_run()
         self._mark = str(known["parts"])
-        return self.parts.is_dir()
+        return self.shards.is_dir()
 
     def fresh(self, name: str) -> Path:
-        """A name in the folder for what is put together of the parts; an earlier attempt is removed."""
+        """A name in the folder for what is put together of the shards; an earlier attempt is removed."""
         path = self.folder / name
         with writing(self.target):
             remove(path)

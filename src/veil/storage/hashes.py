@@ -1,4 +1,4 @@
-"""SHA-256 of files and of tables in part files."""
+"""SHA-256 of files and of tables in shards."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def sha256_of_parts(parts: Mapping[str, str]) -> str:
-    """SHA-256 of the names and hashes of a table's part files, a line for each."""
-    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(parts.items()))
+def sha256_of_shards(shards: Mapping[str, str]) -> str:
+    """SHA-256 of the names and hashes of a table's shards, a line for each."""
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(shards.items()))
     return hashlib.sha256(lines.encode()).hexdigest()

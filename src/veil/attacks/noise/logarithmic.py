@@ -16,13 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeGuard
 
 import numpy as np
 
 from veil.attacks.base import Attack, Guess, full_guess
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
-from veil.attacks.changed import Change, ChangedFirst, ChangedTable, Divided, Logarithm
+from veil.attacks.changed import Change, ChangedFirst, ChangedTable, divided, logarithm
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import BayesEstimateAttack
 from veil.data.blocks import Block, Matrix, Vector
@@ -69,7 +70,7 @@ class LogAttack(BlockwiseAttack):
             ambiguity=inner.ambiguity,
             inner=inner,
             changed=frozenset(released),
-            change=Divided(model.law.raw_moments()[0]) if has_noise(model) else Logarithm(),
+            change=partial(divided, model.law.raw_moments()[0]) if has_noise(model) else logarithm,
         )
         if linear:
             return changed
@@ -151,7 +152,7 @@ def log_release(release: Release) -> tuple[Release, float]:
         noise = AdditiveModel("normal", np.full(d, np.sqrt(variance)), np.zeros(d))
     else:
         raise NotApplicableError(f"a {release.method} release is not multiplicative")
-    return _as_additive(release, Logarithm(), noise), shift
+    return _as_additive(release, logarithm, noise), shift
 
 
 def linear_release(release: Release) -> Release:
@@ -166,7 +167,7 @@ def linear_release(release: Release) -> Release:
     m1, m2 = model.law.raw_moments()[:2]
     square = np.clip(moments.variance + moments.mean**2 - model.noise**2, 0.0, None) / m2
     scale = np.sqrt((m2 - m1**2) * square + model.noise**2) / m1
-    return _as_additive(release, Divided(m1), AdditiveModel("normal", scale, model.grid / m1))
+    return _as_additive(release, partial(divided, m1), AdditiveModel("normal", scale, model.grid / m1))
 
 
 def _as_additive(release: Release, change: Change, model: AdditiveModel) -> Release:

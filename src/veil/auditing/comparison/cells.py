@@ -29,19 +29,19 @@ _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 def edges_for(x: Vector, y: Vector, low: float, high: float, n_columns: int) -> Vector:
     """Where to count the values of two columns, from samples of both (NaN is missing) and their extremes."""
-    seen = np.concatenate([x, y])
-    seen = np.sort(seen[~np.isnan(seen)])
+    values = np.concatenate([x, y])
+    values = np.sort(values[~np.isnan(values)])
     if not low <= high:
         return np.zeros(1)
-    if not seen.size:
-        seen = np.array([low])
+    if not values.size:
+        values = np.array([low])
     most = min(MOST_EDGES, max(FEWEST_EDGES, _ALL_EDGES // n_columns))
-    if len(np.unique(seen)) > most:
-        seen = seen[np.linspace(0, len(seen) - 1, most).astype(np.intp)]
+    if len(np.unique(values)) > most:
+        values = values[np.linspace(0, len(values) - 1, most).astype(np.intp)]
     reach = 2.0 ** -np.arange(_DOUBLINGS)
-    outside = np.concatenate([seen[0] + (low - seen[0]) * reach, seen[-1] + (high - seen[-1]) * reach])
-    found = np.unique(np.concatenate([seen, outside, [low, high]]))
-    return np.asarray(found[(found >= low) & (found <= high)])
+    outside = np.concatenate([values[0] + (low - values[0]) * reach, values[-1] + (high - values[-1]) * reach])
+    edges = np.unique(np.concatenate([values, outside, [low, high]]))
+    return np.asarray(edges[(edges >= low) & (edges <= high)])
 
 
 @dataclass(frozen=True)
@@ -73,22 +73,17 @@ class Cells:
         return ColumnCells(edges[j], self.on[:, at], self.below[:, at], self.short[:, at])
 
 
-@dataclass(frozen=True)
-class CellsOf:
-    """Counts the values of a block, given as 2d × n."""
-
-    edges: tuple[Vector, ...]
-
-    def __call__(self, values: Matrix) -> Cells:
-        d, total = len(self.edges), sum(map(len, self.edges))
-        counts, short = np.zeros((2, 2, total), dtype=np.int64), np.zeros((2, total))
-        start = 0
-        for j, edges in enumerate(self.edges):
-            at = slice(start, start + len(edges))
-            for side in (0, 1):
-                counts[0, side, at], counts[1, side, at], short[side, at] = _counted(values[side * d + j], edges)
-            start += len(edges)
-        return Cells(counts[0], counts[1], short)
+def count_cells(edges: Sequence[Vector], values: Matrix) -> Cells:
+    """Counts of the values of a block, given as 2d × n."""
+    d, total = len(edges), sum(map(len, edges))
+    counts, short = np.zeros((2, 2, total), dtype=np.int64), np.zeros((2, total))
+    start = 0
+    for j, of_pair in enumerate(edges):
+        at = slice(start, start + len(of_pair))
+        for side in (0, 1):
+            counts[0, side, at], counts[1, side, at], short[side, at] = _counted(values[side * d + j], of_pair)
+        start += len(of_pair)
+    return Cells(counts[0], counts[1], short)
 
 
 def _counted(values: Vector, edges: Vector) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Vector]:

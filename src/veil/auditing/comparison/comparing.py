@@ -107,8 +107,8 @@ class Errors(Sums):
         shares = np.where(scored, np.abs(error) / np.where(scored, np.abs(x), 1.0), 0.0)
         squares, base = error**2, x**2
         sizes = np.stack([squares.sum(axis=0), base.sum(axis=0)])
-        kept = sizes[1] > 0.0
-        relative = np.where(kept, np.sqrt(sizes[0]) / np.sqrt(np.where(kept, sizes[1], 1.0)), np.nan)
+        nonzero = sizes[1] > 0.0
+        relative = np.where(nonzero, np.sqrt(sizes[0]) / np.sqrt(np.where(nonzero, sizes[1], 1.0)), np.nan)
         sizes[:, (sizes == 0.0).all(axis=0)] = np.nan
         return cls(
             squares.sum(axis=1),
@@ -142,15 +142,15 @@ class Sample:
         hashes = _hashed(np.arange(start, start + values.shape[1], dtype=np.uint64), seed)
         share = 1.0 if n_rows is None else (most + 8.0 * most**0.5 + 32.0) / max(n_rows, 1)
         if share < 1.0:
-            kept = hashes < np.uint64(share * 2.0**64)
-            hashes, values = hashes[kept], values[:, kept]
+            near = hashes < np.uint64(share * 2.0**64)
+            hashes, values = hashes[near], values[:, near]
         return _smallest(most, hashes, values)
 
 
 def _smallest(most: int, hashes: Words, values: Matrix) -> Sample:
     if len(hashes) > most:
-        kept = hashes <= np.partition(hashes, most - 1)[most - 1]
-        hashes, values = hashes[kept], values[:, kept]
+        least = hashes <= np.partition(hashes, most - 1)[most - 1]
+        hashes, values = hashes[least], values[:, least]
     return Sample(most, hashes, np.ascontiguousarray(values))
 
 
@@ -175,44 +175,35 @@ class First(Sums):
     sample: Sample
 
 
-@dataclass(frozen=True)
-class FirstOf:
-    """The first pass."""
-
-    common: Common
-    most: int
-    seed: int
-    n_rows: int | None
-
-    def __call__(self, block: Block) -> First:
-        self.common.check_rows(block)
-        values = self.common.values(block)
-        infinite = np.isinf(values)
-        n_infinite = infinite.sum(axis=1)
-        if n_infinite.any():  # refused at the end, once all are counted
-            values[infinite] = np.nan
-        d = len(self.common.numbers)
-        stacked = values.reshape(2, d, block.n_rows)
-        pairs, errors = Tree[Pairs](), Tree[Errors]()
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            for tile in tiles(block.n_rows):
-                both = np.asarray(~np.isnan(stacked[:, :, tile]).any(axis=0))
-                pairs.push(Pairs.of(stacked[:, :, tile], both))
-                errors.push(Errors.of(stacked[:, :, tile], both))
-        return First(
-            block.n_rows,
-            n_infinite,
-            self.common.equal(block),
-            block_moments(values),
-            whole(pairs),
-            whole(errors),
-            Sample.of(block.start, values, self.most, self.seed, self.n_rows),
-        )
+def compare_block(common: Common, most: int, seed: int, n_rows: int | None, block: Block) -> First:
+    """What the first pass learns of a block; ``most`` rows are sampled of a table of ``n_rows``."""
+    common.check_rows(block)
+    values = common.values(block)
+    infinite = np.isinf(values)
+    n_infinite = infinite.sum(axis=1)
+    if n_infinite.any():  # refused at the end, once all are counted
+        values[infinite] = np.nan
+    stacked = values.reshape(2, len(common.numbers), block.n_rows)
+    pairs, errors = Tree[Pairs](), Tree[Errors]()
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for tile in tiles(block.n_rows):
+            both = np.asarray(~np.isnan(stacked[:, :, tile]).any(axis=0))
+            pairs.push(Pairs.of(stacked[:, :, tile], both))
+            errors.push(Errors.of(stacked[:, :, tile], both))
+    return First(
+        block.n_rows,
+        n_infinite,
+        common.equal(block),
+        block_moments(values),
+        whole(pairs),
+        whole(errors),
+        Sample.of(block.start, values, most, seed, n_rows),
+    )
 
 
 def whole(tree: Tree[Any]) -> Any:
     """The sum over the tiles of a block."""
-    found = tree.result()
-    if found is None:
+    total = tree.result()
+    if total is None:
         raise ValueError("a block has rows")
-    return found
+    return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,11 +12,11 @@ import numpy as np
 
 from veil.arguments import number, whole
 from veil.auditing.comparison.beside import Beside, Common
-from veil.auditing.comparison.cells import CellsOf, ColumnCells, edges_for
-from veil.auditing.comparison.comparing import First, FirstOf
+from veil.auditing.comparison.cells import ColumnCells, count_cells, edges_for
+from veil.auditing.comparison.comparing import First, compare_block
 from veil.auditing.comparison.judging import column_measures, counted_unit, private_spread, table_measures
 from veil.auditing.comparison.result import ColumnMeasures, FileMeasures, TextMeasures
-from veil.auditing.comparison.scoring import BothOf, Hits, HitsOf, Later
+from veil.auditing.comparison.scoring import Hits, Scoring, count_and_score, of_numbers
 from veil.data.blocks import Block, Matrix, Vector
 from veil.data.passes import Engine, summed
 from veil.data.sources import as_table
@@ -107,32 +108,33 @@ class _Passes:
     def first(self, seed: int) -> First:
         """Everything that needs no units."""
         most = min(MOST_SAMPLED, max(FEWEST_SAMPLED, _ALL_SAMPLED // max(len(self._common.numbers), 1)))
-        return self._run(FirstOf(self._common, most, seed, self._table.n_rows), self._common.columns, "comparing")
+        leaf = partial(compare_block, self._common, most, seed, self._table.n_rows)
+        return self._run(leaf, self._common.columns, "comparing")
 
-    def later(self, of: Callable[[Matrix], S], what: str) -> S:
+    def later(self, work: Callable[[Matrix], S], what: str) -> S:
         """A function of the numbers of each block, added up."""
-        return self._run(Later(self._common, of), self._common.number_columns, what)
+        return self._run(partial(of_numbers, self._common, work), self._common.number_columns, what)
 
     def _run(self, leaf: Callable[[Block], S], columns: tuple[str, ...], what: str) -> S:
-        found: S | None = summed(leaf, self._table, columns, engine=self._engine, what=what, progress=self._progress)
-        if found is None:
+        total: S | None = summed(leaf, self._table, columns, engine=self._engine, what=what, progress=self._progress)
+        if total is None:
             raise InputError("the tables have no rows, so there is nothing to compare")
-        return found
+        return total
 
 
 def _counted(passes: _Passes, first: First, tolerance: float) -> tuple[list[ColumnCells], Matrix, Hits]:
     """Counts between edges, units with their errors, and breaches in these units."""
     spread, edges = private_spread(first), _edges(first)
-    counting, hits = CellsOf(edges), None
+    hits = None
     if _looks_heavy(first):
-        counts = passes.later(counting, "counting")
+        counts = passes.later(partial(count_cells, edges), "counting")
     else:
-        both = passes.later(BothOf(counting, _scoring(first, spread, tolerance)), "counting")
+        both = passes.later(partial(count_and_score, edges, _scoring(first, spread, tolerance)), "counting")
         counts, hits = both.cells, both.hits
     cells = [counts.column(edges, j) for j in range(len(edges))]
     units = np.array([counted_unit(c, s) for c, s in zip(cells, spread, strict=True)]).T
     if hits is None or (units[0] != spread).any():
-        hits = passes.later(_scoring(first, units[0], tolerance), "scoring")
+        hits = passes.later(_scoring(first, units[0], tolerance).hits, "scoring")
     return cells, units, hits
 
 
@@ -186,11 +188,11 @@ def _looks_heavy(first: First) -> bool:
     return False
 
 
-def _scoring(first: First, units: Vector, tolerance: float) -> HitsOf:
+def _scoring(first: First, units: Vector, tolerance: float) -> Scoring:
     d, moments, deviation = len(units), first.moments, private_spread(first)
     varies = deviation > 0.0
     variance = deviation**2
-    return HitsOf(
+    return Scoring(
         units=units,
         tolerance=tolerance,
         scored=varies if varies.any() else np.ones(d, dtype=np.bool_),

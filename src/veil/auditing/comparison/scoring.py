@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 
 from veil.arguments import Mask
 from veil.auditing.comparison.beside import Common
-from veil.auditing.comparison.cells import Cells, CellsOf
+from veil.auditing.comparison.cells import Cells, count_cells
 from veil.auditing.comparison.comparing import Counts, Sums, whole
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Summable, Tree
@@ -36,8 +36,8 @@ class Hits(Sums):
 
 
 @dataclass(frozen=True)
-class HitsOf:
-    """Scores a block, given as 2d × n.
+class Scoring:
+    """How breaches are counted.
 
     Attributes
     ----------
@@ -60,13 +60,14 @@ class HitsOf:
     errors: Vector
     cells: int
 
-    def __call__(self, values: Matrix) -> Hits:
+    def hits(self, values: Matrix) -> Hits:
+        """The breaches of a block, given as 2d × n."""
         tree = Tree[Hits]()
         stacked = values.reshape(2, len(self.units), -1)
         for tile in tiles(values.shape[1]):
             tree.push(self._tile(stacked[:, :, tile]))
-        found: Hits = whole(tree)
-        return found
+        hits: Hits = whole(tree)
+        return hits
 
     def _tile(self, values: Matrix) -> Hits:
         truth = np.where(self.scored[:, None], values[0], np.nan).T
@@ -87,15 +88,15 @@ class HitsOf:
         A record also moves the units: one with a large deviation makes every error look smaller (as in
         :func:`veil.measures.nrmse`).
         """
-        kept = self.variance > 0.0
-        x, y = values[:, kept]
-        spread, known = self.variance[kept, None], ~np.isnan(x)
+        varies = self.variance > 0.0
+        x, y = values[:, varies]
+        spread, known = self.variance[varies, None], ~np.isnan(x)
         both = known & ~np.isnan(y)
         cells = max(self.cells, 1)
-        square = float(self.errors[kept].sum()) / cells
+        square = float(self.errors[varies].sum()) / cells
         own = np.where(both, (y - x) ** 2 / spread, 0.0).sum(axis=0) - square * both.sum(axis=0)
-        deviation = np.where(known, (x - self.mean[kept, None]) ** 2 / spread - 1.0, 0.0)
-        moved = (self.errors[kept] / np.maximum(self.count[kept], 1)) @ deviation
+        deviation = np.where(known, (x - self.mean[varies, None]) ** 2 / spread - 1.0, 0.0)
+        moved = (self.errors[varies] / np.maximum(self.count[varies], 1)) @ deviation
         return np.where(known.any(axis=0), (own - moved) / cells, np.nan)
 
 
@@ -107,23 +108,11 @@ class Both(Sums):
     hits: Hits
 
 
-@dataclass(frozen=True)
-class BothOf:
-    """Counts and scores a block, given as 2d × n."""
-
-    cells: CellsOf
-    hits: HitsOf
-
-    def __call__(self, values: Matrix) -> Both:
-        return Both(self.cells(values), self.hits(values))
+def count_and_score(edges: Sequence[Vector], scoring: Scoring, values: Matrix) -> Both:
+    """Counts between edges and breaches of a block, given as 2d × n."""
+    return Both(count_cells(edges, values), scoring.hits(values))
 
 
-@dataclass(frozen=True)
-class Later(Generic[S]):
-    """A pass that needs only the numbers of each block."""
-
-    common: Common
-    of: Callable[[Matrix], S]
-
-    def __call__(self, block: Block) -> S:
-        return self.of(self.common.values(block))
+def of_numbers(common: Common, work: Callable[[Matrix], S], block: Block) -> S:
+    """``work`` of the numbers of a block."""
+    return work(common.values(block))

@@ -12,7 +12,7 @@ from veil.data.files.delimited import CsvTable
 from veil.data.files.feather import FeatherTable
 from veil.data.files.parquet import ParquetTable
 from veil.data.files.reading import FORMATS, FileTable, format_of
-from veil.data.files.writing import Writer, open_writer, write_batches, write_table
+from veil.data.files.writing import Writer, open_writer
 from veil.errors import FileFormatError
 
 __all__ = [
@@ -23,20 +23,24 @@ __all__ = [
     "format_of",
     "open_table",
     "open_writer",
-    "write_batches",
-    "write_table",
 ]
 
 
-def open_table(path: str | Path) -> FileTable:
-    """A file or a folder of Parquet files as a table that is read in blocks."""
+def open_table(path: str | Path, *, settle: bool = True) -> FileTable:
+    """A file or a folder of Parquet files as a table that is read in blocks.
+
+    Without ``settle`` the types of a CSV file are those of its first rows until it was read to the end.
+    """
     path = Path(path)
     if not path.exists():
         raise FileFormatError(f"{path}: no such file or folder")
     path = path.absolute()  # a cluster's workers are elsewhere
     kind = format_of(path)
     if kind.startswith("csv"):
-        return CsvTable(path)
+        table = CsvTable(path)
+        if settle:
+            table.settle()
+        return table
     if kind == "feather":
         return FeatherTable(path)
     return ParquetTable(path)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,33 +15,54 @@ import pyarrow.csv as pacsv
 
 from veil.data.blocks import between
 from veil.data.files.reading import FileTable, reading
-from veil.data.tables import check_names
+from veil.data.files.rows import may_hold_codes, row_chunks
+from veil.data.files.types import joined_type, wider
+from veil.data.passes import Lane, processors
+from veil.data.schema import Kind, kind_of
+from veil.data.tables import TypesChanged, check_names
 from veil.errors import FileFormatError
 
-# Arrow's order of inference: each type takes every value the one before it could not.
-_WIDER = {
-    pa.null(): pa.int64(),
-    pa.int64(): pa.bool_(),
-    pa.bool_(): pa.date32(),
-    pa.date32(): pa.time32("s"),
-    pa.time32("s"): pa.timestamp("s"),
-    pa.timestamp("s"): pa.timestamp("ns"),
-    pa.timestamp("ns"): pa.float64(),
-    pa.float64(): pa.string(),
-}
+Types = dict[str, pa.DataType]
+MOST_PARSERS = 4
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _CODE = r"^\s*[+-]?0\d"
 _LONG_INTEGER = r"^\s*[+-]?\d{19,}\s*$"
+_LONG = 10.0**18
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A chunk of rows, the types that hold its cells, and what its digits say.
+
+    Attributes
+    ----------
+    codes
+        Columns of digits with a code such as 00501.
+    long
+        By column, how many integers have more than 18 digits.
+    bits
+        Columns of integers that are all 0 or 1.
+    """
+
+    batch: pa.RecordBatch
+    types: Types
+    codes: frozenset[str] = frozenset()
+    long: dict[str, int] = field(default_factory=dict)
+    bits: frozenset[str] = frozenset()
 
 
 class CsvTable(FileTable):
     """A CSV file with a header; the separator (comma, semicolon, tab, bar) is read off the header.
 
-    A column gets the narrowest type that holds all its values: types are inferred from the
-    first rows and widened, for the whole file, when a later value does not fit.
+    A column gets the narrowest type that holds all its values. Types are inferred from the first rows and widened, for
+    the whole file, when a later value does not fit; so they are certain once the file was read to the end, which
+    :meth:`settle` does. The first pass of a publication settles them on its way.
     """
 
     def __init__(self, path: Path, types: Mapping[str, pa.DataType] | None = None) -> None:
+        self._own = self._settled = types is not None
+        self._types: Types = dict(types or {})
+        self._names: list[str] | None = None
         with reading(path, "CSV"):
             with _input(path) as stream:
                 start = stream.read(1 << 20)
@@ -58,12 +80,33 @@ class CsvTable(FileTable):
                 )
             if b"\n" not in start and b"\r" not in start:
                 raise FileFormatError(f"{path.name}: the file has a header and no rows")
-            self._types: dict[str, pa.DataType] = dict(types or {})
-            self._own = types is not None
-            schema = self._settle_types(path)
-            if types is None:
-                schema = self._settle_digits(path, schema)
-        super().__init__(path, schema)
+            with _input(path) as stream:
+                chunk = next(row_chunks(stream, self._delimiter))
+            try:
+                self._head = self._parse(chunk, self._types)
+            except pa.ArrowInvalid as error:
+                raise _damaged(path, str(error), 0, first.split(self._delimiter)) from None
+            self._names = self._head.schema.names
+            check_names(self._names)
+            self._types = {f.name: f.type for f in self._head.schema}
+            self._check_text(path, self._types)
+        super().__init__(path, self._head.schema)
+
+    def head(self, columns: Sequence[str]) -> pa.RecordBatch | None:
+        """The rows that were read to infer types."""
+        return self._cast(self._head.select(list(columns))) if self._head.num_rows else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows do not travel to a cluster's workers, which read the file themselves.
+        return {**self.__dict__, "_head": self._head.slice(0, 0)}
+
+    def settle(self) -> bool:
+        """Read to the end, unless that was done; returns whether a type changed."""
+        before = self.schema
+        if not self._settled:
+            for _ in self.batches([]):
+                pass
+        return not self.schema.equals(before)
 
     def batches(
         self, columns: Sequence[str] | None = None, start: int = 0, stop: int | None = None
@@ -71,78 +114,161 @@ class CsvTable(FileTable):
         """The rows in order."""
         self.unchanged(self.path)
         with reading(self.path, "CSV"), _input(self.path) as stream:
-            yield from between(self._open(stream, columns), start, stop)
+            chunks = row_chunks(stream, self._delimiter)
+            rows = self._known(chunks, columns) if self._settled else self._settling(chunks, columns)
+            yield from between(rows, start, stop)
         self.unchanged(self.path)
 
-    def _open(self, stream: BinaryIO, columns: Sequence[str] | None = None) -> Any:
-        return pacsv.open_csv(
-            stream,
-            read_options=pacsv.ReadOptions(block_size=8 << 20),
+    def _known(self, chunks: Iterator[bytes], columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """The rows, once types are certain."""
+        n_rows = 0
+
+        def parsed(place: tuple[int, bytes]) -> pa.RecordBatch | str:
+            number, chunk = place
+            try:
+                return self._parse(chunk, self._types, columns, header=number == 0)
+            except pa.ArrowInvalid as error:
+                return str(error)
+
+        for batch in _lane().map(parsed, enumerate(self._filled(chunks))):
+            if isinstance(batch, str):
+                raise _damaged(self.path, batch, n_rows, self.schema.names)
+            n_rows += batch.num_rows
+            yield batch
+
+    def _settling(self, chunks: Iterator[bytes], columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        """The rows, and with the last of them the types of all columns.
+
+        A later row that makes numbers of integers changes no number that was read before. One that makes texts of them
+        does: then the file is read to its end, and whoever wanted the column starts again.
+        """
+        wanted = list(self.schema.names if columns is None else columns)
+        long, bits, n_rows, changed = Counter[str](), set(self._types), 0, False
+        for parsed in _lane().map(self._fitted, enumerate(self._filled(chunks))):
+            if isinstance(parsed, str):
+                raise _damaged(self.path, parsed, n_rows, self.schema.names)
+            bits &= parsed.bits
+            long.update(parsed.long)
+            for name, dtype in parsed.types.items():
+                before = self._types[name]
+                dtype = pa.string() if name in parsed.codes else dtype
+                self._types[name] = joined_type(before, dtype, bits=name in bits)
+                if name in wanted and _kinds(before, self._types[name]) != {Kind.NUMERIC}:
+                    changed |= before != self._types[name]
+            n_rows += parsed.batch.num_rows
+            if not changed and wanted:
+                yield self._cast(parsed.batch.select(wanted))
+        self._settle_as(n_rows, long)
+        if changed:
+            raise TypesChanged
+
+    def _settle_as(self, n_rows: int, long: Counter[str]) -> None:
+        self._check_text(self.path, self._types)
+        for name, count in long.items():
+            if count and pa.types.is_floating(self._types[name]):
+                raise FileFormatError(
+                    f"{self.path.name}: column {name!r} has {count} integers of more than 18 digits, which would lose "
+                    "some; quote or prefix them to make them text, or drop the column"
+                )
+        self.schema = pa.schema([pa.field(name, self._types[name]) for name in self.schema.names])
+        self.n_rows, self._settled = n_rows, True
+
+    def _fitted(self, place: tuple[int, bytes]) -> Parsed | str:
+        """A chunk in the narrowest types that hold it; the reader's message where it is no table."""
+        number, chunk = place
+        types = dict(self._types)
+        while True:
+            try:
+                batch = self._parse(chunk, types, header=number == 0)
+                break
+            except pa.ArrowInvalid as error:
+                column = re.search(r"In CSV column #(\d+)", str(error))
+                name = "" if column is None or self._names is None else self._names[int(column.group(1))]
+                if not name or pa.types.is_string(types[name]):
+                    return str(error)
+                types[name] = wider(types[name])
+        return self._looked_at(chunk, batch, types, header=number == 0)
+
+    def _looked_at(self, chunk: bytes, batch: pa.RecordBatch, types: Types, *, header: bool) -> Parsed:
+        """Find codes such as 00501, which stay texts, and integers that only fit a float by losing digits."""
+        names = [n for n, dtype in types.items() if pa.types.is_integer(dtype) or pa.types.is_floating(dtype)]
+        ranges = {name: pc.min_max(batch.column(name)).as_py() for name in names}
+        reach = {n: [abs(end) for end in ends.values() if end is not None] for n, ends in ranges.items()}
+        bits = frozenset(n for n in names if not reach[n] or (ranges[n]["min"] >= 0 and ranges[n]["max"] <= 1))
+        bits |= {name for name, dtype in types.items() if pa.types.is_null(dtype) or pa.types.is_boolean(dtype)}
+        may_be_long = [name for name in names if reach[name] and not max(reach[name]) < _LONG]
+        may_be_codes = names if may_hold_codes(chunk, self._delimiter) else []
+        texts = (
+            self._parse(chunk, {**types, **dict.fromkeys(names, pa.string())}, names, header=header)
+            if may_be_codes or may_be_long
+            else None
+        )
+        if texts is None:
+            return Parsed(batch, types, bits=bits)
+        codes = frozenset(n for n in may_be_codes if pc.any(pc.match_substring_regex(texts.column(n), _CODE)).as_py())
+        long = {n: pc.sum(pc.match_substring_regex(texts.column(n), _LONG_INTEGER)).as_py() or 0 for n in may_be_long}
+        return Parsed(batch, types, codes, long, bits)
+
+    def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """A batch that was parsed as narrower numbers, in the types of now."""
+        arrays = [
+            values if values.type == self._types[name] else values.cast(self._types[name], safe=False)
+            for name, values in zip(batch.schema.names, batch.columns, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+
+    def _filled(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Chunks with rows; a private table's empty lines are none."""
+        for number, chunk in enumerate(chunks):
+            if number == 0 or self._own or chunk.strip(b"\r\n"):
+                yield chunk
+
+    def _parse(
+        self, chunk: bytes, types: Types, columns: Sequence[str] | None = None, *, header: bool = True
+    ) -> pa.RecordBatch:
+        table = pacsv.read_csv(
+            pa.BufferReader(chunk),
+            read_options=pacsv.ReadOptions(
+                use_threads=False, block_size=len(chunk) + 1, column_names=None if header else self._names
+            ),
             # A release's empty line is a record whose only value is missing, and its "" is a text.
             parse_options=pacsv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True, ignore_empty_lines=not self._own
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types=self._types,
-                include_columns=list(columns) if columns is not None else None,
+                column_types=types,
+                include_columns=list(columns) if columns else None,
                 strings_can_be_null=self._own,
                 quoted_strings_can_be_null=not self._own,
             ),
         )
+        batches = table.combine_chunks().to_batches()
+        return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
 
-    def _settle_types(self, path: Path) -> pa.Schema:
-        names: list[str] = []
-        while True:
-            try:
-                with _input(path) as stream:
-                    reader = self._open(stream)
-                    names = reader.schema.names
-                    check_names(names)
-                    self._types = {f.name: f.type for f in reader.schema}
-                    for field in reader.schema:
-                        if pa.types.is_binary(field.type):
-                            raise _not_utf8(path, field.name)
-                    for _ in reader:
-                        pass
-                    return reader.schema
-            except pa.ArrowInvalid as error:
-                self._widen(str(error), names, path)
+    def _check_text(self, path: Path, types: Types) -> None:
+        for name, dtype in types.items():
+            if pa.types.is_binary(dtype):
+                raise _not_utf8(path, name)
 
-    def _settle_digits(self, path: Path, schema: pa.Schema) -> pa.Schema:
-        """Keep codes such as 00501 as text, and refuse integers that only fit a float by losing digits."""
-        names = [f.name for f in schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
-        if not names:
-            return schema
-        settled, codes, long = self._types, set[str](), Counter[str]()
-        self._types = {**settled, **dict.fromkeys(names, pa.string())}
-        with _input(path) as stream:
-            for batch in self._open(stream, names):
-                for name, values in zip(names, batch.columns, strict=True):
-                    if name not in codes and pc.any(pc.match_substring_regex(values, _CODE)).as_py():
-                        codes.add(name)
-                    if pa.types.is_floating(settled[name]):
-                        long[name] += pc.sum(pc.match_substring_regex(values, _LONG_INTEGER)).as_py() or 0
-        self._types = {**settled, **dict.fromkeys(codes, pa.string())}
-        for name, count in long.items():
-            if count and name not in codes:
-                raise FileFormatError(
-                    f"{path.name}: column {name!r} has {count} integers of more than 18 digits, which would lose some; "
-                    "quote or prefix them to make them text, or drop the column"
-                )
-        return pa.schema([pa.field(f.name, self._types[f.name]) for f in schema])
 
-    def _widen(self, message: str, names: list[str], path: Path) -> None:
-        place = re.search(r"In CSV column #(\d+)", message)
-        if "Expected" in message and "columns" in message:
-            row = re.search(r"Row #(\d+)", message)
-            where = f" (row {row.group(1)})" if row else ""
-            raise FileFormatError(f"{path.name}: a row has another number of values than the header{where}")
-        if place is None or not names:
-            raise FileFormatError(f"{path.name}: not a readable CSV file; it is truncated or damaged")
-        name = names[int(place.group(1))]
-        if pa.types.is_string(self._types[name]):
-            raise _not_utf8(path, name)
-        self._types[name] = _WIDER.get(self._types[name], pa.string())
+def _lane() -> Lane:
+    return Lane(min(processors(), MOST_PARSERS))
+
+
+def _kinds(*types: pa.DataType) -> set[Kind]:
+    return {kind_of(dtype) for dtype in types}
+
+
+def _damaged(path: Path, message: str, n_before: int, names: Sequence[str]) -> FileFormatError:
+    """What is said of a chunk that is no table, after so many rows; Arrow's own message quotes cells."""
+    if "Expected" in message and "columns" in message:
+        row = re.search(r"Row #(\d+)", message)
+        where = f" (row {int(row.group(1)) + n_before + (n_before > 0)})" if row else ""
+        return FileFormatError(f"{path.name}: a row has another number of values than the header{where}")
+    column = re.search(r"In CSV column #(\d+).*invalid UTF8", message, re.DOTALL)
+    if column is not None:
+        return _not_utf8(path, names[int(column.group(1))])
+    return FileFormatError(f"{path.name}: not a readable CSV file; it is truncated or damaged")
 
 
 def _looks_like_a_record(cells: Sequence[str]) -> bool:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
-
-from veil.data.blocks import BLOCK_ROWS
-from veil.data.files.reading import format_of
 
 
 class Writer(ABC):
@@ -72,18 +69,3 @@ def parquet_settings(schema: pa.Schema, distinct: Collection[str] = ()) -> dict[
         "compression": "zstd",
         "compression_level": 1,
     }
-
-
-def write_batches(batches: Iterable[pa.RecordBatch], path: Path, schema: pa.Schema, kind: str) -> None:
-    """Write batches to one file of the given format."""
-    writer = open_writer(path, schema, kind)
-    try:
-        for batch in batches:
-            writer.write(batch)
-    finally:
-        writer.close()
-
-
-def write_table(table: pa.Table, path: Path, kind: str | None = None) -> None:
-    """Write a whole Arrow table in the format that the file's name says."""
-    write_batches(table.to_batches(max_chunksize=BLOCK_ROWS), path, table.schema, kind or format_of(path))

@@ -1,0 +1,296 @@
+"""A private table on its way out.
+
+One pipeline serves frames and files. A first pass scans the private columns (rules, moments,
+fingerprint); then canonical blocks are perturbed one at a time and handed on, to a frame in
+memory or to a writer. A plan gives different columns to different methods; each is a
+:class:`veil.publishing.parts.Part` of the same two passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from veil._version import __version__
+from veil.data.blas import arithmetic
+from veil.data.blocks import Block, from_float
+from veil.data.cluster import Cluster
+from veil.data.dask_frames import PartitionedTable
+from veil.data.passes import Engine, map_blocks, summed
+from veil.data.schema import Role
+from veil.data.tables import MemoryTable, Table, TypesChanged
+from veil.errors import InputError, KeyRefusedError, VeilError
+from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
+from veil.perturbations import Perturbation
+from veil.progress import Progress, silent
+from veil.publishing.dask_release import corrections_of, released_partitions
+from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
+from veil.publishing.parts import Corrections, Part
+from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.second_pass import Releasing, categorical, join_corrections
+from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
+from veil.release.release import Release
+from veil.secret import revealed
+from veil.storage.jobs import Output, as_rows
+
+T = TypeVar("T")
+
+
+class Publication:
+    """A private table on its way out: scanned and entered in the key's ledger, not yet perturbed.
+
+    Attributes
+    ----------
+    schema
+        Arrow schema of the released columns.
+    manifest
+        The public manifest.
+    key
+        The key, with this release in its ledger.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        perturbation: Perturbation | Plan,
+        *,
+        key: Key | None = None,
+        again: bool = False,
+        roles: Mapping[str, str] | None = None,
+        consistent_on: str | None = None,
+        shuffle: bool = False,
+        progress: Progress = silent,
+        engine: Engine | None = None,
+    ) -> None:
+        plan = as_plan(perturbation)
+        if shuffle and plan.reduces:
+            raise InputError("shuffle has nothing to shuffle: the release has no rows that are records; leave it out")
+        if key is not None and not isinstance(key, Key):
+            raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
+        self._plan, self._consistent_on, self._progress, self._engine = plan, consistent_on, progress, engine
+        self.key = key if key is not None else key_from(_random_state(plan))
+        self._enter(self._learned(table, roles), again=again, shuffle=shuffle)
+
+    def remarks(self) -> list[str]:
+        """What the owner should know about the release."""
+        stuck = sum(
+            len(part.columns)
+            for part in self._parts
+            if not part.perturbation.invertible(consistent=self._consistent_on is not None)
+        )
+        summary = _what_comes_back(stuck, sum(len(part.columns) for part in self._parts), len(self._private.withheld))
+        return [summary, *(remark for part in self._parts for remark in part.perturbation.remarks())]
+
+    # -- first pass -------------------------------------------------------------------------
+
+    def _learned(self, table: Table, roles: Mapping[str, str] | None) -> list[LedgerPart]:
+        """The ledger's parts from the first pass, begun again where it showed that columns are of other types."""
+        while True:
+            schema = table.schema
+            try:
+                self._resolve(table, roles)
+                total = self._scan()
+            except TypesChanged:
+                continue
+            except (VeilError, pa.ArrowInvalid, pa.ArrowTypeError):  # it may have been the wrong type that was refused
+                if table.settle():
+                    continue
+                raise
+            if table.schema.equals(schema):
+                return self._fit(total)
+            by_value = {*categorical(self._parts), self._consistent_on}
+            self._resolve(table, roles)
+            if not any(reads_otherwise(schema.field(f.name), f, by_value) for f in table.schema):
+                return self._fit(total)
+
+    def _resolve(self, table: Table, roles: Mapping[str, str] | None) -> None:
+        """Roles of all columns, and the parts that change them."""
+        resolved = resolve(table, self._plan, roles, self._consistent_on)
+        pairs = zip(self._plan.perturbations, resolved.columns, strict=True)
+        self._private = resolved.schema
+        self._parts = [Part(p, columns, self.key, self._consistent_on) for p, columns in pairs]
+        self._table = table.coded(categorical(self._parts))
+
+    def _scan(self) -> Scanned | None:
+        columns = [name for part in self._parts for name in part.columns]
+        wanted = columns if self._consistent_on is None else list(dict.fromkeys([*columns, self._consistent_on]))
+        leaf = partial(scan_block, [part.scan for part in self._parts], self._consistent_on)
+        return summed(leaf, self._table, wanted, engine=self._engine, what="reading", progress=self._progress)
+
+    def _fit(self, total: Scanned | None) -> list[LedgerPart]:
+        self.n_rows = 0 if total is None else total.summaries[0].n_rows
+        if self._consistent_on is not None and total is not None:
+            check_ids(pa.chunked_array(list(total.ids)), self._consistent_on)
+        summaries = [None] * len(self._parts) if total is None else total.summaries
+        entries = [part.fit(summary, self._table.schema) for part, summary in zip(self._parts, summaries, strict=True)]
+        n_released: dict[str, int] = {}
+        for part, entry in zip(self._parts, entries, strict=True):
+            part.renumber(n_released.get(entry.method, 0))
+            n_released[entry.method] = n_released.get(entry.method, 0) + len(part.released)
+        return entries
+
+    def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
+        self.schema = self._released_schema()
+        entry = LedgerEntry(
+            parts=parts,
+            columns=[{"name": c.name, "role": str(c.role), "dtype": c.dtype} for c in self._private.columns],
+            kind=self._table.kind,
+            native=self._table.native,
+            n_rows=self.n_rows,
+            shuffled=shuffle,
+            consistent_on=self._consistent_on,
+        )
+        self._entry = self.key.record(entry, again=again)
+        self.manifest = self._manifest()
+
+    def _released_schema(self) -> pa.Schema:
+        """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
+        pending = {id(part): list(part.fields) for part in self._parts}
+        left = {id(part): len(part.columns) for part in self._parts}
+        fields: list[pa.Field] = []
+        for column in self._private.columns:
+            if column.role is Role.PUBLIC:
+                dtype = self._table.schema.field(column.name).type
+                fields.append(pa.field(column.name, _decoded(dtype)))
+                continue
+            part = next((part for part in self._parts if column.name in part.columns), None)
+            if part is not None:
+                left[id(part)] -= 1
+                n_take = 1 if left[id(part)] else len(pending[id(part)])
+                fields += pending[id(part)][:n_take]
+                pending[id(part)] = pending[id(part)][n_take:]
+        names = [f.name for f in fields]
+        clash = sorted({n for n in names if names.count(n) > 1})
+        if clash:
+            raise InputError(
+                f"column {clash[0]!r} is public or of another part, but a method makes a column of that name; rename it"
+            )
+        return pa.schema(fields)
+
+    def _manifest(self) -> Manifest:
+        kinds = {c.name: c.kind for c in self._private.columns}
+        parts = tuple(part.public_part(self._private) for part in self._parts)
+        order = RowOrder.SUMS if self._plan.reduces else RowOrder.PRIVATE
+        guarantees = {part.guarantee for part in parts}
+        return Manifest(
+            release=self._entry.number,
+            release_id=self._entry.release_id,
+            method=" + ".join(part.method for part in parts),
+            guarantee=guarantees.pop() if len(guarantees) == 1 else "see parts",
+            parts=parts,
+            public=tuple(PublicColumn(n, kinds[n]) for n in self._private.public),
+            schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in self.schema),
+            key=KeyOrigin.SEEDED if self.key.seeded else KeyOrigin.SECRET,
+            missing=Missing.PATTERN if any(part.n_missing for part in self._parts) else Missing.NONE,
+            row_order=RowOrder.SHUFFLED if self._entry.shuffled else order,
+            arithmetic=arithmetic(),
+            veil=__version__,
+        )
+
+    # -- second pass ------------------------------------------------------------------------
+
+    @property
+    def releasing(self) -> Releasing:
+        """What releases single blocks."""
+        needed = {*self._private.perturbed, *self._private.public, self._consistent_on}
+        return Releasing(
+            parts=tuple(self._parts),
+            columns=tuple(c.name for c in self._private.columns if c.name in needed),
+            schema=self.schema,
+            consistent_on=self._consistent_on,
+            id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
+        )
+
+    @property
+    def reduces(self) -> bool:
+        """Whether the release is one batch of sums over records."""
+        return self._plan.reduces
+
+    def _map(self, work: Callable[[Block], T]) -> Iterator[T]:
+        columns, engine = self.releasing.columns, self._engine
+        return map_blocks(work, self._table, columns, engine=engine, what="perturbing", progress=self._progress)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The released rows, block by block, in the private table's order."""
+        if self.reduces:
+            yield self.reduced()
+            return
+        corrections: Corrections = {}
+        for released in self._map(self.releasing.batch):
+            join_corrections(corrections, released.notes)
+            yield released.batch
+        self.keep(corrections)
+
+    def rows(self) -> pa.Table:
+        """All released rows, in the order of the release."""
+        rows = pa.Table.from_batches(self.batches(), schema=self.schema)
+        order = self.key.row_order(self._entry)
+        return rows if order is None else rows.take(pa.array(order))
+
+    def write(self, output: Output) -> None:
+        """Write the release, as far as it is not there yet."""
+        if self.reduces or self._entry.shuffled:  # a secret order needs all rows at hand
+            output.write_in_order(as_rows, MemoryTable(self.rows()))
+            return
+        work, engine = self.releasing, self._engine
+        output.write(work.batch, self._table, work.columns, engine=engine, what="perturbing", progress=self._progress)
+        corrections: Corrections = {}
+        for notes in output.notes:
+            join_corrections(corrections, notes)
+        self.keep(corrections)
+
+    def keep(self, corrections: Corrections) -> None:
+        """Let the key keep the corrections of all rows."""
+        self._entry.corrections.update(corrections)
+
+    def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
+        """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""
+        releasing = self.releasing
+        corrections: Corrections = {}
+        if any(part.corrects for part in self._parts):  # the key must have them before anybody asks for it
+            for notes in self._map(partial(corrections_of, releasing)):
+                join_corrections(corrections, notes)
+        self.keep(corrections)
+        return Release(released_partitions(releasing, table, cluster), self.manifest, cluster)
+
+    def reduced(self) -> pa.RecordBatch:
+        """The few rows into which all records are summed."""
+        (part,) = self._parts
+        total = summed(
+            part.share,
+            self._table,
+            part.columns,
+            engine=self._engine,
+            what="perturbing",
+            progress=self._progress,
+        )
+        assert total is not None  # noqa: S101 - the scan refuses empty tables
+        return pa.RecordBatch.from_arrays([from_float(row) for row in total], schema=self.schema)
+
+
+def _random_state(plan: Plan) -> Any:
+    """The first random state that a part of the plan has."""
+    states = [revealed(p.random_state) for p in plan.perturbations]
+    return next((state for state in states if state is not None), None)
+
+
+def seed_of(perturbation: Perturbation | Plan) -> int | None:
+    """The seed that the key would be made of, if there is one."""
+    state = _random_state(as_plan(perturbation))
+    return int(state) if isinstance(state, int | np.integer) else None
+
+
+def _what_comes_back(stuck: int, perturbed: int, withheld: int) -> str:
+    if stuck == perturbed:
+        return "The key cannot bring the private values back."
+    lost = [f"{stuck} of {perturbed} perturbed columns"] if stuck else []
+    lost += [f"{withheld} withheld column{'s' if withheld != 1 else ''}"] if withheld else []
+    return f"The key brings the private values back{', but not ' + ' and '.join(lost) if lost else ''}."
+
+
+def _decoded(dtype: pa.DataType) -> pa.DataType:
+    return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
