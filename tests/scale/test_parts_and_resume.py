@@ -357,7 +357,7 @@ def test_interrupted_between_key_and_release(home, tmp_path, monkeypatch, hashes
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("veil.publishing.publish_file.land_folder", stop)
+        patch.setattr("veil.storage.jobs.land_file", stop)
         with pytest.raises(Interrupted):
             publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k")
     publish_file(home / "t.parquet", noise(), tmp_path / "r", new_key=tmp_path / "k", resume=True)
