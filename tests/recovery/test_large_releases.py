@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 from dataclasses import fields, is_dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -21,12 +22,12 @@ from veil.errors import InputError, NotApplicableError
 from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.bands import counted_interval, quantile_interval
 from veil.recovery.counting import FineCounts, GridCounts, fine_counts
-from veil.recovery.distribution import CountsOf
+from veil.recovery.distribution import column_counts
 from veil.recovery.folders import recover
-from veil.recovery.joint import JointCountsOf
-from veil.recovery.moments import ProductsOf
+from veil.recovery.joint import joint_counts
+from veil.recovery.moments import block_products
 from veil.recovery.noise import noisy_columns
-from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
+from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.release.release import Release
 
 N = 2 * BLOCK_ROWS + 12_345
@@ -170,12 +171,12 @@ def test_leaves_and_their_sums_can_travel():
     columns = tuple(noisy_columns(release, None, "test"))
     reports = Reports(told.only_part.released, told.only_part.model.categories)
     leaves = [
-        (release, CountsOf(columns, 512)),
-        (release, JointCountsOf(columns, 64)),
-        (release, ProductsOf(release.only_part.released, (1.0, 2.0))),
-        (told, CategoryCounts(reports)),
-        (told, CellCounts(reports)),
-        (told, CompoundCounts(reports, told.only_part.model.compound)),
+        (release, partial(column_counts, columns, 512)),
+        (release, partial(joint_counts, columns, 64)),
+        (release, partial(block_products, release.only_part.released, (1.0, 2.0))),
+        (told, partial(count_categories, reports)),
+        (told, partial(count_cells, reports)),
+        (told, partial(count_combinations, reports, told.only_part.model.compound)),
     ]
     for source, leaf in leaves:
         (block,) = source.table.blocks()
@@ -310,7 +311,7 @@ def test_products_of_powers_are_those_of_the_table():
     table = pa.table(dict(zip("abc", x.T, strict=True)))
     (block,) = MemoryTable(table).blocks()
     origin = (1.0, 2.0, 3.0)
-    found = ProductsOf(("a", "b", "c"), origin)(block).means()
+    found = block_products(("a", "b", "c"), origin, block).means()
     y = x[~np.isnan(x).any(axis=1)] - origin
     assert (found.n_rows, found.n) == (len(x), len(y))
     np.testing.assert_allclose(found.power, [(y**p).mean(axis=0) for p in range(5)], rtol=1e-12)
@@ -332,7 +333,7 @@ def test_counts_of_combinations(dictionary):
     if dictionary:
         columns = [column.dictionary_encode() for column in columns]
     names = tuple(f"c{j}" for j in range(41))
-    leaf = CompoundCounts(Reports(names, known), compound)
+    leaf = partial(count_combinations, Reports(names, known), compound)
     found = leaf(Block(0, pa.record_batch(columns, names=names)))
     np.testing.assert_array_equal(found, [*np.bincount(drawn[~other], minlength=30), other.sum()])
 

@@ -90,9 +90,9 @@ def upper_bound(
     columns = u.shape[1]
     eigenvalues = np.zeros(columns + 1)
     eigenvalues[: min(u.shape)] = singular(u)[0] ** 2
-    kept = singular(released)[1][:, :k]
+    basis = singular(released)[1][:, :k]
     size = math.sqrt(float(eigenvalues.sum()))
-    through = float(np.linalg.norm(v @ kept))
+    through = float(np.linalg.norm(v @ basis))
     e = released.T @ released - u.T @ u
     if chosen == "paper":
         total = float(np.linalg.norm(e))

@@ -39,14 +39,14 @@ class Column(NamedTuple):
 
 def columns_of(columns: Columns) -> list[Column]:
     """The columns, of one length."""
-    found = [column_of(column, "columns") for column in _apart(columns)]
-    if not found or not len(found[0].values):
+    checked = [column_of(column, "columns") for column in _apart(columns)]
+    if not checked or not len(checked[0].values):
         raise InputError("columns: has no column or no record; pass at least one record and one column")
-    if len(lengths := {len(column.values) for column in found}) > 1:
+    if len(lengths := {len(column.values) for column in checked}) > 1:
         raise InputError(
             f"columns: have {len(lengths)} different lengths, {min(lengths)} to {max(lengths)}; pass equal ones"
         )
-    return found
+    return checked
 
 
 def _apart(columns: Any) -> list[Any]:

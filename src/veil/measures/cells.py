@@ -83,8 +83,8 @@ def discernibility(columns: Columns, k: int, suppressed: npt.ArrayLike | None = 
     least = whole(k, "k", least=1)
     cells = _cells(columns)
     n = len(cells)
-    kept = cells if suppressed is None else cells[~_mask(suppressed, n)]
-    sizes = np.bincount(kept)
+    published = cells if suppressed is None else cells[~_mask(suppressed, n)]
+    sizes = np.bincount(published)
     sizes = sizes[sizes >= least]
     return Measure(float(int((sizes**2).sum()) + n * (n - int(sizes.sum()))), higher_is="distorted")
 
@@ -147,8 +147,8 @@ def _mask(suppressed: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
 def _compact(codes: Codes, bound: int) -> tuple[Codes, int]:
     """Numbers below ``bound`` as numbers from 0 without gaps, and how many there are."""
     if bound <= ROOM * len(codes):
-        seen = np.zeros(bound, dtype=bool)
-        seen[codes] = True
-        return np.asarray((np.cumsum(seen) - 1)[codes]), int(seen.sum())
+        present = np.zeros(bound, dtype=bool)
+        present[codes] = True
+        return np.asarray((np.cumsum(present) - 1)[codes]), int(present.sum())
     values, compact = np.unique(codes, return_inverse=True)
     return compact.astype(np.int64), len(values)

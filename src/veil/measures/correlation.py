@@ -86,10 +86,10 @@ def correlation_dissimilarity(x: npt.ArrayLike, r: npt.ArrayLike, form: Dissimil
     (data, data_varies), (noise, noise_varies) = _correlations(x, "x"), _correlations(r, "r")
     if len(data) != len(noise):
         raise InputError(f"r: has {len(noise)} columns where x has {len(data)}; pass the same columns in order")
-    kept = data_varies & noise_varies
-    if (m := int(kept.sum())) < 2:
+    varies = data_varies & noise_varies
+    if (m := int(varies.sum())) < 2:
         raise InputError(f"x: has {m} column(s) that vary in both tables; pass at least two")
-    difference = (data - noise)[np.ix_(kept, kept)]
+    difference = (data - noise)[np.ix_(varies, varies)]
     np.fill_diagonal(difference, 0.0)
     root = float(np.linalg.norm(difference))
     pairs = m * m - m

@@ -185,9 +185,9 @@ def _information(x: Array, z: Array) -> tuple[float, Array]:
     cells, place, counts = np.unique(left * bins + right, return_inverse=True, return_counts=True)
     shared = np.log(counts * float(n) / (a[cells // bins] * b[cells % bins]))[place]
     bias = (counts.size - n_a - n_b + 1) / (2.0 * n)
-    found = min(max(0.0, float(shared.mean()) - bias), math.log(bins))
+    information = min(max(0.0, float(shared.mean()) - bias), math.log(bins))
     least, linear = _normal_scores(x, z)
-    return (least, linear) if least > found else (found, shared)
+    return (least, linear) if least > information else (information, shared)
 
 
 def _normal_scores(x: Array, z: Array) -> tuple[float, Array]:

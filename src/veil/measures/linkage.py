@@ -33,14 +33,14 @@ def linkage_rate(true_rows: npt.ArrayLike, links: npt.ArrayLike, confidence: flo
     >>> linkage_rate([4, 0, 7, -1], [4, 0, 2, 5])
     0.6667 [0.2077, 0.9385] higher is exposed
     """
-    truth, found = _rows(true_rows, "true_rows"), _rows(links, "links")
-    if truth.shape != found.shape:
-        raise InputError(f"links: has {found.size} entries where true_rows has {truth.size}; pass one per person")
+    truth, linked = _rows(true_rows, "true_rows"), _rows(links, "links")
+    if truth.shape != linked.shape:
+        raise InputError(f"links: has {linked.size} entries where true_rows has {truth.size}; pass one per person")
     there = truth >= 0
     n = int(there.sum())
     if not n:
         raise InputError("true_rows: nobody is in the release; pass at least one row of 0 or more")
-    right = int((truth == found)[there].sum())
+    right = int((truth == linked)[there].sum())
     low, high = wilson(right, n, confidence)
     return Measure(right / n, low=low, high=high, higher_is="exposed")
 

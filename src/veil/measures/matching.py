@@ -49,8 +49,8 @@ def match_signals(truth: npt.ArrayLike, guess: npt.ArrayLike) -> SignalMatch:
 
     >>> import numpy as np
     >>> x = np.array([[0.0, 5.0], [1.0, 3.0], [2.0, 6.0], [4.0, 1.0]])
-    >>> found = match_signals(x, x[:, ::-1] * [-2.0, 10.0])
-    >>> found.order, found.sign, found.scale.round(6), found.correlations.round(6)
+    >>> matched = match_signals(x, x[:, ::-1] * [-2.0, 10.0])
+    >>> matched.order, matched.sign, matched.scale.round(6), matched.correlations.round(6)
     (array([1, 0]), array([ 1., -1.]), array([0.1, 0.5]), array([1., 1.]))
     """
     from scipy.optimize import linear_sum_assignment
@@ -61,13 +61,13 @@ def match_signals(truth: npt.ArrayLike, guess: npt.ArrayLike) -> SignalMatch:
     correlation, slope = _pairs(x, signals)
     rows, columns = linear_sum_assignment(-np.abs(correlation))
     d = x.shape[1]
-    order, sign, scale, found = np.full(d, -1, dtype=np.intp), np.zeros(d), np.zeros(d), np.zeros(d)
+    order, sign, scale, matched = np.full(d, -1, dtype=np.intp), np.zeros(d), np.zeros(d), np.zeros(d)
     for j, i in zip(rows, columns, strict=True):
         if correlation[j, i] != 0.0:
             order[j] = i
             sign[j] = np.sign(correlation[j, i])
-            scale[j], found[j] = abs(slope[j, i]), abs(correlation[j, i])
-    return SignalMatch(order, sign, scale, found)
+            scale[j], matched[j] = abs(slope[j, i]), abs(correlation[j, i])
+    return SignalMatch(order, sign, scale, matched)
 
 
 def matched_signals(truth: npt.ArrayLike, guess: npt.ArrayLike, *, scale: bool = True, origin: bool = True) -> Array:

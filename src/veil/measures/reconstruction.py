@@ -43,12 +43,12 @@ def variance_privacy(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: 
     ratios = np.where(constant, np.nan, _mean(error**2, counts) / scale)
     if per_column:
         return ratios
-    kept = ~constant
-    if not kept.any():
+    varies = ~constant
+    if not varies.any():
         return _nothing()
     # Influence of each record on each column's ratio; columns then average like the ratios do.
-    influence = (error**2 - ratios * deviation**2)[:, kept] / (scale * counts)[kept]
-    return _with_error(float(ratios[kept].mean()), influence.mean(axis=1)[present[:, kept].any(axis=1)])
+    influence = (error**2 - ratios * deviation**2)[:, varies] / (scale * counts)[varies]
+    return _with_error(float(ratios[varies].mean()), influence.mean(axis=1)[present[:, varies].any(axis=1)])
 
 
 @overload
@@ -89,19 +89,19 @@ def nrmse(truth: npt.ArrayLike, guess: npt.ArrayLike, *, per_column: bool = Fals
     full = np.where(known, full, 0.0)
     counts = known.sum(axis=0)
     deviation = _centred(full, known) ** 2
-    kept = ~_constant(full, known)
-    spread = np.where(kept, _mean(deviation, counts), 1.0)
+    varies = ~_constant(full, known)
+    spread = np.where(varies, _mean(deviation, counts), 1.0)
     squares = (guessed - x) ** 2 / spread
     if per_column:
-        return np.where(kept, np.sqrt(_quotient(squares.sum(axis=0), present.sum(axis=0))), np.nan)
-    squares, present, known = squares[:, kept], present[:, kept], known[:, kept]
+        return np.where(varies, np.sqrt(_quotient(squares.sum(axis=0), present.sum(axis=0))), np.nan)
+    squares, present, known = squares[:, varies], present[:, varies], known[:, varies]
     cells = int(present.sum())
     if cells == 0:
         return _nothing()
     square = float(squares.sum()) / cells
     own = squares.sum(axis=1) - square * present.sum(axis=1)
     # A record also moves the units: one with a large deviation makes every error look smaller.
-    units = np.where(known, (deviation / spread)[:, kept] - 1.0, 0.0) / counts[kept] @ squares.sum(axis=0)
+    units = np.where(known, (deviation / spread)[:, varies] - 1.0, 0.0) / counts[varies] @ squares.sum(axis=0)
     return _root(_with_error(square, ((own - units) / cells)[known.any(axis=1)]))
 
 
@@ -161,8 +161,8 @@ def relative_error(
         shares = np.where(scored, error / np.where(scored, base, 1.0), 0.0)
         return _quotient(shares.sum(axis=0), scored.sum(axis=0))
     lengths = np.sqrt((base**2).sum(axis=1))
-    kept = lengths > 0.0
-    return _measure(np.sqrt((error**2).sum(axis=1))[kept] / lengths[kept], np.ones(int(kept.sum())))
+    positive = lengths > 0.0
+    return _measure(np.sqrt((error**2).sum(axis=1))[positive] / lengths[positive], np.ones(int(positive.sum())))
 
 
 def _compared(truth: npt.ArrayLike, guess: npt.ArrayLike) -> tuple[Array, Array, Mask]:

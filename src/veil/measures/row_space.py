@@ -176,8 +176,8 @@ def _engine(kernel: Callable[..., Any], work: int) -> Callable[..., Any]:
 def _compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
     from numba import njit
 
-    made: Callable[..., Any] = njit(kernel, cache=True, nogil=True)
-    return made
+    compiled: Callable[..., Any] = njit(kernel, cache=True, nogil=True)
+    return compiled
 
 
 def _holds_vector(null: Array, size: int, zero: float) -> bool:

@@ -135,9 +135,9 @@ def unmatched_breach(
     s = column_units(x, units)
     present = ~np.isnan(x)
     persons = np.asarray(present.any(axis=1))
-    found, distance = nearest_records(x, guesses, s, tolerance)
+    nearest, distance = nearest_records(x, guesses, s, tolerance)
     stranger, apart = nearest_records(x, x, s, tolerance, others=True)
-    near, far = guesses[found], x[stranger]
+    near, far = guesses[nearest], x[stranger]
     scores = {}
     levels: tuple[tuple[Level, Mask], ...] = (("value", present), ("record", persons))
     for level, scored in levels:
@@ -147,10 +147,10 @@ def unmatched_breach(
         chance = max(chances, key=lambda mask: int((mask & scored).sum()))
         scores[f"{level}_rate"] = exposure(hit, scored, confidence)
         scores[f"{level}_baseline"] = exposure(chance, scored, confidence)
-        scores[f"{level}_advantage"] = _paired_advantage(hit & scored, chance & scored, scored, found, confidence)
+        scores[f"{level}_advantage"] = _paired_advantage(hit & scored, chance & scored, scored, nearest, confidence)
     null = len(guesses) / (len(guesses) + len(x) - 1)
-    nearer = _nearer(distance[persons], apart[persons], found[persons], null, confidence)
-    return UnmatchedScores(**scores, nearer=nearer, nearest=np.where(persons, found, -1))
+    nearer = _nearer(distance[persons], apart[persons], nearest[persons], null, confidence)
+    return UnmatchedScores(**scores, nearer=nearer, nearest=np.where(persons, nearest, -1))
 
 
 def nearest_records(
@@ -176,7 +176,7 @@ def nearest_records(
     order = np.lexsort((*g.T[::-1], ~keyed))
     reach = np.where(counted, tolerance * (1.0 + 1e-9), 0.0)
     own = order if others else np.full(len(order), -1)
-    found, square = _engine(len(x) * len(g))(
+    nearest, square = _engine(len(x) * len(g))(
         np.ascontiguousarray(x[:, columns]),
         np.ascontiguousarray(g[order].T),
         int(keyed.sum()),
@@ -184,13 +184,13 @@ def nearest_records(
         reach[columns],
         own.astype(np.intp),
     )
-    return order[found], square
+    return order[nearest], square
 
 
-def _paired_advantage(hit: Mask, chance: Mask, scored: Mask, found: Rows, confidence: float) -> Measure:
+def _paired_advantage(hit: Mask, chance: Mask, scored: Mask, nearest: Rows, confidence: float) -> Measure:
     """(rate − baseline)/(1 − baseline) over persons, those with one nearest guess as one unit."""
     per_person = [np.asarray(m.sum(axis=1) if m.ndim == 2 else m, dtype=np.float64) for m in (hit, chance, scored)]
-    gain, rest = (np.bincount(found, part) for part in (per_person[0] - per_person[1], per_person[2] - per_person[1]))
+    gain, rest = (np.bincount(nearest, part) for part in (per_person[0] - per_person[1], per_person[2] - per_person[1]))
     size = float(per_person[2].sum()) / max(int((per_person[2] > 0).sum()), 1)
     if not per_person[2].any():
         return Measure(math.nan, low=math.nan, high=math.nan, higher_is="exposed")
@@ -202,13 +202,13 @@ def _paired_advantage(hit: Mask, chance: Mask, scored: Mask, found: Rows, confid
     return Measure(value, low=min(low, value), high=min(max(high, value), 1.0), higher_is="exposed")
 
 
-def _nearer(distance: Array, apart: Array, found: Rows, null: float, confidence: float) -> Measure:
+def _nearer(distance: Array, apart: Array, nearest: Rows, null: float, confidence: float) -> Measure:
     """How much more often than unrelated draws the nearest guess is nearer than the nearest other person."""
     if not len(distance):
         return Measure(math.nan, low=math.nan, high=math.nan, higher_is="exposed")
     tie = np.abs(distance - apart) <= _TIE * (1.0 + apart)
     score = np.where(tie, 0.5, distance < apart)
-    wins, units = np.bincount(found, score), np.bincount(found).astype(np.float64)
+    wins, units = np.bincount(nearest, score), np.bincount(nearest).astype(np.float64)
     share = float(score.mean())
     _, low, high = _over_units(np.r_[wins, 1.0, 0.0], np.r_[units, 1.0, 1.0], confidence)
     ends = (share, min(max(low, 0.0), share), max(min(high, 1.0), share))
@@ -231,8 +231,8 @@ def _engine(work: int) -> Callable[..., Any]:
 def _compiled() -> Callable[..., Any]:
     from numba import njit
 
-    made: Callable[..., Any] = njit(_sweep, cache=True, nogil=True, error_model="numpy")
-    return made
+    compiled: Callable[..., Any] = njit(_sweep, cache=True, nogil=True, error_model="numpy")
+    return compiled
 
 
 def _sweep(x: Array, g: Array, n_keyed: int, counted: Mask, reach: Array, own: Rows) -> tuple[Rows, Array]:
@@ -243,7 +243,7 @@ def _sweep(x: Array, g: Array, n_keyed: int, counted: Mask, reach: Array, own: R
     """
     n, d = x.shape
     m = g.shape[1]
-    found, square = np.zeros(n, dtype=np.intp), np.full(n, np.inf)
+    nearest, square = np.zeros(n, dtype=np.intp), np.full(n, np.inf)
     silent = np.isnan(g)
     quiet = np.array([silent[c].any() for c in range(d)])
     total = np.empty(_BLOCK)
@@ -294,9 +294,13 @@ def _sweep(x: Array, g: Array, n_keyed: int, counted: Mask, reach: Array, own: R
                 for c in range(d):
                     hits += abs(x[i, c] - g[c, start + b]) <= reach[c]
                 # Clearly nearer, or as near and breaching more, or the first of equals.
-                if total[b] < best - _TIE * (1.0 + total[b]) or hits > most or (hits == most and start + b < found[i]):
-                    found[i] = start + b
+                if (
+                    total[b] < best - _TIE * (1.0 + total[b])
+                    or hits > most
+                    or (hits == most and start + b < nearest[i])
+                ):
+                    nearest[i] = start + b
                     most = hits
                 best = min(best, total[b])
         square[i] = best
-    return found, square
+    return nearest, square

@@ -136,8 +136,8 @@ def distribution_distance(original: npt.ArrayLike, released: npt.ArrayLike, *, f
         raise InputError(
             f"released: has {y.shape[1]} columns where original has {x.shape[1]}; compare the same columns"
         )
-    found = [_distance_of(a[~np.isnan(a)], b[~np.isnan(b)], form) for a, b in zip(x.T, y.T, strict=True)]
-    return Measure(float(np.mean(found)), low=min(found), high=max(found), higher_is="private")
+    distances = [_distance_of(a[~np.isnan(a)], b[~np.isnan(b)], form) for a, b in zip(x.T, y.T, strict=True)]
+    return Measure(float(np.mean(distances)), low=min(distances), high=max(distances), higher_is="private")
 
 
 def _distance_of(x: Array, y: Array, form: str) -> float:

@@ -100,8 +100,8 @@ def _law_width(quantile: Callable[[float], float], c: float, kind: str) -> float
         widths = np.array([width(float(below)) for below in grid])
         best = int(np.nanargmin(widths))
         ends = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, 200)])
-        found = minimize_scalar(width, bounds=ends, method="bounded", options={"xatol": 1e-10})
-        value = min(float(widths[best]), float(found.fun))
+        minimum = minimize_scalar(width, bounds=ends, method="bounded", options={"xatol": 1e-10})
+        value = min(float(widths[best]), float(minimum.fun))
     if not value >= 0.0:
         raise InputError("values: is no quantile function; pass one that rises from 0 to 1")
     return value

@@ -102,10 +102,10 @@ def _tile_moments(block: Matrix, part: slice, *, covariance: bool) -> Moments:
     from veil.numerics.moments_compiled import finite_moments  # compiled code is loaded where it is used
 
     tile = block[:, part]
-    found = np.empty((len(tile), 2))
-    if tile.shape[1] and finite_moments(block, part.start, part.stop, found):
+    mean_and_squares = np.empty((len(tile), 2))
+    if tile.shape[1] and finite_moments(block, part.start, part.stop, mean_and_squares):
         n = tile.shape[1]
-        mean, squares = np.ascontiguousarray(found.T)
+        mean, squares = np.ascontiguousarray(mean_and_squares.T)
         minimum, maximum = tile.min(axis=1), tile.max(axis=1)
         comoment = None
         if covariance:
@@ -166,8 +166,8 @@ def block_moments(block: Matrix, *, covariance: bool = True) -> Moments:
     """Moments of one canonical block: the node that all its tiles come to in the tree."""
     tree = MomentTree(covariance=covariance)
     tree.update(block)
-    found = tree.result()
-    return tile_moments(block, covariance=covariance) if found is None else found
+    moments = tree.result()
+    return tile_moments(block, covariance=covariance) if moments is None else moments
 
 
 def moments_of(blocks: Iterable[Matrix], *, covariance: bool = True) -> Moments | None:

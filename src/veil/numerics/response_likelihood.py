@@ -34,10 +34,10 @@ def gradient(shares: Matrix, matrices: Sequence[Matrix], proportions: Matrix) ->
 
 def mean_log_likelihood(shares: Matrix, matrices: Sequence[Matrix], proportions: Matrix) -> float:
     """Σ shares·ln λ: minus infinity where something was reported that cannot be."""
-    reported, seen = kron_apply(matrices, proportions), shares > 0.0
-    if not (reported[seen] > 0.0).all():
+    reported, counted = kron_apply(matrices, proportions), shares > 0.0
+    if not (reported[counted] > 0.0).all():
         return -np.inf
-    return float(shares[seen] @ np.log(reported[seen]))
+    return float(shares[counted] @ np.log(reported[counted]))
 
 
 def em_step(shares: Matrix, matrices: Sequence[Matrix], proportions: Matrix) -> Matrix:

@@ -237,8 +237,8 @@ class FineCounts:
 def fine_counts(values: Vector, scale: float, name: str, most: int = FINE_BINS) -> FineCounts:
     """Count some values of an attribute; NaN stands for a missing one.
 
-    >>> found = fine_counts(np.array([0.1, 0.11, 5.0, np.nan]), 1.0, "x")
-    >>> found.step, found.places.tolist(), found.counts.tolist(), found.n_missing
+    >>> fine = fine_counts(np.array([0.1, 0.11, 5.0, np.nan]), 1.0, "x")
+    >>> fine.step, fine.places.tolist(), fine.counts.tolist(), fine.n_missing
     (0.0625, [1, 80], [2, 1], 1)
     """
     step = first_step(scale)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -106,11 +107,11 @@ class DistributionRecovery:
         given = check_support(self.support, columns)
         most = fine_bins(self.n_bins)
         counted = count_columns(release, columns, most)
-        found = {}
+        reconstructions = {}
         for column, fine in zip(columns, counted, strict=True):
             table = GridCounts.of_fine(fine, most)
             edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
-            found[column.name] = reconstruct(
+            reconstructions[column.name] = reconstruct(
                 table.counts,
                 table.edges(),
                 edges,
@@ -119,10 +120,10 @@ class DistributionRecovery:
                 stop=self.stop,
                 max_iter=self.max_iter,
             )
-            check_explained(found[column.name], table.n_counted, [column])
-        self.reconstructions_ = found
-        self.probabilities_ = {name: r.probabilities for name, r in found.items()}
-        self.edges_ = {name: r.edges[0] for name, r in found.items()}
+            check_explained(reconstructions[column.name], table.n_counted, [column])
+        self.reconstructions_ = reconstructions
+        self.probabilities_ = {name: r.probabilities for name, r in reconstructions.items()}
+        self.edges_ = {name: r.edges[0] for name, r in reconstructions.items()}
         self.n_missing_ = {fine.name: fine.n_missing for fine in counted}
         self._counted = {column.name: (column, fine) for column, fine in zip(columns, counted, strict=True)}
         return self
@@ -191,30 +192,20 @@ class ColumnCounts:
         return ColumnCounts(tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)))
 
 
-@dataclass(frozen=True)
-class CountsOf:
+def column_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> ColumnCounts:
     """Counts of some columns of a block."""
-
-    columns: tuple[NoisyColumn, ...]
-    most: int
-
-    def __call__(self, block: Block) -> ColumnCounts:
-        values = block.matrix([column.released for column in self.columns])
-        return ColumnCounts(
-            tuple(
-                fine_counts(row, column.noise.scale, column.name, self.most)
-                for row, column in zip(values, self.columns, strict=True)
-            )
-        )
+    values = block.matrix([column.released for column in columns])
+    pairs = zip(values, columns, strict=True)
+    return ColumnCounts(tuple(fine_counts(row, column.noise.scale, column.name, most) for row, column in pairs))
 
 
 def count_columns(release: Release, columns: Sequence[NoisyColumn], most: int) -> list[FineCounts]:
     """The columns' histograms, from which grids of up to ``most`` bins can be made, in one pass over the release."""
-    leaf = CountsOf(tuple(columns), max(most, FINE_BINS))
-    found = list(release.summed(leaf, [column.released for column in columns]).columns)
-    for column, fine in zip(columns, found, strict=True):
+    leaf = partial(column_counts, tuple(columns), max(most, FINE_BINS))
+    histograms = list(release.summed(leaf, [column.released for column in columns]).columns)
+    for column, fine in zip(columns, histograms, strict=True):
         check_counted(fine, [column])
-    return found
+    return histograms
 
 
 def check_counted(table: GridCounts | FineCounts, columns: Sequence[NoisyColumn]) -> None:
@@ -224,13 +215,13 @@ def check_counted(table: GridCounts | FineCounts, columns: Sequence[NoisyColumn]
         raise InputError(f"column {names}: all {table.n_missing} released records have a missing value; leave it out")
 
 
-def check_explained(found: Reconstruction, n_counted: int, columns: Sequence[NoisyColumn]) -> None:
+def check_explained(reconstruction: Reconstruction, n_counted: int, columns: Sequence[NoisyColumn]) -> None:
     """Refuse a support that the release contradicts; rounding to the grid may put a few values outside."""
-    if found.n_unexplained > _UNEXPLAINED * n_counted:
+    if reconstruction.n_unexplained > _UNEXPLAINED * n_counted:
         names = " and ".join(repr(column.name) for column in columns)
         raise InputError(
-            f"support of column {names} cannot lead to {found.n_unexplained} of the {n_counted} released values "
-            "under this noise; widen it"
+            f"support of column {names} cannot lead to {reconstruction.n_unexplained} of the {n_counted} released "
+            "values under this noise; widen it"
         )
 
 

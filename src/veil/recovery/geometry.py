@@ -85,8 +85,8 @@ def distance_interval(
     Sparse kinds can release one record for two different ones. A squared distance of 0 then gives an infinite
     ``high``, unless k rows in which nothing shows are less likely than 1 − confidence.
 
-    >>> found = distance_interval([3.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0])
-    >>> f"{found.value:.0f} [{found.low:.2f}, {found.high:.1f}]"
+    >>> estimate = distance_interval([3.0, 0.0, 0.0, 4.0], [0.0, 0.0, 0.0, 0.0])
+    >>> f"{estimate.value:.0f} [{estimate.low:.2f}, {estimate.high:.1f}]"
     '25 [8.97, 206.4]'
     """
     first, second = _released(u, v)
@@ -121,8 +121,8 @@ def inner_product_interval(
     Independent noise on the release widens the interval as it should and needs no parameter. The product of a
     record with itself is its squared distance from 0.
 
-    >>> found = inner_product_interval([1.0, 2.0, 0.0, 2.0], [2.0, 1.0, 2.0, 0.0])
-    >>> f"{found.value:.0f} [{found.low:.1f}, {found.high:.1f}]"
+    >>> estimate = inner_product_interval([1.0, 2.0, 0.0, 2.0], [2.0, 1.0, 2.0, 0.0])
+    >>> f"{estimate.value:.0f} [{estimate.low:.1f}, {estimate.high:.1f}]"
     '4 [-14.6, 51.2]'
     """
     first, second = _released(u, v)
@@ -155,8 +155,8 @@ def hamming_estimate(
     for q, mapped through that rising function and rounded inwards to whole numbers: at least ``confidence`` for
     any h. Where q may be ½ or more the release sets no upper limit but the number of attributes ``d``.
 
-    >>> found = hamming_estimate([0, 1, 1, 0] * 25, [0, 1, 0, 0] * 25, p=0.02, d=200)
-    >>> f"{found.value:.1f} [{found.low:.0f}, {found.high:.0f}]"
+    >>> estimate = hamming_estimate([0, 1, 1, 0] * 25, [0, 1, 0, 0] * 25, p=0.02, d=200)
+    >>> f"{estimate.value:.1f} [{estimate.low:.0f}, {estimate.high:.0f}]"
     '17.0 [11, 28]'
     """
     first, second = _released(u, v)

@@ -8,7 +8,7 @@ about how attributes go together, which is what most mining needs).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +24,11 @@ from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
 
-@dataclass(frozen=True)
-class JointCountsOf:
+def joint_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> GridCounts:
     """Counts of some columns of a block on one grid, of ``most`` bins at most along each."""
-
-    columns: tuple[NoisyColumn, ...]
-    most: int
-
-    def __call__(self, block: Block) -> GridCounts:
-        columns = self.columns
-        table = GridCounts([c.noise.scale for c in columns], self.most, [c.name for c in columns])
-        table.update(block.matrix([c.released for c in columns]))
-        return table
+    table = GridCounts([c.noise.scale for c in columns], most, [c.name for c in columns])
+    table.update(block.matrix([c.released for c in columns]))
+    return table
 
 
 class JointRecovery:
@@ -104,10 +97,10 @@ class JointRecovery:
             raise InputError(f"columns must be two of the perturbed columns; got {len(columns)}")
         _check_independent(release, [column.name for column in columns])
         given = check_support(self.support, columns)
-        leaf = JointCountsOf(tuple(columns), max(4 * self.n_bins, 64))
+        leaf = partial(joint_counts, tuple(columns), max(4 * self.n_bins, 64))
         table = release.summed(leaf, [column.released for column in columns])
         check_counted(table, columns)
-        found = reconstruct_joint(
+        reconstruction = reconstruct_joint(
             table.counts,
             [table.edges(axis) for axis in (0, 1)],
             [make_edges(given.get(c.name), table, axis, c, self.n_bins) for axis, c in enumerate(columns)],
@@ -116,10 +109,10 @@ class JointRecovery:
             stop=self.stop,
             max_iter=self.max_iter,
         )
-        check_explained(found, table.n_counted, columns)
-        self.reconstruction_ = found
-        self.probabilities_ = found.probabilities
-        self.edges_ = found.edges
+        check_explained(reconstruction, table.n_counted, columns)
+        self.reconstruction_ = reconstruction
+        self.probabilities_ = reconstruction.probabilities
+        self.edges_ = reconstruction.edges
         self.n_missing_ = table.n_missing
         return self
 

@@ -204,11 +204,11 @@ def _epochs(records: Matrix, signs: Vector, n_epochs: int) -> tuple[Rows, npt.ND
 
 def _tiles(n_records: int) -> list[slice]:
     """Small tiles first: most records are given up after one."""
-    found, start, size = [], 0, FIRST_TILE
+    tiles, start, size = [], 0, FIRST_TILE
     while start < n_records:
-        found.append(slice(start, start + size))
+        tiles.append(slice(start, start + size))
         start, size = start + size, min(2 * size, LARGEST_TILE)
-    return found
+    return tiles
 
 
 def _table(records: npt.ArrayLike) -> Matrix:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -73,21 +74,15 @@ class ProductSums:
         return Products(self.n_rows, self.n, power / self.n, *(self.cross / self.n))
 
 
-@dataclass(frozen=True)
-class ProductsOf:
+def block_products(columns: tuple[str, ...], origin: tuple[float, ...], block: Block) -> ProductSums:
     """Product sums of the complete records of a block."""
-
-    columns: tuple[str, ...]
-    origin: tuple[float, ...]
-
-    def __call__(self, block: Block) -> ProductSums:
-        values = block.matrix(self.columns)
-        values -= np.array(self.origin)[:, None]
-        tree = Tree[ProductSums]()
-        for tile in tiles(block.n_rows):
-            tree.push(_tile_products(values[:, tile]))
-        found = tree.result()
-        return _tile_products(values) if found is None else found
+    values = block.matrix(columns)
+    values -= np.array(origin)[:, None]
+    tree = Tree[ProductSums]()
+    for tile in tiles(block.n_rows):
+        tree.push(_tile_products(values[:, tile]))
+    sums = tree.result()
+    return _tile_products(values) if sums is None else sums
 
 
 def _tile_products(y: Matrix) -> ProductSums:
@@ -104,10 +99,10 @@ def release_products(release: Release) -> Products:
     # With additive noise nothing depends on the origin, and products about the mean lose no digits.
     additive = isinstance(release.only_part.model, AdditiveModel)
     origin = release.moments().complete_mean.tolist() if additive else [0.0] * len(names)
-    found = release.summed(ProductsOf(names, tuple(origin)))
-    if found.n < 2:
-        raise NotApplicableError(f"the release has {found.n} complete records; moments need at least 2")
-    return found.means()
+    sums = release.summed(partial(block_products, names, tuple(origin)))
+    if sums.n < 2:
+        raise NotApplicableError(f"the release has {sums.n} complete records; moments need at least 2")
+    return sums.means()
 
 
 class MomentRecovery:
@@ -130,8 +125,8 @@ class MomentRecovery:
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(5, 2, size=(2000, 2))
     >>> release, _ = veil.publish(x, veil.AdditiveNoise(1.0, random_state=0))
-    >>> found = veil.MomentRecovery().fit(release)
-    >>> bool((abs(found.mean_ - x.mean(axis=0)) < 3 * found.mean_se_).all())
+    >>> recovery = veil.MomentRecovery().fit(release)
+    >>> bool((abs(recovery.mean_ - x.mean(axis=0)) < 3 * recovery.mean_se_).all())
     True
     """
 

@@ -7,13 +7,14 @@ The formulas are in :mod:`veil.recovery.response_estimates`; counts are all that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.recovery.report_counts import CategoryCounts, CellCounts, CompoundCounts, Reports
+from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.recovery.response_estimates import (
     Dispersion,
     IndependenceTest,
@@ -84,12 +85,12 @@ class ProportionRecovery:
                 self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
             return self
         self._reported = self._combinations(model.compound)
-        likely, found = self._compound()
-        parts = found.dispersion
+        likely, estimated = self._compound()
+        parts = estimated.dispersion
         for j, labels in enumerate(model.categories):
             fold = np.equal.outer(np.arange(len(labels)), np.array([cell[j] for cell in model.compound])).astype(float)
             folded = Dispersion(fold @ parts.sampling @ fold.T, fold @ parts.randomization @ fold.T)
-            self._set(j, fold @ likely, ProportionEstimate(fold @ found.estimate, folded))
+            self._set(j, fold @ likely, ProportionEstimate(fold @ estimated.estimate, folded))
         return self
 
     def joint(self, columns: Sequence[str]) -> JointProportions:
@@ -98,16 +99,16 @@ class ProportionRecovery:
         if self._model.compound is None:
             return joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
         shape = self._shape(at)
-        likely, found = self._compound()
+        likely, estimated = self._compound()
         cells = np.ravel_multi_index(tuple(np.array(self._model.compound).T[at]), shape)
         labels, place = np.unique(cells, return_inverse=True)
         fold = np.equal.outer(np.arange(len(labels)), place).astype(float)
         errors = [
             square_root(np.einsum("ci,ij,cj->c", fold, part, fold, optimize=True))
-            for part in (found.dispersion.total, found.dispersion.randomization)
+            for part in (estimated.dispersion.total, estimated.dispersion.randomization)
         ]
         tables = [np.zeros(shape) for _ in range(4)]
-        for table, values in zip(tables, (fold @ likely, fold @ found.estimate, *errors), strict=True):
+        for table, values in zip(tables, (fold @ likely, fold @ estimated.estimate, *errors), strict=True):
             table.flat[labels] = values
         return JointProportions(*tables)
 
@@ -142,7 +143,7 @@ class ProportionRecovery:
         """Counts of each column's categories."""
         reports = self._reports(range(len(self.columns_)))
         sizes = [len(known) + 1 for known in reports.categories]
-        counts = np.split(self._release.summed(CategoryCounts(reports)), np.cumsum(sizes)[:-1])
+        counts = np.split(self._release.summed(partial(count_categories, reports)), np.cumsum(sizes)[:-1])
         for name, column in zip(self.columns_, counts, strict=True):
             if column[0]:
                 raise NotApplicableError(
@@ -155,12 +156,12 @@ class ProportionRecovery:
         """Counts of the combinations of some columns."""
         self._shape(at)
         reports = self._reports(at)
-        return self._release.summed(CellCounts(reports), reports.columns).astype(np.float64)
+        return self._release.summed(partial(count_cells, reports), reports.columns).astype(np.float64)
 
     def _combinations(self, compound: tuple[tuple[int, ...], ...]) -> Vector:
         """Counts of the combinations that occur."""
         reports = self._reports(range(len(self.columns_)))
-        counts = self._release.summed(CompoundCounts(reports, compound))
+        counts = self._release.summed(partial(count_combinations, reports, compound))
         if counts[-1]:
             raise NotApplicableError("the release has combinations that its manifest does not list")
         self.n_rows_ = int(counts.sum())
@@ -171,13 +172,13 @@ class ProportionRecovery:
         (matrix,) = self._model.matrices
         return constrained_proportions(self._reported, matrix), estimate_proportions(self._reported, matrix)
 
-    def _set(self, j: int, likely: Vector, found: ProportionEstimate) -> None:
-        parts, name, labels = found.dispersion, self.columns_[j], self._model.categories[j]
+    def _set(self, j: int, likely: Vector, estimated: ProportionEstimate) -> None:
+        parts, name, labels = estimated.dispersion, self.columns_[j], self._model.categories[j]
         # An unbiased estimate of a small part can be negative; the error of both is not less than that of one.
         both = np.clip(np.diag(parts.sampling), 0.0, None) + np.clip(np.diag(parts.randomization), 0.0, None)
         for kind, values in (
             (self.proportions_, likely),
-            (self.unconstrained_, found.estimate),
+            (self.unconstrained_, estimated.estimate),
             (self.standard_errors_, square_root(both)),
             (self.sampling_se_, square_root(np.diag(parts.sampling))),
             (self.randomization_se_, square_root(np.diag(parts.randomization))),

@@ -1,4 +1,7 @@
-"""Counts of randomized reports, block by block: all that proportions need, so that no record is kept."""
+"""Counts of randomized reports, block by block: all that proportions need, so that no record is kept.
+
+The block is the last argument of each count, so that ``functools.partial`` of it is the work of a pass.
+"""
 
 from __future__ import annotations
 
@@ -24,61 +27,44 @@ class Reports:
 
     def codes(self, block: Block) -> Counts:
         """One row per column: places among its categories, −1 for a report that is none of them."""
-        found = np.empty((len(self.columns), block.n_rows), dtype=np.int64)
-        for row, name, known in zip(found, self.columns, self.categories, strict=True):
+        codes = np.empty((len(self.columns), block.n_rows), dtype=np.int64)
+        for row, name, known in zip(codes, self.columns, self.categories, strict=True):
             values = block.column(name)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
             places = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
             row[:] = places.fill_null(-1).to_numpy(zero_copy_only=False)
-        return found
+        return codes
 
 
-@dataclass(frozen=True)
-class CategoryCounts:
+def count_categories(reports: Reports, block: Block) -> Counts:
     """For each column in turn, how many reports of a block are none of its categories, and how many are each."""
-
-    reports: Reports
-
-    def __call__(self, block: Block) -> Counts:
-        sizes = [len(known) + 1 for known in self.reports.categories]
-        codes = self.reports.codes(block)
-        return np.concatenate([np.bincount(row + 1, minlength=k) for row, k in zip(codes, sizes, strict=True)])
+    sizes = [len(known) + 1 for known in reports.categories]
+    codes = reports.codes(block)
+    return np.concatenate([np.bincount(row + 1, minlength=k) for row, k in zip(codes, sizes, strict=True)])
 
 
-@dataclass(frozen=True)
-class CellCounts:
+def count_cells(reports: Reports, block: Block) -> Counts:
     """How many records of a block report each combination of categories, one axis per column."""
-
-    reports: Reports
-
-    def __call__(self, block: Block) -> Counts:
-        shape = tuple(len(known) for known in self.reports.categories)
-        cells = np.ravel_multi_index(tuple(self.reports.codes(block)), shape)
-        return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+    shape = tuple(len(known) for known in reports.categories)
+    cells = np.ravel_multi_index(tuple(reports.codes(block)), shape)
+    return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
 
-@dataclass(frozen=True)
-class CompoundCounts:
+def count_combinations(reports: Reports, combinations: tuple[tuple[int, ...], ...], block: Block) -> Counts:
     """How many records of a block report each listed combination, and at last how many report another."""
-
-    reports: Reports
-    compound: tuple[tuple[int, ...], ...]
-
-    def __call__(self, block: Block) -> Counts:
-        # A combination's number is that of its beginning times k, plus the next code. Beginnings are numbered anew at
-        # each column, so that numbers stay small however many columns there are.
-        listed = np.array(self.compound, dtype=np.int64).T
-        codes = self.reports.codes(block)
-        begun, place = np.zeros(len(self.compound), dtype=np.int64), np.zeros(block.n_rows, dtype=np.int64)
-        other = np.zeros(block.n_rows, dtype=bool)
-        for known, told, here in zip(self.reports.categories, listed, codes, strict=True):
-            numbers, begun = np.unique(begun * len(known) + told, return_inverse=True)
-            wanted = place * len(known) + here
-            place = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
-            other |= (numbers[place] != wanted) | (here < 0)
-        # Now each listed combination has a number of its own.
-        listed_place = np.empty(len(self.compound), dtype=np.int64)
-        listed_place[begun] = np.arange(len(self.compound))
-        place = np.where(other, len(self.compound), listed_place[place])
-        return np.bincount(place, minlength=len(self.compound) + 1)
+    # A combination's number is that of its beginning times k, plus the next code. Beginnings are numbered anew at
+    # each column, so that numbers stay small however many columns there are.
+    n_listed, listed = len(combinations), np.array(combinations, dtype=np.int64).T
+    codes = reports.codes(block)
+    begun, place = np.zeros(n_listed, dtype=np.int64), np.zeros(block.n_rows, dtype=np.int64)
+    other = np.zeros(block.n_rows, dtype=bool)
+    for known, wanted, reported in zip(reports.categories, listed, codes, strict=True):
+        numbers, begun = np.unique(begun * len(known) + wanted, return_inverse=True)
+        number = place * len(known) + reported
+        place = np.minimum(np.searchsorted(numbers, number), len(numbers) - 1)
+        other |= (numbers[place] != number) | (reported < 0)
+    # Now each listed combination has a number of its own.
+    listed_place = np.empty(n_listed, dtype=np.int64)
+    listed_place[begun] = np.arange(n_listed)
+    return np.bincount(np.where(other, n_listed, listed_place[place]), minlength=n_listed + 1)

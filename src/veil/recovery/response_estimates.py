@@ -116,10 +116,10 @@ def estimate_proportions(counts: npt.ArrayLike, matrix: npt.ArrayLike) -> Propor
     matrix
         P, reported × true: its columns sum to 1. Singular: the reports do not tell the proportions, refused.
 
-    >>> found = estimate_proportions([420, 580], [[0.7, 0.3], [0.3, 0.7]])
-    >>> found.estimate.round(6).tolist()
+    >>> estimate = estimate_proportions([420, 580], [[0.7, 0.3], [0.3, 0.7]])
+    >>> estimate.estimate.round(6).tolist()
     [0.3, 0.7]
-    >>> f"{found.dispersion.total[0, 0] ** 0.5:.4f}"  # the standard error for the population
+    >>> f"{estimate.dispersion.total[0, 0] ** 0.5:.4f}"  # the standard error for the population
     '0.0390'
     """
     reports = _counts(counts, axes=1)
@@ -173,8 +173,8 @@ def independence_test(table: npt.ArrayLike) -> IndependenceTest:
     table
         Counts of reported combinations, one axis per attribute.
 
-    >>> found = independence_test([[30, 20], [20, 30]])
-    >>> found.statistic, found.degrees, f"{found.p_value:.4f}"
+    >>> test = independence_test([[30, 20], [20, 30]])
+    >>> test.statistic, test.degrees, f"{test.p_value:.4f}"
     (4.0, 1, '0.0455')
     """
     from scipy.stats import chi2

@@ -66,8 +66,8 @@ def itemset_support(released: npt.ArrayLike, items: Sequence[int], model: Basket
         ``release.only_part.model``.
 
     >>> reports = np.array([[1, 1]] * 65 + [[1, 0]] * 10 + [[0, 1]] * 10 + [[0, 0]] * 15)
-    >>> found = itemset_support(reports, [0, 1], BasketModel("mask", 2, keep=0.9, insert=0.1))
-    >>> round(found.estimate, 6)  # (.81·.65 − .09·.1 − .09·.1 + .01·.15) / .8²
+    >>> support = itemset_support(reports, [0, 1], BasketModel("mask", 2, keep=0.9, insert=0.1))
+    >>> round(support.estimate, 6)  # (.81·.65 − .09·.1 − .09·.1 + .01·.15) / .8²
     0.796875
     """
     return _Transactions(released, model).support(_itemset(items, model.n_items))
@@ -96,14 +96,14 @@ def frequent_itemsets(
     transactions = _Transactions(released, model)
     if model.cutoff is not None:
         _check_cutoff(max_size, model.cutoff, "max_size")
-    found: list[Support] = []
+    frequent: list[Support] = []
     candidates: list[tuple[int, ...]] = [(j,) for j in range(model.n_items)]
     while candidates:
         level = [transactions.support(items) for items in candidates]
-        found += [s for s in level if s.estimate >= least]
+        frequent += [s for s in level if s.estimate >= least]
         alive = [s.items for s in level if s.estimate + SLACK * s.standard_error >= least]
         candidates = _extended(alive) if len(candidates[0]) < max_size else []
-    return found
+    return frequent
 
 
 class _Transactions:
@@ -156,8 +156,10 @@ def _weights(model: BasketModel, k: int) -> Matrix:
         _check_cutoff(k, model.cutoff, "items")
         odds = -model.insert / (1.0 - model.insert)
         sizes = range(k, model.n_items + 1)
-        kept = [np.mean([math.comb(min(j, m), k) / math.comb(m, k) for j in range(model.cutoff + 1)]) for m in sizes]
-        known = odds ** (k - reported) / np.array(kept, dtype=np.float64)[:, None]
+        retained = [
+            np.mean([math.comb(min(j, m), k) / math.comb(m, k) for j in range(model.cutoff + 1)]) for m in sizes
+        ]
+        known = odds ** (k - reported) / np.array(retained, dtype=np.float64)[:, None]
         return np.vstack([np.zeros((k, k + 1)), known])
     raise NotApplicableError(f"there is no recovery of supports for transactions of kind {model.kind!r}")
 
@@ -182,15 +184,15 @@ def _extended(alive: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     known, by_start = set(alive), dict[tuple[int, ...], list[int]]()
     for items in alive:
         by_start.setdefault(items[:-1], []).append(items[-1])
-    found = []
+    candidates = []
     for start, lasts in by_start.items():
         for pair in combinations(lasts, 2):
             items = (*start, *pair)
             if all(items[:i] + items[i + 1 :] in known for i in range(len(items) - 2)):
-                found.append(items)
-        if len(found) > MOST_CANDIDATES:
+                candidates.append(items)
+        if len(candidates) > MOST_CANDIDATES:
             raise InputError(
                 f"min_support: more than {MOST_CANDIDATES:,} itemsets may reach it within their errors; raise it, or "
                 "lower max_size"
             )
-    return found
+    return candidates
