@@ -1,8 +1,7 @@
 """Audits, advice, plans and red teams given bad tables, options, files and interrupts.
 
 The rule: one line that names the parameter or column and never a private value, exit code 2 or a ``VeilError``, nothing
-written; no traceback, hang, warning of numpy, or verdict on something that was not asked. What breaks it today is
-marked ``broken``, so that the repair shows.
+written; no traceback, hang, warning of numpy, or verdict on something that was not asked.
 """
 
 from __future__ import annotations
@@ -31,11 +30,6 @@ ONE = ["univariate-bayes"]
 QUICK = ("--no-cache", "--workers", 1, "--repetitions", 1, "--seed", 0)
 LITTLE = ("--pairs", 1, "--sample", "", "--attributes", "", "--no-ranges", "--no-matrix")
 HUGE = 10**400
-
-
-def broken(why: str):
-    """A defect that is known."""
-    return pytest.mark.xfail(strict=True, reason=why)
 
 
 def audit(table, method=NOISE, **options):
@@ -198,12 +192,10 @@ def test_no_warnings_where_a_guess_leaves_a_column_out(shape, table, quiet):
     quiet(lambda: audit(table.assign(a=5.0) if shape == "constant column" else wide, TURN, attacks=["ica"], grants=FEW))
 
 
-@broken("independence: divisions by the spread of constant columns")
 def test_no_warnings_on_a_constant_table(table, quiet):
     quiet(lambda: audit(table * 0.0 + 3.0, TURN))
 
 
-@broken("recovery.moments squares values up to the square root of the largest float")
 def test_no_warnings_on_large_numbers(table, quiet):
     quiet(lambda: audit(table[["a", "b"]] * 1e148))
 
@@ -327,7 +319,6 @@ def test_candidates_that_are_no_list(table, refuses):
     refuses(lambda: advise(table, 5), "candidates")
 
 
-@broken("a level that the owner asked for is left out where the table is too small, and only a remark says so")
 @pytest.mark.parametrize("asked", [("--pairs", 500), ("--attributes", 9), ("--records", 500)])
 def test_levels_asked_for_on_the_command_line_are_not_left_out(asked, command, file):
     command.refuses("audit", file, "--method", "additive-noise", *QUICK, *LITTLE, *asked, words=(asked[0][2:],))
@@ -567,7 +558,7 @@ def test_private_columns_of_no_numbers_name_it(value, table, refuses):
     refuses(lambda: audit(table.assign(a=value), None, release=own), "'a'")
 
 
-@pytest.mark.parametrize("size", [1e300, pytest.param(1e-310, marks=broken("sizes that vanish when squared warn"))])
+@pytest.mark.parametrize("size", [1e300, 1e-310])
 def test_releases_of_numbers_beyond_float64(size, people, foreign, quiet):
     def call():
         with contextlib.suppress(VeilError):
@@ -701,7 +692,6 @@ def test_external_tables_with_odd_numbers_are_linked_quietly(command, releases, 
         quiet(lambda o=options: command.succeeds("attack", releases / "named", *o))
 
 
-@broken("external tables with infinite values are linked as if they were numbers")
 def test_external_tables_with_infinite_values(command, releases, people):
     path = releases / "external.csv"
     people[["a", "b"]].assign(a=np.inf).to_csv(path, index=False)
@@ -731,8 +721,8 @@ def test_bad_candidates(candidates, table, refuses):
     [
         "no complete record",
         "constant",
-        pytest.param("huge", marks=broken("the survey squares what cannot be squared")),
-        pytest.param("tiny", marks=broken("the survey squares what cannot be squared")),
+        "huge",
+        "tiny",
     ],
 )
 def test_tables_that_advice_refuses_in_other_words(spoil, table, refuses):
@@ -752,7 +742,6 @@ def test_advice_on_all_methods_leaves_out_those_that_cannot_be_used(spoil, table
     advise(holes if spoil == "missing values" else table[["a"]], None, budget=2)
 
 
-@broken("utility: cross-validation of classes with fewer records than folds")
 def test_targets_with_few_records_per_class(table, quiet):
     classes = [f"SECRETCELL{i // 2}" for i in range(40)]
     quiet(lambda: audit(table.assign(g=classes), roles={"g": "public"}, target="g", attacks=ONE, grants=FEW))
@@ -948,10 +937,9 @@ def test_workers_leave_interrupts_to_their_parent():
         executor.shutdown(wait=False, kill_workers=True)
 
 
-@broken("cli._keep_interrupts raises the interrupt inside the hook, where it is printed and lost")
 def test_an_interrupt_in_a_destructor_is_kept():
     code = (
-        "import sys\nfrom veil.cli import _keep_interrupts\nsys.unraisablehook = _keep_interrupts\n"
+        "import sys\nfrom veil.cli.group import _keep_interrupts\nsys.unraisablehook = _keep_interrupts\n"
         "class Thing:\n    def __del__(self):\n        raise KeyboardInterrupt\n"
         "try:\n    Thing()\n    sum(range(1000))\n    print('lost')\nexcept KeyboardInterrupt:\n    print('kept')\n"
     )

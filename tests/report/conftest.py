@@ -54,8 +54,10 @@ def known(label: str) -> KnowledgeView:
     amount = label.partition(" ")[0]
     if label.endswith("sample"):
         return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label)
+    if "known column" in label:
+        return KnowledgeView("attributes", int(amount), Unit.COLUMNS, label)
     if "known" in label:
-        return KnowledgeView("pairs" if "record" in label else "attributes", int(amount), Unit.COUNT, label)
+        return KnowledgeView("pairs", int(amount), Unit.RECORDS, label)
     kinds = {"column ranges": "ranges", "external table": "external", "disclosed matrix": "matrix"}
     return KnowledgeView(kinds.get(label, label), 0, Unit.NONE, label)
 
@@ -175,7 +177,7 @@ def crowded() -> ReportModel:
 
 def hostile() -> ReportModel:
     """A table whose columns are named against the report."""
-    evil = KnowledgeView(HOSTILE, 5, Unit.COUNT, HOSTILE)
+    evil = KnowledgeView(HOSTILE, 5, Unit.RECORDS, HOSTILE)
     bad = row(HOSTILE, "5 known records", 0.4, worst_column=HOSTILE, failures=(f"column {HOSTILE!s} fails",))
     view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, verdict=HOSTILE, threat=HOSTILE)
     view = replace(

@@ -1,4 +1,4 @@
-"""What an audit exposes: releases made with fresh keys, and knowledge dealt from the private table."""
+"""What an audit exposes: releases made with fresh keys, and knowledge granted from the private table."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Exposures:
         self._previous: Previous = matched_previous(previous, private)
 
     def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
-        """Take in the private table with its roles, and what is to be dealt of it."""
+        """Take in the private table with its roles, and what is to be granted of it."""
         self._table, self._grants, self._seed = private, grants, seed
         self.columns, self.public = schema.perturbed, schema.public
         # Roles as resolved on the whole table: a part of it may look different.
@@ -116,9 +116,10 @@ class Exposures:
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
         refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
+        for level, why in refused.items():
+            if why and grants.must_fit(level):
+                raise InputError(f"grants: {level.label}: {why}; grant less ({level.kind} is the parameter)")
         self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
-        if self._left_out and not grants.fitting:
-            raise InputError(f"grants: {self._left_out[0]}")
         self.levels = [level for level in levels if not refused[level]]
         self._previous = ()
 
@@ -150,18 +151,18 @@ class Exposures:
         return level.knowledge.known_columns(self._granted, level.amount)
 
     def serves(self, level: Level, attack: Attack) -> bool:
-        """Whether an attack is to be played with this level's knowledge."""
+        """Whether an attack is to be run with this level's knowledge."""
         always = (PreviousReleases,) if self._previous else ()
         return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n = len(self._previous)
-        said = [*self._sampled]
-        said += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
+        remarks = [*self._sampled]
+        remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if n:
-            said.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
-        return tuple(said)
+            remarks.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
+        return tuple(remarks)
 
     def digest(self, cache: Cache) -> str:
         """A keyed hash of the private table."""
@@ -173,7 +174,7 @@ class Exposures:
         return [self._roles, self._grants.sample_from, self._seed, earlier]
 
     def address(self, level: Level) -> str:
-        """A level's address in memory: its label, and what else it is dealt."""
+        """A level's address in memory: its label, and what else it is granted."""
         along = [lesser.label for lesser in self._along(level)]
         return f"{level.label} + {along}" if along else level.label
 
@@ -194,7 +195,7 @@ class Exposures:
     def expose(self, perturbation: Perturbation | Plan, level: Level, repetition: int) -> Exposure:
         """Grant one level's knowledge and publish the table with a fresh key.
 
-        Under a seed, both depend on the level and the repetition alone, whatever else the audit plays.
+        Under a seed, both depend on the level and the repetition alone, whatever else the audit runs.
         """
         drawn = self.draw(level, repetition)
         grant = self._drawn(level, np.random.default_rng(drawn))

@@ -56,10 +56,10 @@ class Level:
         records: bool = False,
         always: Sequence[type[Knowledge]] = (),
     ) -> bool:
-        """Whether an attack is to be played at this level: it has what it requires, and knows more than with nothing.
+        """Whether an attack is to be run at this level: it has what it requires, and knows more than with nothing.
 
         What anybody may assume counts as granted, and what is known ``always``; an attack that the level's own
-        knowledge does not change is played once, with nothing. ``records`` says that a sample comes from the table, so
+        knowledge does not change is run once, with nothing. ``records`` says that a sample comes from the table, so
         that its records are known.
         """
         own = set() if self.kind == NOTHING else {*self.knowledge.gives(own_sample=records)}
@@ -73,10 +73,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Grants:
-    """The knowledge levels that an audit plays through.
+    """The knowledge levels that an audit goes through.
 
     What anybody may assume (independent columns, rows in time order) is granted at every level, and the release
-    alone is always played.
+    alone is always run.
 
     Parameters
     ----------
@@ -100,7 +100,8 @@ class Grants:
     more
         Amounts of the kinds of knowledge that other packages bring, by kind; None grants their usual ones.
     fitting
-        Leave out levels that a table is too small for; otherwise they are an error.
+        Leave out levels that a table is too small for; otherwise they are an error. Kinds that were asked for
+        (:meth:`replaced`) are an error all the same.
 
     Examples
     --------
@@ -118,6 +119,7 @@ class Grants:
     matrix: bool = False
     fitting: bool = False
     more: Mapping[str, Any] | None = field(default=None, hash=False)
+    _asked_for: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         own, others = _own_kinds(), {kind: cls for kind, cls in grantable().items() if kind not in _own_kinds()}
@@ -140,10 +142,12 @@ class Grants:
         ``settings`` replace parts of it; those of a kind that another package brings as well.
         """
         swept = {kind: _as_setting(each, each.swept or each.usual) for kind, each in grantable().items()}
-        return cls(fitting=True).replaced(**{**swept, **settings})
+        return replace(cls(fitting=True).replaced(**{**swept, **settings}), _asked_for=frozenset())
 
     def replaced(self, **settings: Any) -> Grants:
         """These grants with other settings; amounts by kind, also of kinds that other packages bring.
+
+        A kind that is named here is asked for: it is not left out where a table is too small for it.
 
         >>> Grants().replaced(pairs=3).pairs
         (3,)
@@ -151,7 +155,12 @@ class Grants:
         own = {f.name for f in fields(self)}
         more = {kind: amounts for kind, amounts in settings.items() if kind not in own}
         settings = {name: value for name, value in settings.items() if name in own}
-        return replace(self, **{"more": {**(self.more or {}), **more}, **settings})
+        asked_for = self._asked_for | (settings.keys() & set(_own_kinds())) | more.keys()
+        return replace(self, **{"more": {**(self.more or {}), **more}, **settings, "_asked_for": asked_for})
+
+    def must_fit(self, level: Level) -> bool:
+        """Whether a level that a table does not allow is an error, and not left out."""
+        return not self.fitting or level.kind in self._asked_for
 
     def amounts(self, kind: str, n_columns: int) -> list[float]:
         """The amounts of one kind, rising; those of a kind that has none are 0 where it is granted."""
@@ -169,7 +178,7 @@ class Grants:
             obstacle = _too_large(level, n_rows, n_columns)
             if not obstacle:
                 levels.append(level)
-            elif not self.fitting:
+            elif self.must_fit(level):
                 raise InputError(f"grants: {obstacle}; grant less ({level.kind} is the parameter)")
         return levels
 
@@ -188,7 +197,7 @@ class Grants:
 
 def _own_kinds() -> tuple[str, ...]:
     """The kinds that are parameters of their own."""
-    return tuple(f.name for f in fields(Grants) if f.name not in ("sample_from", "fitting", "more"))
+    return tuple(f.name for f in fields(Grants) if f.name not in ("sample_from", "fitting", "more", "_asked_for"))
 
 
 def _usual(cls: type[Knowledge]) -> Any:
@@ -225,7 +234,7 @@ def _checked(cls: type[Knowledge], value: Any) -> bool | tuple[float | str, ...]
     rule = "whole numbers of at least 1, or () for none" + (f', or "{ALL_COLUMNS}"' if ALL_COLUMNS in cls.swept else "")
     counts = numbers([k for k in given if k != ALL_COLUMNS] if whole_table else given, name, rule=rule)
     if any(k < 1 or not k.is_integer() for k in counts):
-        raise InputError(f"{name} must be whole numbers of at least 1; leave out 0, it is always played")
+        raise InputError(f"{name} must be whole numbers of at least 1; leave out 0, it is always run")
     return (*(int(k) for k in counts), *((ALL_COLUMNS,) if whole_table else ()))
 
 

@@ -145,8 +145,7 @@ def _attack(of: AuditRow | Skipped | Break) -> AttackView:
 
 
 def _knowledge(level: Level) -> KnowledgeView:
-    unit = {"pairs": Unit.COUNT, "records": Unit.COUNT, "attributes": Unit.COUNT, "sample": Unit.SHARE}
-    return KnowledgeView(level.kind, level.amount, unit.get(level.kind, Unit.NONE), level.label)
+    return KnowledgeView(level.kind, level.amount, Unit(level.knowledge.unit), level.label)
 
 
 def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:

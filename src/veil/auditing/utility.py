@@ -35,6 +35,7 @@ from veil.release.release import Release
 COLUMNWISE = (AdditiveModel, MultiplicativeModel, LogNormalModel)
 """Models that release each private column with noise on it."""
 DISTRIBUTION_BINS = 60
+MOST_FOLDS = 5
 
 
 def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
@@ -249,9 +250,11 @@ def utilities(
         found["neighbours"] = measures.neighbour_retention(x, y, random_state=seed)
     if labels is not None:
         complete = ~(np.isnan(truth).any(axis=1))
-        found["classification"] = measures.classification_retention(
-            x, y, np.asarray(labels)[complete], random_state=seed
-        )
+        classes = np.asarray(labels)[complete]
+        largest = int(np.unique(classes, return_counts=True)[1].max())
+        if largest > 1:  # else nothing can be learned from one record and tried on another
+            folds = min(MOST_FOLDS, largest)
+            found["classification"] = measures.classification_retention(x, y, classes, folds=folds, random_state=seed)
     return found
 
 

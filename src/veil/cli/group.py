@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import importlib
 import io
 import os
@@ -134,11 +133,23 @@ def _broken(name: str, reason: str) -> click.Command:
 
 
 def _keep_interrupts(unraisable: Any) -> None:
-    """An interrupt that arrives inside a destructor is not lost and prints no traceback."""
-    if unraisable.exc_type is KeyboardInterrupt:
-        _thread.interrupt_main()
-    else:
+    """An interrupt that arrives inside a destructor is not lost and prints no traceback.
+
+    Raised here it would be unraisable again, so it is raised by the next line of the code that was interrupted.
+    """
+    if unraisable.exc_type is not KeyboardInterrupt:
         sys.__unraisablehook__(unraisable)
+        return
+
+    def interrupt(*_: object) -> None:
+        sys.settrace(None)
+        raise KeyboardInterrupt
+
+    frame = sys._getframe().f_back
+    while frame is not None:
+        frame.f_trace = interrupt
+        frame = frame.f_back
+    sys.settrace(interrupt)
 
 
 def _fail(message: str, code: int) -> int:

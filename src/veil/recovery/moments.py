@@ -85,6 +85,7 @@ def block_products(columns: tuple[str, ...], origin: tuple[float, ...], block: B
     return _tile_products(values) if sums is None else sums
 
 
+@np.errstate(over="ignore", invalid="ignore")  # fourth powers beyond float64 leave standard errors unknown, no more
 def _tile_products(y: Matrix) -> ProductSums:
     n_rows, complete = y.shape[1], ~np.isnan(y).any(axis=0)
     if not complete.all():
@@ -174,6 +175,7 @@ class MomentRecovery:
         errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)

@@ -89,7 +89,7 @@ def _over(level: LevelView) -> str:
 def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
     """Levels in a few words, those of one kind together.
 
-    >>> pairs = [KnowledgeView("pairs", k, Unit.COUNT, f"{k} known records") for k in (2, 5)]
+    >>> pairs = [KnowledgeView("pairs", k, Unit.RECORDS, f"{k} known records") for k in (2, 5)]
     >>> samples = [KnowledgeView("sample", s, Unit.SHARE, f"{s * 100:g} % sample") for s in (0.005, 0.02)]
     >>> level_names([*pairs, *samples])
     '2 and 5 known records; 0.5 % and 2 % samples'

@@ -51,10 +51,11 @@ class Matching(StrEnum):
 
 
 class Unit(StrEnum):
-    """What an amount of knowledge counts: whole numbers of something, a share of the table, or nothing."""
+    """What an amount of knowledge counts: records, a share of them, columns, or nothing."""
 
-    COUNT = "count"
+    RECORDS = "records"
     SHARE = "share"
+    COLUMNS = "columns"
     NONE = "none"
 
 

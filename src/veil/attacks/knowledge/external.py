@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable
 from veil.data.sources import as_table
@@ -47,6 +48,13 @@ class ExternalTable(Knowledge):
             people = people.rename_columns(list(columns))
         if not people.num_rows:
             raise InputError("table has no rows; it needs at least one person")
+        for name in people.column_names:
+            column = people.column(name)
+            infinite = pc.sum(pc.is_inf(column)).as_py() if pa.types.is_floating(column.type) else 0
+            if infinite:
+                raise InputError(
+                    f"table: column {name!r} has {infinite} infinite values; replace them, or leave it out"
+                )
         self.table = people
 
     def describe(self) -> str:

@@ -208,6 +208,8 @@ def _turned(y: Matrix, rotation: Matrix, most_steps: int, tolerance: float) -> t
     for _ in range(most_steps):
         u = centred @ rotation.T
         size = u.std(axis=0)
+        if not size.all():  # a constant signal has no angle
+            return rotation, False
         scores, information = zip(*(spline_score(column) for column in (u / size).T), strict=True)
         gradient = (np.column_stack(scores) / size).T @ u / len(u)
         curvature = np.array(information)[:, None] * (size[None, :] / size[:, None]) ** 2

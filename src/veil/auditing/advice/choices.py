@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from veil.attacks.knowledge import LARGEST
 from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, Survey, matrices
 from veil.auditing.advice.findings import Findings
 from veil.auditing.truth import Truth
+from veil.data.blocks import Vector
 from veil.data.schema import PERTURBED, Kind, kind_of, parse_roles
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -83,6 +85,8 @@ class Choices(Findings):
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
         numbers = [n for n in schema.perturbed if n not in self._categories]
         values = Truth.of(self._thinned(), numbers).values
+        for name, column in zip(numbers, values.T, strict=True):
+            _check_squares(name, column)
         complete = values[~np.isnan(values).any(axis=1)]
         if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
             raise InputError(
@@ -91,3 +95,16 @@ class Choices(Findings):
                 "other roles"
             )
         return Survey(complete, self._goals.tolerance)
+
+
+def _check_squares(name: str, column: Vector) -> None:
+    """Refuse a column whose deviations vanish or overflow when they are squared."""
+    present = column[~np.isnan(column)]
+    if not len(present):
+        return
+    largest, spread = float(np.abs(present).max()), float(present.max() / 2 - present.min() / 2)
+    if largest > LARGEST or 0.0 < spread < 1.0 / LARGEST:
+        raise InputError(
+            f"column {name!r}: the {len(column)} values are too large or too close together for float64 to measure "
+            f"their spread (about {LARGEST:g} and {1.0 / LARGEST:g} are the limits); rescale the column"
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from veil.attacks.knowledge import Unit
 from veil.auditing import Candidate, Goals
 from veil.auditing.advice.families import Family
 from veil.auditing.advice.result import Point
@@ -98,6 +99,6 @@ def broken_words(candidate: Candidate) -> str:
         return f"breaks with {knowing(least.level)} ({least.name})"
     at = "" if row.level == least.level else f"breaks with {knowing(least.level)}; "
     if float(row.value.rate) >= 0.995 and not row.links:
-        verb = "recover" if row.level.kind in ("pairs", "records") and row.level.amount > 1 else "recovers"
+        verb = "recover" if row.level.knowledge.unit is Unit.RECORDS and row.level.amount > 1 else "recovers"
         return f"{at}{knowing(row.level)} {verb} every value ({row.name})"
     return f"{at or 'breaks: '}{gains(row)}"

@@ -147,5 +147,11 @@ def check_numbers(table: pa.Table, names: Sequence[str], where: str) -> None:
             raise InputError(
                 f"column {name!r} of {where} has {beyond} values that are infinite or beyond ±{LARGEST:g}; replace them"
             )
+        largest = float(np.nanmax(np.abs(values), initial=0.0))
+        if 0.0 < largest < 1.0 / LARGEST:
+            raise InputError(
+                f"column {name!r} of {where}: the {len(values)} values are too small to be squared (about "
+                f"{1.0 / LARGEST:g} is the limit); rescale the column"
+            )
         if len(values) and np.isnan(values).all():
             raise InputError(f"column {name!r} of {where} has no value: all {len(values)} are missing; leave it out")

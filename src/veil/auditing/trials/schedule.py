@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from veil._version import __version__
+from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.memory import Answers, Cache, candidate_words
@@ -23,8 +24,6 @@ from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 
 KEYS_OF_UTILITY = 3
-COUNTED = ("pairs", "records")
-"""Kinds of knowledge that come in whole numbers, between which the least that breaks can be searched."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,7 @@ class Schedule:
             if not broken:
                 continue
             least, holds = broken[0], max((int(lv.amount) for lv in rising if lv.amount < broken[0].amount), default=0)
-            while kind in COUNTED and least.amount - holds > 1 and not pool.late():
+            while least.knowledge.unit is Unit.RECORDS and least.amount - holds > 1 and not pool.late():
                 middle = Level(least.kind, (holds + int(least.amount)) // 2)
                 if self._breaks_at(pool, candidate, least, middle):
                     least = middle

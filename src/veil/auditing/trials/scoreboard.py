@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from veil.attacks import Attack
+from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
 from veil.auditing.rows import AuditRow, Skipped
@@ -102,7 +103,7 @@ class Scoreboard:
 
     def _lottery(self, trial: Trial) -> bool:
         """Whether the attack succeeds or fails on all records alike, by the key or by what is granted."""
-        granted = trial.level.kind in ("pairs", "records", "sample")
+        granted = trial.level.knowledge.unit in (Unit.RECORDS, Unit.SHARE)
         return self._attack(trial).one_matrix and (self._runner.exposures.fresh or granted)
 
     def _candidates(self) -> set[int]:
