@@ -111,7 +111,7 @@ def test_a_part_of_a_released_plan_is_attacked_from_files(tmp_path):
     guess = attack_file(tmp_path / "release", veil.ResponsePosteriorAttack(), tmp_path / "g.csv", KnowledgeFiles())
     assert guess.columns == ("group",)
     assert set(pd.read_csv(tmp_path / "g.csv")["group"]) <= {"x", "y"}
-    with pytest.raises(InputError, match=r"2 \(additive-noise\), 3 \(additive-noise\); choose one with --part"):
+    with pytest.raises(InputError, match=r"2 \(additive-noise\), 3 \(additive-noise\); choose one with part="):
         attack_file(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles())
     attack_file(tmp_path / "release", veil.BayesEstimateAttack(), tmp_path / "b.csv", KnowledgeFiles(), part=2)
     assert pd.read_csv(tmp_path / "b.csv").columns.tolist() == ["row", "a b"]
