@@ -32,6 +32,7 @@ from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.data.schema import Kind
 from veil.errors import FileFormatError, InputError
+from veil.escaping import visible
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
 from veil.publishing import inspection
@@ -135,7 +136,7 @@ def draft_plan(found: Inspection, source: str) -> str:
     numbers = [c.name for c in found.columns if c.role == "sensitive"]
     texts = [c for c in found.columns if c.role is None]
     lines = [
-        f"# A plan for {' '.join(source.split())}: {found.n_rows:,} records, {len(found.columns)} columns.",
+        f"# A plan for {visible(source)}: {found.n_rows:,} records, {len(found.columns)} columns.",
         "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
         "",
         "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",

@@ -164,7 +164,7 @@ def _over_sample(measure: Callable[..., Measure], first: First, seed: int) -> Me
     whole = len(x) == first.n_rows
     order = np.argsort(first.sample.hashes)
     parts = [np.arange(len(x))] if whole else [np.sort(order[g::GROUPS]) for g in range(GROUPS)]
-    found = [measure(x[part], y[part], seed=seed) for part in parts if complete[part].sum() > 1]
+    found = [measure(x[part], y[part], random_state=seed) for part in parts if complete[part].sum() > 1]
     told = [value for value in found if not math.isnan(value)]
     if whole or len(told) < 2:
         return found[0] if found else _untold("distorted")
