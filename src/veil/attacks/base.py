@@ -158,7 +158,7 @@ class Attack(ABC):
         for needed in self.requires:
             if granted(knowledge, needed) is None:
                 raise MissingKnowledgeError(
-                    f"{type(self).__name__} needs {needed.__name__}; pass it to run() (command line: {needed.option()})"
+                    f"{type(self).__name__} needs {needed.__name__}; pass it to run()", parameter=needed.parameter()
                 )
 
     def __repr__(self) -> str:

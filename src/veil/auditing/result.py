@@ -96,7 +96,8 @@ class Audit:
         if self.n_rows < SMALLEST_CELL and not internal:
             raise InputError(
                 f"the table has {self.n_rows} records; a report about fewer than {SMALLEST_CELL} is confidential: use "
-                "internal=True (--internal)"
+                "internal=True",
+                parameter="internal",
             )
 
     def __str__(self) -> str:

@@ -55,13 +55,17 @@ class Veil(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            raise click.exceptions.Exit(_fail(str(stop) or "interrupted", 1)) from None
+            message = self._with_option(str(stop) or "interrupted", getattr(stop, "parameter", None), ctx)
+            raise click.exceptions.Exit(_fail(message, 1)) from None
         except VeilError as error:
-            verb = self.get_command(ctx, ctx.invoked_subcommand or "")
-            option = option_of(error.parameter, verb, ctx)
-            if option is not None:
-                error.add_note(option)
-            raise
+            code = 1 if isinstance(error, ClusterError) else 2
+            raise click.exceptions.Exit(_fail(self._with_option(str(error), error.parameter, ctx), code)) from None
+
+    def _with_option(self, message: str, parameter: str | None, ctx: click.Context) -> str:
+        """A message of the library, and the option that sets the parameter which it is about."""
+        verb = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
+        option = option_of(parameter, verb, ctx)
+        return message if option is None else f"{message} ({option})"
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program and end the process."""
@@ -90,8 +94,7 @@ class Veil(click.Group):
         except click.ClickException as error:
             return _fail(error.format_message(), 2)
         except VeilError as error:
-            options = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-            return _fail(f"{error}{options}", 1 if isinstance(error, ClusterError) else 2)
+            return _fail(str(error), 2)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 1

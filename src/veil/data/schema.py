@@ -195,7 +195,8 @@ def assign_roles(
         raise RoleError(
             f"{len(undecided)} column{'s need' if len(undecided) > 1 else ' needs'} a role: "
             f"{', '.join(undecided)}; give each one of {', '.join(Role)}, for example "
-            f"roles={{{_first_name(undecided)}: 'drop'}} (command line: --role COLUMN=drop)"
+            f"roles={{{_first_name(undecided)}: 'drop'}}",
+            parameter="roles",
         )
     schema = Schema(tuple(columns))
     if not schema.perturbed:

@@ -138,7 +138,8 @@ class Key:
         if self.ledger and not again:
             raise KeyRefusedError(
                 f"this key already made {len(self.ledger)} other release(s), and releases under one key can be "
-                "compared by an attacker; use a new key, or again=True (command line: --again) if that is meant"
+                "compared by an attacker; use a new key, or again=True if that is meant",
+                parameter="again",
             )
         numbered = replace(entry, number=len(self.ledger) + 1, release_id=release_id)
         self.ledger.append(numbered)

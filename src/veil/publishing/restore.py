@@ -104,8 +104,9 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     if stuck and not partial:
         raise NotInvertibleError(
             f"{len(stuck)} column(s) cannot come back from this release: {', '.join(map(repr, stuck[:8]))}; "
-            "use partial=True (command line: --partial) for the others",
+            "use partial=True for the others",
             stuck,
+            parameter="partial",
         )
     fields = [pa.field(c["name"], _type_of(c, release.table.schema)) for c in entry.columns if c["name"] not in stuck]
     absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)

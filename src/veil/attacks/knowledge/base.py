@@ -177,6 +177,16 @@ class Knowledge:
         """
         return "--" + re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
 
+    @classmethod
+    def parameter(cls) -> str:
+        """The same as a name in Python, of an error and of :class:`veil.KnowledgeFiles`.
+
+        >>> from veil import KnownPairs
+        >>> KnownPairs.parameter()
+        'known_pairs'
+        """
+        return cls.option().removeprefix("--").replace("-", "_")
+
     def describe(self) -> str:
         """What is known, in a few words."""
         return type(self).__name__

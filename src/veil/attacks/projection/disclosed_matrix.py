@@ -114,8 +114,8 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         if isinstance(model, OrthogonalModel) and model.translated:
             if sample is None:
                 raise MissingKnowledgeError(
-                    f"{type(self).__name__} needs KnownSample for a translated release: pass it to run() "
-                    f"(command line: {KnownSample.option()})"
+                    f"{type(self).__name__} needs KnownSample for a translated release: pass it to run()",
+                    parameter=KnownSample.parameter(),
                 )
             gain, mean = model.unit[:, None] * np.linalg.inv(matrix), release.moments().mean
             back = _linear(release, gain, mean=mean, centre=model.private(sample.mean(axis=0)), determined=())
