@@ -57,6 +57,7 @@ from veil.auditing.result import Audit as Audit
 from veil.auditing.run import audit as audit
 from veil.data.cluster import Cluster as Cluster
 from veil.errors import ClusterError as ClusterError
+from veil.errors import FileAccessError as FileAccessError
 from veil.errors import FileFormatError as FileFormatError
 from veil.errors import InputError as InputError
 from veil.errors import KeyRefusedError as KeyRefusedError

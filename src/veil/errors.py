@@ -5,7 +5,8 @@
     VeilError
     ├── InputError (ValueError)             the table, file or parameter breaks a rule
     │   ├── RoleError                       a column needs a role, or has one that does not fit
-    │   └── FileFormatError                 a file is unreadable, truncated, of an unknown kind, or already there
+    │   ├── FileFormatError                 a file is truncated, damaged, or of an unknown or another kind
+    │   └── FileAccessError                 a file is not there, may not be read, changes, or would be overwritten
     │       └── UnwritableError             the disk is full, or does not take what is to be written
     ├── MissingKnowledgeError (ValueError)  an attack was not granted what it needs
     ├── NotApplicableError (ValueError)     an attack or recovery has no theory for this release
@@ -70,10 +71,14 @@ class RoleError(InputError):
 
 
 class FileFormatError(InputError):
-    """A file is unreadable, truncated, of an unknown kind, or would be overwritten."""
+    """A file is truncated, damaged, or of an unknown or another kind."""
 
 
-class UnwritableError(FileFormatError):
+class FileAccessError(InputError):
+    """A file is not there, may not be read, changes while it is read, or would be overwritten."""
+
+
+class UnwritableError(FileAccessError):
     """The disk is full, or does not take what is to be written."""
 
 

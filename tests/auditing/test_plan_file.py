@@ -5,7 +5,7 @@ import pytest
 
 import veil
 from veil.auditing.plan_file import draft_plan, load_plan, needed_plan
-from veil.errors import FileFormatError, InputError
+from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.publishing.inspection import inspect
 
 
@@ -90,7 +90,7 @@ def test_mistakes_are_named(tmp_path, text, message):
 def test_what_is_no_plan(tmp_path):
     with pytest.raises(FileFormatError, match="not a TOML file"):
         load_plan(written(tmp_path, "[[part"))
-    with pytest.raises(FileFormatError, match="cannot read the plan"):
+    with pytest.raises(FileAccessError, match="cannot read the plan"):
         load_plan(tmp_path / "nothing.toml")
 
 

@@ -15,7 +15,7 @@ from veil.data.files import format_of, open_table, open_writer
 from veil.data.schema import Kind, kind_of
 from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import as_frame
-from veil.errors import FileFormatError, InputError
+from veil.errors import FileAccessError, FileFormatError, InputError
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": [0.5, np.nan, 2.5], "c": ["x", "y", None]})
 
@@ -167,5 +167,5 @@ def test_broken_files_are_one_line_that_names_the_file_and_no_cell(tmp_path):
         assert path.name in text
         assert secret not in text
         assert "\n" not in text
-    with pytest.raises(FileFormatError, match="no such file"):
+    with pytest.raises(FileAccessError, match="no such file"):
         open_table(tmp_path / "absent.csv")

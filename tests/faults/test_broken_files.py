@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
-from veil.errors import FileFormatError, VeilError
+from veil.errors import FileAccessError, VeilError
 
 METHODS = ("additive-noise", "orthogonal-transform")
 ROWS = "".join(f"{i * 1.5},{i % 7}.25\n" for i in range(40))
@@ -141,7 +141,7 @@ def test_unreadable_file_is_refused(command):
     if os.access(path, os.R_OK):
         path.chmod(0o600)
         pytest.skip("this user reads everything")
-    with pytest.raises(FileFormatError, match="permission"):
+    with pytest.raises(FileAccessError, match="permission"):
         veil.publish(path, veil.AdditiveNoise())
     path.chmod(0o600)
 

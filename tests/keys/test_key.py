@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import veil
-from veil.errors import FileFormatError, KeyRefusedError
+from veil.errors import FileAccessError, KeyRefusedError
 from veil.keys.key import key_from
 from veil.perturbations.orthogonal import haar_orthogonal
 
@@ -54,7 +54,7 @@ def test_a_locked_key_shows_nothing(used, tmp_path):
 
 def test_existing_files_are_refused_and_untouched(used, tmp_path):
     (tmp_path / "key").write_text("precious")
-    with pytest.raises(FileFormatError, match="already exists"):
+    with pytest.raises(FileAccessError, match="already exists"):
         used.save(tmp_path / "key")
     assert (tmp_path / "key").read_text() == "precious"
     assert [p.name for p in tmp_path.iterdir()] == ["key"]

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import veil
-from veil.errors import FileFormatError
+from veil.errors import FileAccessError
 from veil.report import as_text, print_report, write_html, write_json
 from veil.report.json import as_json
 from veil.report.model import CandidateView, ReportModel
@@ -62,7 +62,7 @@ def test_external_files_hold_nothing_about_single_records(real_audit: veil.Audit
 
 
 def test_a_missing_folder_is_refused(real_audit: veil.Audit, tmp_path: Path):
-    with pytest.raises(FileFormatError, match="does not exist"):
+    with pytest.raises(FileAccessError, match="does not exist"):
         real_audit.to_html(tmp_path / "nowhere" / "report.html")
 
 

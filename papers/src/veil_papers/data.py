@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.errors import FileFormatError
+from veil.errors import FileFormatError, VeilError
 from veil_papers import stand_ins
 from veil_papers.drawings import four_drawings
 
@@ -155,7 +155,7 @@ def _reading(path: Path) -> Iterator[None]:
     """What goes wrong inside names the file."""
     try:
         yield
-    except FileFormatError:
+    except VeilError:
         raise
     except (OSError, ValueError, KeyError, SyntaxError, EOFError, Warning) as error:
         raise FileFormatError(f"{path} is not the table that its name says ({type(error).__name__})") from None

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.errors import FileFormatError
+from veil.errors import FileAccessError, FileFormatError
 from veil.publishing.plan import Plan
 from veil.secret import revealed
 from veil.storage.atomic import write_private
@@ -43,25 +43,25 @@ class Cache:
         try:
             new, ours = not folder.exists(), os.path.lexists(folder / KEY_NAME)
             if not new and not ours and any(folder.iterdir()):
-                raise FileFormatError(f"{folder}: is in use for something else; choose a new folder for the cache")
+                raise FileAccessError(f"{folder}: is in use for something else; choose a new folder for the cache")
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.stat().st_uid != os.getuid():
-                raise FileFormatError(f"{folder}: belongs to somebody else; choose another folder for the cache")
+                raise FileAccessError(f"{folder}: belongs to somebody else; choose another folder for the cache")
             if new:
                 folder.chmod(0o700)
         except OSError as error:
-            raise FileFormatError(f"{folder}: cannot hold the cache ({error.strerror}); choose another") from None
+            raise FileAccessError(f"{folder}: cannot hold the cache ({error.strerror}); choose another") from None
         self._key = self._own_key()
 
     def _own_key(self) -> bytes:
         path = self._folder / KEY_NAME
-        with suppress(FileFormatError):  # another process may be first
+        with suppress(FileAccessError):  # another process may be first
             if not path.exists():
                 write_private(path, secrets.token_bytes(32))
         try:
             key = path.read_bytes()
         except OSError as error:
-            raise FileFormatError(f"{path}: cannot be read ({error.strerror}); choose another folder") from None
+            raise FileAccessError(f"{path}: cannot be read ({error.strerror}); choose another folder") from None
         if len(key) != 32:
             raise FileFormatError(f"{path}: is not a key of this cache; remove it")
         return key
@@ -104,7 +104,7 @@ class Answers:
     def save(self) -> None:
         """Write the file, if anything is new; a full disk is no reason to lose an audit."""
         if self._changed:
-            with suppress(FileFormatError, OSError):
+            with suppress(FileAccessError, OSError):
                 write_private(self._path, json.dumps(self._by_address).encode(), replace=True)
 
 

@@ -31,7 +31,7 @@ from typing import Any
 from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.data.schema import Kind
-from veil.errors import FileFormatError, InputError
+from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.escaping import visible
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
@@ -60,7 +60,7 @@ def load_plan(path: str | Path) -> PlanFile:
     try:
         said = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise FileFormatError(f"{path.name}: cannot read the plan ({error.strerror})") from None
+        raise FileAccessError(f"{path.name}: cannot read the plan ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
     _check_keys(said, SECTIONS, path.name)

@@ -268,7 +268,8 @@ class Admission(Session):
 def _lost(done: int, total: int) -> ClusterError:
     return ClusterError(
         f"the scheduler was lost with {done} of {total} tasks done; parts that are whole are kept: run again with "
-        "--resume"
+        "resume=True",
+        parameter="resume",
     )
 
 

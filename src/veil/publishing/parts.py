@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from veil.data.blocks import BLOCK_ROWS, Block, Matrix
 from veil.data.schema import Schema
-from veil.errors import FileFormatError
+from veil.errors import FileAccessError
 from veil.keys.key import Key, LedgerPart
 from veil.keys.randomness import DIGEST
 from veil.perturbations import Perturbation, Place, find_perturbation
@@ -113,7 +113,7 @@ class Part:
         size = DIGEST * len(self.columns)
         at = block.start // BLOCK_ROWS * size
         if self.scan.digests(block) != self._digests[at : at + size]:
-            raise FileFormatError(
+            raise FileAccessError(
                 f"rows {block.start:,} to {block.start + block.n_rows:,} of the table changed between the first "
                 "and the second reading; start again once nobody writes to it"
             )

@@ -15,7 +15,7 @@ from typing import Any
 from veil.data.cluster import Cluster
 from veil.data.files import format_of, open_table
 from veil.data.passes import Engine
-from veil.errors import FileFormatError, InputError, KeyRefusedError
+from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
@@ -160,4 +160,6 @@ def _check_new_key(path: Path, release: Path, order: Order) -> None:
     refuse_unwritable(path)
     home = path.resolve().parent
     if path.resolve() == release.resolve() or (home / MANIFEST).exists() or home == release.resolve():
-        raise FileFormatError(f"{path}: a key is not kept with the release that it opens; choose another folder")
+        raise InputError(
+            f"{path}: a key is not kept with the release that it opens; choose another folder", parameter="new_key"
+        )

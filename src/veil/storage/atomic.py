@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from veil.errors import FileFormatError, UnwritableError
+from veil.errors import FileAccessError, UnwritableError
 
 
 @contextmanager
@@ -27,9 +27,9 @@ def refuse_existing(path: Path) -> None:
     with writing(path):
         there, home = path.exists() or path.is_symlink(), path.parent.is_dir()
     if there:
-        raise FileFormatError(f"{path}: already exists and is not overwritten; choose another name or remove it")
+        raise FileAccessError(f"{path}: already exists and is not overwritten; choose another name or remove it")
     if not home:
-        raise FileFormatError(f"{path}: the folder {path.parent} does not exist; create it first")
+        raise FileAccessError(f"{path}: the folder {path.parent} does not exist; create it first")
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -107,7 +107,7 @@ def _link_new(draft: Path, path: Path) -> None:
     try:
         path.hardlink_to(draft)
     except FileExistsError:
-        raise FileFormatError(f"{path}: already exists and is not overwritten; choose another name") from None
+        raise FileAccessError(f"{path}: already exists and is not overwritten; choose another name") from None
     except OSError:  # a file system without hard links
         refuse_existing(path)
         draft.rename(path)

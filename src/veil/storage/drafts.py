@@ -11,18 +11,20 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from veil.errors import ClusterError, FileFormatError, InputError, UnwritableError
+from veil.errors import ClusterError, FileAccessError, InputError, UnwritableError
 from veil.storage.atomic import lock_now, refuse_existing, write_private, writing
 from veil.storage.shards import remove
 
 RUN = "run.json"
 LOCK = "lock"
 SHARDS = "parts"
-CONTINUE = "what is done is kept: run the same command with --resume to continue"
+CONTINUE = "what is done is kept: run it again with resume=True to continue"
 
 
 class Interrupted(KeyboardInterrupt):
-    """The run was interrupted, and what is done of it is kept."""
+    """The run was interrupted, and what is done of it is kept; ``parameter`` continues it."""
+
+    parameter = "resume"
 
 
 class Draft:
@@ -77,7 +79,7 @@ class Draft:
                 if self._keep and isinstance(stop, KeyboardInterrupt):
                     raise Interrupted(f"interrupted; {CONTINUE}") from None
                 if self._keep and isinstance(stop, UnwritableError):
-                    raise UnwritableError(f"{stop}; {CONTINUE}") from None
+                    raise UnwritableError(f"{stop}; {CONTINUE}", parameter="resume") from None
                 raise
         finally:
             self._let_go()
@@ -111,7 +113,7 @@ class Draft:
             except OSError:
                 os.close(lock)
                 self._taken = True
-                raise FileFormatError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
+                raise FileAccessError(f"{self.target}: another run is writing it; wait for that, or stop it") from None
             self._lock = lock
             with suppress(FileNotFoundError):
                 if os.fstat(lock).st_ino == (self.folder / LOCK).stat().st_ino:
@@ -157,8 +159,9 @@ class Draft:
 
 
 def another_run() -> InputError:
-    """What is said when ``--resume`` is about something else."""
+    """The refusal to continue a run that was about something else."""
     return InputError(
-        "--resume: the table, the method or its settings are not those of the run that was interrupted; "
-        "run without --resume to start anew"
+        "resume: the table, the method or its settings are not those of the run that was interrupted; "
+        "run without resume=True to start anew",
+        parameter="resume",
     )

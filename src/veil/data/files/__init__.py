@@ -13,7 +13,7 @@ from veil.data.files.feather import FeatherTable
 from veil.data.files.parquet import ParquetTable
 from veil.data.files.reading import FORMATS, FileTable, format_of
 from veil.data.files.writing import Writer, open_writer
-from veil.errors import FileFormatError
+from veil.errors import FileAccessError
 
 __all__ = [
     "FORMATS",
@@ -33,7 +33,7 @@ def open_table(path: str | Path, *, settle: bool = True) -> FileTable:
     """
     path = Path(path)
     if not path.exists():
-        raise FileFormatError(f"{path}: no such file or folder")
+        raise FileAccessError(f"{path}: no such file or folder")
     path = path.absolute()  # a cluster's workers are elsewhere
     kind = format_of(path)
     if kind.startswith("csv"):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from veil.data.tables import Table, check_names
-from veil.errors import FileFormatError, InputError
+from veil.errors import FileAccessError, FileFormatError, InputError
 
 FORMATS = {
     ".csv": "csv",
@@ -38,14 +38,14 @@ def reading(path: Path, what: str, place: str = "") -> Iterator[None]:
     where = f"{path.name}, {place}" if place else path.name
     try:
         yield
-    except (FileFormatError, InputError):
+    except InputError:
         raise
     except FileNotFoundError:
-        raise FileFormatError(
+        raise FileAccessError(
             f"{where}: the file is not there any more (a cluster's workers must see the same path)"
         ) from None
     except PermissionError:
-        raise FileFormatError(f"{where}: no permission to read it") from None
+        raise FileAccessError(f"{where}: no permission to read it") from None
     except _DECODE_ERRORS:
         raise FileFormatError(f"{where}: not a readable {what} file; it is truncated or damaged") from None
 
@@ -73,4 +73,4 @@ class FileTable(Table):
         """Refuse a file that is no longer the one that was opened."""
         if stamp(file) != self._stamps[file]:
             where = f"{file.name}, {place}" if place else file.name
-            raise FileFormatError(f"{where}: the file changed while it was read; start again once nobody writes to it")
+            raise FileAccessError(f"{where}: the file changed while it was read; start again once nobody writes to it")
