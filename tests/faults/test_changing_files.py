@@ -167,7 +167,7 @@ def change(pass_, done, total):
         os.truncate(folder / "t.feather", 100_000)
 try:
     publish_file(folder / "t.feather", veil.AdditiveNoise(), folder / "r", new_key=folder / "k", progress=change)
-except veil.FileFormatError as error:
+except veil.FileAccessError as error:
     print(error)
     sys.exit(2)
 """
