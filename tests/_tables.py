@@ -99,5 +99,5 @@ def release_of(y: Any, model: Model, dtypes: str | Sequence[str] = "double", **f
 
 
 def within_standard_errors(estimate: Any, truth: Any, error: Any, k: float = 4.0) -> bool:
-    """Whether every estimate is less than k of its standard errors from the truth."""
-    return bool(np.all(np.abs(np.asarray(estimate) - np.asarray(truth)) < k * np.asarray(error)))
+    """Whether every estimate is at most k of its standard errors away from the truth."""
+    return bool(np.all(np.abs(np.asarray(estimate) - np.asarray(truth)) <= k * np.asarray(error)))

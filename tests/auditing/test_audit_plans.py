@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil.attacks.base import Guess
 from veil.auditing import Judge
 from veil.auditing.truth import Truth
@@ -88,7 +89,7 @@ def test_the_posterior_attack_has_the_rate_of_theory(keep, shares):
     (row,) = found.rows
     theory = (keep_matrix(keep, len(shares)) * shares).max(axis=1).sum()
     # Where the mode is always said the rate is exact, else a binomial share.
-    assert abs(row.value.rate - theory) <= 5 * np.sqrt(theory * (1 - theory) / n)
+    assert within_standard_errors(row.value.rate, theory, np.sqrt(theory * (1 - theory) / n), 5)
     assert row.value.baseline == pytest.approx(max(shares))
     assert row.value.rate.low <= row.value.rate <= row.value.rate.high
     if theory == pytest.approx(max(shares)):
@@ -110,7 +111,7 @@ def test_missing_categories_are_not_scored():
     response = veil.RandomizedResponse(keep=0.9, missing="category")
     (row,) = veil.audit(frame, response, grants=veil.Grants(pairs=(), sample=()), seed=0).rows
     assert row.value.baseline == pytest.approx(2 / 3)
-    assert abs(row.value.rate - 0.9) < 5 * np.sqrt(0.09 / 1_500)
+    assert within_standard_errors(row.value.rate, 0.9, np.sqrt(0.09 / 1_500), 5)
 
 
 def test_records_without_a_value_raise_no_warning():
@@ -123,7 +124,7 @@ def test_records_without_a_value_raise_no_warning():
 def test_integers_under_randomized_response_are_categories():
     frame = pd.DataFrame({"age": np.random.default_rng(0).integers(0, 80, 8_000)})
     found = veil.audit(frame, veil.RandomizedResponse(keep=0.3), grants=veil.Grants(pairs=(), sample=()), seed=0)
-    assert abs(found.rows[0].value.rate - 0.3) < 5 * np.sqrt(0.21 / 8_000)
+    assert within_standard_errors(found.rows[0].value.rate, 0.3, np.sqrt(0.21 / 8_000), 5)
 
 
 # -- verdicts --------------------------------------------------------------------------------------------------------

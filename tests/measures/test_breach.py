@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures import (
     Measure,
@@ -118,11 +119,11 @@ def test_normal_noise_has_the_normal_breach_rate() -> None:
     by_value = 2 * stats.norm.cdf(tolerance / sigma) - 1
     by_record = stats.chi2.cdf(d * (tolerance / sigma) ** 2, d)
     # 4 standard errors; the noise is independent over cells.
-    assert abs(breach_rate(truth, guess, tolerance, units=s) - by_value) < 4 * math.sqrt(
-        by_value * (1 - by_value) / (n * d)
+    assert within_standard_errors(
+        breach_rate(truth, guess, tolerance, units=s), by_value, math.sqrt(by_value * (1 - by_value) / (n * d))
     )
-    assert abs(breach_rate(truth, guess, tolerance, "record", units=s) - by_record) < 4 * math.sqrt(
-        by_record * (1 - by_record) / n
+    assert within_standard_errors(
+        breach_rate(truth, guess, tolerance, "record", units=s), by_record, math.sqrt(by_record * (1 - by_record) / n)
     )
 
 

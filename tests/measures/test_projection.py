@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.measures.projection import (
@@ -58,7 +59,7 @@ def within_error(sample, variance):
 def test_estimates_are_unbiased(simulated):
     _, x, y, products, distances = simulated
     for sample, truth in ((products, x @ y), (distances, ((x - y) ** 2).sum())):
-        assert abs(sample.mean() - truth) < 4.5 * sample.std() / math.sqrt(DRAWS)
+        assert within_standard_errors(sample.mean(), truth, sample.std() / math.sqrt(DRAWS), 4.5)
 
 
 def test_variances_of_every_kind(simulated):
@@ -97,7 +98,7 @@ def test_accuracy_is_that_of_a_gaussian_projection():
     ratio = rng.chisquare(1, size=(DRAWS, 10)).mean(axis=1)
     for eta in (0.1, 0.5, 1.5):
         p = float(projection_accuracy(10, eta))
-        assert abs((np.abs(ratio - 1) <= eta).mean() - p) < 4.5 * math.sqrt(p * (1 - p) / DRAWS)
+        assert within_standard_errors((np.abs(ratio - 1) <= eta).mean(), p, math.sqrt(p * (1 - p) / DRAWS), 4.5)
         q = float(projection_zero_breach(10, eta))
         assert abs((np.abs(np.sqrt(ratio) - 1) > eta).mean() - q) < 4.5 * math.sqrt(q * (1 - q) / DRAWS) + 1 / DRAWS
 

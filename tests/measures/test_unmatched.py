@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures import breach_rate, breached, standard_units
 from veil.measures.unmatched import FAR, SILENT, nearest_records, unmatched_breach
@@ -88,7 +89,7 @@ def test_strangers_alone_look_like_a_breach_and_have_no_advantage(n, d, toleranc
     assert scores.record_rate > 0.4
     for name in ADVANTAGES:
         found = getattr(scores, name)
-        assert abs(found) < 4 * standard_error(found)
+        assert within_standard_errors(found, 0, standard_error(found))
 
 
 def test_the_interval_covers_nothing_as_often_as_it_says():
@@ -163,7 +164,7 @@ def test_strangers_on_a_line_in_closed_form(n, t):
         scores = unmatched_breach(x, g[:-1], t, units=[1.0])  # n − 1 guesses find what n − 1 others do
         found[seed] = scores.record_rate, scores.record_baseline
     error = found.std(axis=0, ddof=1) / math.sqrt(runs)
-    assert (np.abs(found.mean(axis=0) - (inside + ends)) < 4 * error).all()
+    assert within_standard_errors(found.mean(axis=0), inside + ends, error)
 
 
 @pytest.mark.parametrize(("n", "m"), [(60, 180), (60, 20)])
@@ -172,7 +173,7 @@ def test_who_is_nearer_has_its_level_for_every_number_of_guesses(n, m):
     for seed in range(100):
         rng = np.random.default_rng(seed)
         found.append(float(unmatched_breach(rng.lognormal(size=(n, 2)), rng.lognormal(size=(m, 2)), 0.1).nearer))
-    assert abs(np.mean(found)) < 4 * np.std(found, ddof=1) / math.sqrt(100)
+    assert within_standard_errors(np.mean(found), 0, np.std(found, ddof=1) / math.sqrt(100))
 
 
 def test_noise_under_and_over_the_tolerance():

@@ -11,6 +11,7 @@ from scipy import stats
 from scipy.spatial.distance import pdist
 from scipy.stats import ortho_group
 
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures import (
     Measure,
@@ -68,7 +69,7 @@ def test_gaussian_projection_has_the_distortion_of_a_chi_variable() -> None:
     chi = np.sqrt(rng.chisquare(k, size=400_000) / k)
     expected = np.abs(chi - 1).mean()
     # Matrices are independent, pairs are not: 4.5 standard errors over matrices.
-    assert abs(np.mean(values) - expected) < 4.5 * np.std(values) / math.sqrt(matrices)
+    assert within_standard_errors(np.mean(values), expected, np.std(values) / math.sqrt(matrices), 4.5)
 
 
 @pytest.mark.parametrize("function", PAIRWISE)

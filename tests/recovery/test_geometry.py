@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures.projection import KINDS, distance_variance, inner_product_variance
 from veil.recovery.geometry import distance_interval, hamming_estimate, inner_product_interval
@@ -44,7 +45,7 @@ def test_gaussian_distances_have_an_exact_interval(k, level):
     x, y = pair(12)
     u, v = released("gaussian", x, y, k, k)
     found = distance_interval(u, v, confidence=level)
-    assert abs(coverage(found, ((x - y) ** 2).sum()) - level) < 4.5 * error_of(level)
+    assert within_standard_errors(coverage(found, ((x - y) ** 2).sum()), level, error_of(level), 4.5)
 
 
 def test_the_normal_interval_would_fail():
@@ -105,8 +106,8 @@ def test_noise_is_taken_off():
     u, v = released("gaussian", x, y, 10, 3, noise=0.5)
     truth = ((x - y) ** 2).sum()
     found = distance_interval(u, v, noise=0.5)
-    assert abs(coverage(found, truth) - 0.95) < 4.5 * error_of(0.95)
-    assert abs(found.value.mean() - truth) < 4.5 * found.value.std() / math.sqrt(DRAWS)
+    assert within_standard_errors(coverage(found, truth), 0.95, error_of(0.95), 4.5)
+    assert within_standard_errors(found.value.mean(), truth, found.value.std() / math.sqrt(DRAWS), 4.5)
     assert coverage(distance_interval(u, v), truth) < 0.95 - 4.5 * error_of(0.95)
     assert abs(coverage(inner_product_interval(u, v), x @ y) - 0.95) < 0.012 + 4.5 * error_of(0.95)
 
@@ -139,7 +140,7 @@ def test_hamming_distances(h):
     share = (1 - (1 - 2 * p) ** h) / 2
     u = np.zeros((runs, k))
     v = np.array([(rng.random((k, h)) < p).sum(axis=1) % 2 for _ in range(runs)]) if h else u
-    assert abs((u != v).mean() - share) < 5 * math.sqrt(max(share * (1 - share), 1e-12) / (runs * k))
+    assert within_standard_errors((u != v).mean(), share, math.sqrt(max(share * (1 - share), 1e-12) / (runs * k)), 5)
     found = hamming_estimate(u, v, p=p, d=d)
     hit = float(((found.low <= h) & (h <= found.high)).mean())
     assert hit > 0.95 - 4.5 * math.sqrt(0.95 * 0.05 / runs)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
+from _tables import within_standard_errors
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_likelihood import gradient, mean_log_likelihood
@@ -80,9 +81,9 @@ def test_unbiased_with_the_right_covariance() -> None:
     found = [estimate_proportions(counts, SURVEY) for counts in surveys]
     estimates, law = np.array([f.estimate for f in found]), dispersion(SURVEY, TRUE, n)
     spread = np.sqrt(np.diag(law.total))
-    assert (np.abs(estimates.mean(axis=0) - TRUE) < 4.5 * spread / np.sqrt(REPLICATIONS)).all()
+    assert within_standard_errors(estimates.mean(axis=0), TRUE, spread / np.sqrt(REPLICATIONS), 4.5)
     error = np.sqrt((np.outer(spread**2, spread**2) + law.total**2) / REPLICATIONS)
-    assert (np.abs(np.cov(estimates.T) - law.total) < 4.5 * error).all()
+    assert within_standard_errors(np.cov(estimates.T), law.total, error, 4.5)
     for part in ("sampling", "randomization", "total"):
         guessed = np.array([getattr(f.dispersion, part) for f in found])
         slack = 4.5 * guessed.std(axis=0) / np.sqrt(REPLICATIONS)
@@ -147,7 +148,7 @@ def test_association_has_the_right_level_and_less_power() -> None:
         draws = rng.multinomial(400, table.ravel(), size=runs).reshape(runs, 2, 3)
         return float(np.mean([independence_test(t).p_value < 0.05 for t in draws]))
 
-    assert abs(rejected(lam, 3_000) - 0.05) < 4.5 * np.sqrt(0.05 * 0.95 / 3_000)
+    assert within_standard_errors(rejected(lam, 3_000), 0.05, np.sqrt(0.05 * 0.95 / 3_000), 4.5)
     assert rejected(together, 200) > 0.9 > rejected(kron_apply(matrices, together), 200) + 0.2
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil import publish_file
 from veil.errors import InputError, NotInvertibleError
 from veil.perturbations.binary import packed_bits
@@ -55,9 +56,9 @@ def test_expected_distances():
     found = (u[:, 1:] != u[:, :1]).sum(axis=2)
     for j, h in enumerate(DISTANCES):
         q = chance(h)
-        assert abs(found[:, j].mean() - K * q) < 4.5 * math.sqrt(K * q * (1 - q) / len(u))
+        assert within_standard_errors(found[:, j].mean(), K * q, math.sqrt(K * q * (1 - q) / len(u)), 4.5)
         ratio = found[:, j].var(ddof=1) / (K * q * (1 - q))
-        assert abs(ratio - 1) < 4.5 * math.sqrt(2 / (len(u) - 1))
+        assert within_standard_errors(ratio, 1, math.sqrt(2 / (len(u) - 1)), 4.5)
 
 
 def test_the_linear_guess_would_fail():
@@ -109,7 +110,7 @@ def test_the_estimate_inverts():
     h = np.log1p(-2 * share) / math.log1p(-2 * P)
     q = np.array([chance(x) for x in DISTANCES])
     slope = 2 / ((1 - 2 * q) * -math.log1p(-2 * P))
-    assert (np.abs(h - DISTANCES) < 4.5 * slope * np.sqrt(q * (1 - q) / (K * len(u)))).all()
+    assert within_standard_errors(h, DISTANCES, slope * np.sqrt(q * (1 - q) / (K * len(u))), 4.5)
 
 
 # -- the arithmetic -------------------------------------------------------------------------------
@@ -140,7 +141,7 @@ def test_packed_bits_unpack(d):
 def test_entries_of_the_matrix_have_probability_p():
     x = np.eye(N)
     ones = [veil.BinaryProjection(500, scale=L, random_state=s).fit_transform(x).mean() for s in range(4)]
-    assert abs(np.mean(ones) - P) < 4.5 * math.sqrt(P * (1 - P) / (4 * 500 * N))
+    assert within_standard_errors(np.mean(ones), P, math.sqrt(P * (1 - P) / (4 * 500 * N)), 4.5)
 
 
 # -- doors and types ------------------------------------------------------------------------------
@@ -242,6 +243,6 @@ def test_how_often_a_private_column_goes_out_as_it_is():
         varying += int((u.max(axis=0) > u.min(axis=0)).sum())
     p = EPSILON**2 / (d / 4)
     share, some = d * p * (1 - p) ** (d - 1), 1 - (1 - p) ** d
-    assert abs(raw / (keys * k) - share) < 4.5 * math.sqrt(share * (1 - share) / (keys * k))
+    assert within_standard_errors(raw / (keys * k), share, math.sqrt(share * (1 - share) / (keys * k)), 4.5)
     assert share == pytest.approx(0.196, abs=1e-3)
     assert raw / varying == pytest.approx(share / some, abs=0.05)

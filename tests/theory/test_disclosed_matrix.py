@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.fft import dct
 
-from _tables import release_of
+from _tables import release_of, within_standard_errors
 from veil.attacks.knowledge import KnownMatrix, KnownRanges, KnownSample
 from veil.attacks.projection.disclosed_matrix import DisclosedMatrixAttack, solve_disclosed, unprojected, whole_numbers
 from veil.attacks.projection.linear_bayes import conditional_mean
@@ -54,7 +54,7 @@ def test_conditional_mean_has_the_error_that_theory_gives():
         seen = r @ covariance
         left = covariance - seen.T @ np.linalg.solve(seen @ r.T + noise**2 * np.eye(k), seen)
         error = ((guess - z) ** 2).sum(axis=1)
-        assert abs(error.mean() - np.trace(left)) < 4 * error.std() / np.sqrt(n)
+        assert within_standard_errors(error.mean(), np.trace(left), error.std() / np.sqrt(n))
 
 
 def test_a_sample_comes_near_the_bayes_error():

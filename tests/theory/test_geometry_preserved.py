@@ -12,6 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 import veil
+from _tables import within_standard_errors
 from veil.measures.mining import matched_error
 from veil.recovery.mining import VotedPerceptron, nested_loop_outliers
 
@@ -128,7 +129,7 @@ def test_iris_on_two_of_four_dimensions():
     assert low <= 0.8667 <= high
     assert 0.85 <= middle <= 0.91
     mean, error = after.mean() / before, after.std(ddof=1) / np.sqrt(40) / before
-    assert abs(mean - 0.9155) < 4 * error
+    assert within_standard_errors(mean, 0.9155, error)
     assert mean + 4 * error < 1
 
 

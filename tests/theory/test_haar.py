@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil.keys.key import Key
 from veil.perturbations.orthogonal import haar_orthogonal
 
@@ -60,7 +61,7 @@ def test_every_entry_has_the_same_law(d):
 @pytest.mark.parametrize("d", [2, 3, 7])
 def test_reflections_come_as_often_as_rotations(d):
     positive = (np.linalg.det(draws(d)) > 0).mean()
-    assert abs(positive - 0.5) < 4.5 * 0.5 / np.sqrt(N)
+    assert within_standard_errors(positive, 0.5, 0.5 / np.sqrt(N), 4.5)
 
 
 @pytest.mark.parametrize("d", [3, 4])
@@ -104,5 +105,5 @@ def test_the_release_is_turned_by_such_a_matrix():
             m = np.linalg.lstsq(x, method.fit_transform(x), rcond=None)[0].T
             np.testing.assert_allclose(m @ m.T, np.eye(3), atol=1e-10)
             dets.append(np.linalg.det(m))
-    assert abs(np.mean(np.array(found[False]) > 0) - 0.5) < 4.5 * 0.5 / np.sqrt(60)
+    assert within_standard_errors(np.mean(np.array(found[False]) > 0), 0.5, 0.5 / np.sqrt(60), 4.5)
     np.testing.assert_allclose(found[True], 1.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from _tables import release_of
+from _tables import release_of, within_standard_errors
 from veil.attacks.knowledge import KnownRanges
 from veil.attacks.projection.hypersphere import HypersphereAttack, box_by_length, projected_mean, tilted_box
 from veil.measures import sphere_breach_probability
@@ -63,7 +63,7 @@ def test_few_attributes_against_drawn_records(lower, upper):
         band = np.abs(square - np.quantile(square, level)) < 0.02 * square.std()
         near, q = z[band], square[band]
         error = near.std(axis=0) / np.sqrt(len(near)) + 1e-4
-        assert (np.abs(box.at(q).mean(axis=0) - near.mean(axis=0)) < 4.5 * error).all()
+        assert within_standard_errors(box.at(q).mean(axis=0), near.mean(axis=0), error, 4.5)
         away.append(np.abs(rough.at(q).mean(axis=0) - near.mean(axis=0)).max())
     assert max(away) > 0.03 * (upper - lower).max()
 
@@ -132,7 +132,7 @@ def test_the_box_breaches_where_the_sphere_does_not():
         share[variant] = (np.linalg.norm(guess.values - x, axis=1) <= 0.5 * length).mean()
     exact = float(sphere_breach_probability(0.5, 6, radius_ratio=1.0))
     assert exact == pytest.approx(0.005, abs=5e-4)
-    assert abs(share["paper"] - exact) < 4 * np.sqrt(exact / 40_000)
+    assert within_standard_errors(share["paper"], exact, np.sqrt(exact / 40_000))
     assert share["best"] == 1
     inside = np.abs(rng.normal(size=(200_000, 6)))
     inside *= length / np.linalg.norm(inside, axis=1)[:, None]

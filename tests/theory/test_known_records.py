@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import veil
-from _tables import published, release_of
+from _tables import published, release_of, within_standard_errors
 from veil.attacks.rotation.known_records import KnownRecordsAttack
 from veil.attacks.rotation.matching import match_records
 from veil.release.models import OrthogonalModel
@@ -176,7 +176,7 @@ def test_too_few_records_are_no_better_than_guessing():
         x = np.random.default_rng(seed).normal(size=(60, d))
         guess = KnownRecordsAttack().run(rotated(x, seed, scaling=None), veil.attacks.knowledge.KnownRecords(x[:1]))
         left.append(np.sum((guess.values[1:] - x[1:]) ** 2) / np.sum(x[1:] ** 2))
-    assert abs(np.mean(left) - (1 - 1 / d)) < 4.5 * np.std(left) / np.sqrt(runs)
+    assert within_standard_errors(np.mean(left), 1 - 1 / d, np.std(left) / np.sqrt(runs), 4.5)
 
 
 def test_without_any_match_the_guess_is_the_known_records_mean():

@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import veil
-from _tables import published
+from _tables import published, within_standard_errors
 from veil.attacks.knowledge import ExternalTable
 from veil.attacks.linkage.likelihood import Background, EqualityClue, FactorClue
 from veil.attacks.linkage.linkage import LinkageAttack
@@ -101,7 +101,7 @@ def test_huge_noise_leaves_guessing(distribution):
     # A value at the very end of uniform noise rules some people out: that happens to one value in some thousands.
     assert np.mean(np.abs(np.array(said) * n - 1) < 0.05) > 0.97
     assert np.mean(said) == pytest.approx(1 / n, rel=0.05)
-    assert abs(hits / (40 * n) - linkage_baseline(n)) < 4 * error(1 / n, 40 * n)
+    assert within_standard_errors(hits / (40 * n), linkage_baseline(n), error(1 / n, 40 * n))
 
 
 def test_coins_tell_nothing():
@@ -132,9 +132,9 @@ def test_two_people_are_told_apart_as_often_as_theory_says(gap, monkeypatch):
         exact = 1 / (1 + np.exp(-gap * abs(y[1] - y[0])))
         assert found.probability[0] == pytest.approx(exact, abs=1e-6)
     expected = NormalDist().cdf(gap / np.sqrt(2))
-    assert abs(right / runs - expected) < 4 * error(expected, runs)
+    assert within_standard_errors(right / runs, expected, error(expected, runs))
     # The claim is at least ½ and at most 1, so that its standard error is below ½/√runs.
-    assert abs(claimed / runs - expected) < 4 * 0.5 / np.sqrt(runs)
+    assert within_standard_errors(claimed / runs, expected, 0.5 / np.sqrt(runs))
 
 
 def test_the_density_under_additive_and_multiplicative_noise_is_the_integral():
@@ -164,7 +164,7 @@ def test_what_is_claimed_is_true():
     x = people(1_500, 4, 3) @ np.random.default_rng(4).uniform(size=(4, 4))
     found = link_records(published(x, veil.AdditiveNoise(0.2, random_state=5)), ExternalTable(x))
     hit = rate(found, np.arange(1_500))
-    assert abs(hit - found.probability.mean()) < 4 * error(hit, 1_500)
+    assert within_standard_errors(hit, found.probability.mean(), error(hit, 1_500))
 
 
 # -- more knowledge, better links ----------------------------------------------------------

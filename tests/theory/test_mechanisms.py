@@ -16,6 +16,7 @@ import pytest
 from scipy.stats import kstest, laplace, norm
 
 import veil
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.keys.noise import standard_draws
 from veil.perturbations.mechanisms import gaussian_scale, sampler_delta
@@ -141,7 +142,7 @@ def test_the_attainable_set_does_not_depend_on_the_value(mechanism):
     assert np.log2(grid).is_integer()
     assert (steps == np.rint(steps)).all()
     odd = (steps.reshape(5, -1) % 2).mean(axis=1)  # no pattern of x in the last bits
-    assert np.abs(odd - 0.5).max() < 5 * np.sqrt(0.25 / 400)
+    assert within_standard_errors(odd, 0.5, np.sqrt(0.25 / 400), 5)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])

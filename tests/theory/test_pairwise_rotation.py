@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil.errors import InputError, KeyRefusedError, VeilError
 from veil.measures import conditional_privacy, privacy_loss
 
@@ -164,8 +165,8 @@ def test_angles_fill_the_security_range():
     assert share.min() >= 0
     assert share.max() <= 1
     n = len(share)
-    assert abs(share.mean() - 0.5) < 4 * math.sqrt(1 / 12 / n)
-    assert abs(share.var() - 1 / 12) < 4 * math.sqrt(1 / 180 / n)
+    assert within_standard_errors(share.mean(), 0.5, math.sqrt(1 / 12 / n))
+    assert within_standard_errors(share.var(), 1 / 12, math.sqrt(1 / 180 / n))
 
 
 def test_correlated_columns_can_change_by_more_than_four_variances():

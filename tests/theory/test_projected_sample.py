@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil.attacks.projection.alignment import align_projection
 from veil.attacks.projection.features import feature_means, release_features
 from veil.attacks.projection.known_sample import CERTAIN, ProjectedSampleAttack
@@ -105,7 +106,7 @@ def test_differences_under_the_true_matrix_have_the_promised_size():
     wanted = [finite * np.trace(w @ _covariance(v, features)) for w in (features.normal_weight, features.weight)]
     assert wanted[0] / finite * (1 / SAMPLE + 1 / N) == pytest.approx(features.n_normal * (1 / SAMPLE + 1 / N))
     errors = sizes.std(axis=0) / np.sqrt(len(sizes))
-    assert np.all(np.abs(sizes.mean(axis=0) - wanted) < 5 * errors)
+    assert within_standard_errors(sizes.mean(axis=0), wanted, errors, 5)
 
 
 def _covariance(v, features):

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import veil
+from _tables import within_standard_errors
 from veil import publish_file
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key
@@ -74,9 +75,9 @@ def test_inner_products_and_distances_over_keys(kind, axis):
             (product, x @ y, inner_product_variance(x, y, K, kind)),
             (distance, ((x - y) ** 2).sum(), distance_variance(x - y, K, kind)),
         ]:
-            assert abs(sample.mean() - mean) < 4.5 * math.sqrt(variance / KEYS)
+            assert within_standard_errors(sample.mean(), mean, math.sqrt(variance / KEYS), 4.5)
             found, error = spread(sample)
-            assert abs(found - variance) < 4.5 * error
+            assert within_standard_errors(found, variance, error, 4.5)
 
 
 @pytest.mark.parametrize("kind", ["achlioptas1", "sparse"])
@@ -100,7 +101,7 @@ def test_entries_have_mean_0_variance_1_and_their_kurtosis(kind):
     assert abs((entries**2).mean() - 1) <= 4.5 * math.sqrt((kurtosis - 1) / n) + 1e-12
     if s is not None:
         np.testing.assert_allclose(np.unique(np.abs(entries)), [math.sqrt(s)] if s == 1 else [0.0, math.sqrt(s)])
-        assert abs((entries != 0).mean() - 1 / s) <= 4.5 * math.sqrt(1 / s * (1 - 1 / s) / n)
+        assert within_standard_errors((entries != 0).mean(), 1 / s, math.sqrt(1 / s * (1 - 1 / s) / n), 4.5)
 
 
 @pytest.mark.parametrize(("k", "eta"), [(10, 0.1), (10, 0.5), (50, 0.3)])
@@ -114,7 +115,7 @@ def test_a_distance_is_kept_with_the_chi_square_probability(k, eta):
     ratio = np.concatenate(ratios)
     chance = float(projection_accuracy(k, eta))
     inside = (np.abs(ratio - 1) <= eta).mean()
-    assert abs(inside - chance) < 4.5 * math.sqrt(chance * (1 - chance) / len(ratio))
+    assert within_standard_errors(inside, chance, math.sqrt(chance * (1 - chance) / len(ratio)), 4.5)
     assert stats.kstest(k * ratio, stats.chi2(k).cdf).pvalue > 1e-4
 
 
@@ -139,11 +140,11 @@ def test_projected_records_keep_attribute_products_on_average():
     """Pooled over matrices: mean 0, variance (1 + cos²)/k = (1 + .75²)/k for uniform columns."""
     exact, errors, k = attribute_errors()
     per_matrix = errors.mean(axis=1)
-    assert abs(per_matrix.mean()) < 4.5 * per_matrix.std() / math.sqrt(len(errors))
+    assert within_standard_errors(per_matrix.mean(), 0, per_matrix.std() / math.sqrt(len(errors)), 4.5)
     expected = (1 + exact**2).mean() / k
     assert expected == pytest.approx((1 + 0.75**2) / k, rel=0.02)
     square = (errors**2).mean(axis=1)
-    assert abs(square.mean() - expected) < 4.5 * square.std() / math.sqrt(len(errors))
+    assert within_standard_errors(square.mean(), expected, square.std() / math.sqrt(len(errors)), 4.5)
 
 
 def test_one_matrix_shifts_all_errors_together():
@@ -199,7 +200,7 @@ def test_no_column_goes_out_as_it_is_when_nothing_is_reduced(kind):
 
 def test_redrawing_does_not_bias_distances():
     size = np.array([(matrix_of(3, 6, "achlioptas3", seed) ** 2).sum() / 6 for seed in range(300)])
-    assert abs(size.mean() - 1) < 4.5 * size.std() / math.sqrt(len(size))
+    assert within_standard_errors(size.mean(), 1, size.std() / math.sqrt(len(size)), 4.5)
 
 
 def test_the_matrix_is_not_in_the_manifest():

@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import chi2, norm
 
 import veil
+from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.numerics.response_matrix import (
     cumulative,
@@ -89,7 +90,7 @@ def test_rows_and_columns_are_not_exchanged():
     true = of_shares([0.5, 0.5], 20_000, ["no", "yes"])
     told = published(true, matrix=[[0.9, 0.4], [0.1, 0.6]]).data["job"].to_numpy()
     share = np.mean(told[true == "yes"] == "yes")
-    assert abs(share - 0.6) < 5 * np.sqrt(0.24 / 10_000)
+    assert within_standard_errors(share, 0.6, np.sqrt(0.24 / 10_000), 5)
 
 
 def test_an_invariant_matrix_leaves_the_proportions():
@@ -101,7 +102,7 @@ def test_an_invariant_matrix_leaves_the_proportions():
     reported = release.data["job"].to_numpy()
     assert follows(counted(true, reported, JOBS), matrix)
     seen = np.array([np.mean(reported == job) for job in JOBS])
-    assert np.abs(seen - PI4).max() < 5 * np.sqrt(0.25 / 40_000)
+    assert within_standard_errors(seen, PI4, np.sqrt(0.25 / 40_000), 5)
     assert release.manifest.guarantee == "none"
 
 
@@ -110,7 +111,7 @@ def test_the_tutorials_example_through_the_door():
     release = published(true, matrix=P4)
     reported = release.data["job"].to_numpy()
     seen = np.array([np.mean(reported == job) for job in JOBS])
-    assert np.abs(seen - LAMBDA4).max() < 5 * np.sqrt(0.25 / 50_000)
+    assert within_standard_errors(seen, LAMBDA4, np.sqrt(0.25 / 50_000), 5)
     recovered = veil.ProportionRecovery().fit(release)
     for job, share in zip(JOBS, PI4, strict=True):
         # The table has exactly these shares, so only the randomization errs.
@@ -271,7 +272,7 @@ def test_categories_of_every_kind_go_in_and_come_out(frame, tmp_path):
     assert set(told) <= set(known)
     assert [known[i] for i in release.codes()[:, 0]] == told
     agree = np.mean(release.codes() == before.codes())
-    assert abs(agree - 0.6) < 5 * np.sqrt(0.24 / 200)
+    assert within_standard_errors(agree, 0.6, np.sqrt(0.24 / 200), 5)
     release.save(tmp_path / "release")
     assert np.array_equal(veil.Release.load(tmp_path / "release").codes(), release.codes())
 
@@ -304,8 +305,8 @@ def test_missing_values_are_refused_or_a_category():
         veil.publish(frame, veil.RandomizedResponse())
     release, _ = veil.publish(frame, veil.RandomizedResponse(keep=0.5, missing="category", random_state=2))
     was, told = frame["c"].isna().to_numpy(), release.data["c"].isna().to_numpy()
-    assert abs(told[was].mean() - 0.5) < 5 * np.sqrt(0.25 / 4_000)
-    assert abs(told[~was].mean() - 0.25) < 5 * np.sqrt(0.19 / 4_000)
+    assert within_standard_errors(told[was].mean(), 0.5, np.sqrt(0.25 / 4_000), 5)
+    assert within_standard_errors(told[~was].mean(), 0.25, np.sqrt(0.19 / 4_000), 5)
 
 
 def test_the_manifest_does_not_call_a_randomized_pattern_public():
@@ -439,7 +440,7 @@ def test_noise_is_addressed_by_the_table():
     changed = frame.copy()
     changed.loc[n - 1, "c"] = "a" if frame.loc[n - 1, "c"] == "b" else "b"
     other = veil.publish(changed, response)[0].codes()
-    assert abs(np.mean(other == one) - 0.5) < 5 * np.sqrt(0.25 / n)
+    assert within_standard_errors(np.mean(other == one), 0.5, np.sqrt(0.25 / n), 5)
     fitted = veil.RandomizedResponse(keep=0.5, random_state=3).fit(frame)
     told = fitted.transform(frame)["c"]
     assert (told == veil.publish(frame, response)[0].data["c"]).all()
@@ -449,7 +450,7 @@ def test_another_key_reports_anew():
     n = 4_000
     frame = pd.DataFrame({"c": of_shares([0.5, 0.5], n, ["a", "b"])})
     one, two = (veil.publish(frame, veil.RandomizedResponse(keep=0.5))[0].codes() for _ in range(2))
-    assert abs(np.mean(one == two) - 0.5) < 5 * np.sqrt(0.25 / n)
+    assert within_standard_errors(np.mean(one == two), 0.5, np.sqrt(0.25 / n), 5)
 
 
 def panel(n=3_000, seed=0):
@@ -466,7 +467,7 @@ def test_a_cell_keeps_its_report_with_its_id():
     was = dict(zip(first["id"], one.data["c"], strict=True))
     same = np.array([was[i] for i in second["id"]]) == two.data["c"].to_numpy()
     assert same[~flip].all()
-    assert abs(same[flip].mean() - 0.5) < 5 * np.sqrt(0.25 / 1_000)
+    assert within_standard_errors(same[flip].mean(), 0.5, np.sqrt(0.25 / 1_000), 5)
 
 
 def test_an_invariant_matrix_is_fixed_at_the_first_publication():

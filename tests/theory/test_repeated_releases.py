@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import veil
+from _tables import within_standard_errors
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.noise.additive import BayesEstimateAttack
@@ -205,7 +206,7 @@ def test_people_have_the_releases_that_hold_them():
     guess = ATTACK.run(noisy(x, sigma, 1), PreviousReleases(noisy(earlier, sigma, 2), rows))
     for here, s in ((slice(0, 1000), sigma**2), (slice(1000, None), sigma**2 / 2)):
         squares = (guess.values[here] - x[here]) ** 2
-        assert abs(squares.mean() - s / (1 + s)) < 4.5 * squares.std() / np.sqrt(squares.size)
+        assert within_standard_errors(squares.mean(), s / (1 + s), squares.std() / np.sqrt(squares.size), 4.5)
 
 
 def test_columns_and_cells_that_only_some_share():
@@ -218,9 +219,9 @@ def test_columns_and_cells_that_only_some_share():
     np.testing.assert_array_equal(np.isnan(guess.values), missing & (x.columns == "b"))
     for at, expected in ((~missing[:, 0], twice), (missing[:, 0], once)):
         part = squares[at, 0]
-        assert abs(part.mean() - expected) < 4.5 * part.std() / np.sqrt(len(part))
+        assert within_standard_errors(part.mean(), expected, part.std() / np.sqrt(len(part)), 4.5)
     part = squares[~missing[:, 1], 1]
-    assert abs(part.mean() - once) < 4.5 * part.std() / np.sqrt(len(part))
+    assert within_standard_errors(part.mean(), once, part.std() / np.sqrt(len(part)), 4.5)
 
 
 def test_a_column_that_was_public_is_the_truth():
@@ -244,7 +245,7 @@ def test_a_rotation_and_noise_give_the_table_up_to_the_regression(method, mixed_
         guess = ATTACK.run(current, PreviousReleases(earlier))
         assert guess.details["determined"].all()
         errors.append(mse(guess, x) * len(x) / sigma**2)
-    assert abs(np.mean(errors) - 5) < 4.5 * np.sqrt(2 * 5 / (4 * 20))
+    assert within_standard_errors(np.mean(errors), 5, np.sqrt(2 * 5 / (4 * 20)), 4.5)
 
 
 def test_mixed_rows_without_noisy_ones_follow_too():
@@ -299,7 +300,7 @@ def test_factors_are_averaged_in_logarithms():
     s = variance / 4
     left = s * 0.25 / (0.25 + s)
     # The guess is exp(û + v/2): its logarithm's mean square is v + v²/4 about ln x.
-    assert abs(squares.mean() - left - left**2 / 4) < 4.5 * squares.std() / np.sqrt(squares.size)
+    assert within_standard_errors(squares.mean() - left, left**2 / 4, squares.std() / np.sqrt(squares.size), 4.5)
     assert mse(guess, x) < 0.5 * mse(LogAttack().run(releases[0]), x)
 
 
@@ -343,7 +344,7 @@ def test_reports_multiply(m):
     guess = ATTACK.run(releases[0], PreviousReleases(releases[1:]))
     right = np.mean(np.array(["a", "b", "c"])[guess.values[:, 0].astype(int)] == x)
     expected = exact_rate(prior, keep_matrix(0.6, 3), m)
-    assert abs(right - expected) < 4.5 * np.sqrt(expected * (1 - expected) / n)
+    assert within_standard_errors(right, expected, np.sqrt(expected * (1 - expected) / n), 4.5)
     assert abs(guess.details["expected_rate"][0] - expected) < 0.03
     assert guess.details["used"] == (m,)
 
