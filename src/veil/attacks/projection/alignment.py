@@ -32,6 +32,9 @@ _SAMPLE: Final = 1_000
 _CHECKED_ROWS: Final = 1_000
 _EXACT: Final = 1e-3  # noise variance, in units of the release's smallest, below which pairs count as exact
 _RANK: Final = 1e-9
+_LEAST: Final = 1e-3
+"""The least variance in any direction that a draw may give a release of variance 1 there. Draws that are all but
+singular claim less; their inverses are huge, magnify rounding by a billion and drown all other draws in the mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,9 +210,10 @@ def _averaged(groups: list[Matrix], frame: _Frame, y: Matrix) -> ProjectionAlign
 def _inverse(matrix: Matrix, frame: _Frame) -> tuple[Matrix, Vector, Vector]:
     """Gain and shift from the mean of the conditional mean under one matrix, and the variance it leaves."""
     through = matrix @ frame.covariance
-    total = through @ matrix.T + frame.noise
-    ridge = 1e-12 * np.trace(total) / len(total)
-    gain = np.linalg.solve(total + ridge * np.eye(len(total)), through).T
+    # In units of the release, whose variance is 1 in every direction; see _LEAST.
+    size, axes = np.linalg.eigh((through @ matrix.T + frame.noise) / np.outer(frame.unit, frame.unit))
+    turned = axes / frame.unit[:, None]
+    gain = through.T @ (turned / np.maximum(size, _LEAST)) @ turned.T
     left = np.diag(frame.covariance) - np.einsum("dk,kd->d", gain, through)
     return gain, -gain @ (matrix @ frame.mean), np.maximum(left, 0.0)
 
