@@ -7,6 +7,8 @@ from veil import recovery as recovery
 from veil._version import __version__ as __version__
 from veil.attacks.base import Attack as Attack
 from veil.attacks.base import Guess as Guess
+from veil.attacks.base import GuessingAttack as GuessingAttack
+from veil.attacks.base import Links as Links
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack as ResponsePosteriorAttack
 from veil.attacks.folders import KnowledgeFiles as KnowledgeFiles
 from veil.attacks.folders import attack as attack

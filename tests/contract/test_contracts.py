@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import veil
-from veil.attacks import ATTACKS
+from veil.attacks import attack_classes
 from veil.checks import check_attack, check_perturbation
 from veil.perturbations import PERTURBATIONS
 
@@ -103,15 +103,15 @@ def test_perturbation(estimator):
     check_perturbation(estimator)
 
 
-@pytest.mark.parametrize("name", ATTACKS)
+@pytest.mark.parametrize("name", attack_classes())
 def test_attack(name):
-    check_attack(ATTACKS[name]())
+    check_attack(attack_classes()[name]())
 
 
 def test_every_registered_class_is_public_and_checked():
     tested = {type(e) for e in (*ESTIMATORS, *OTHERS)}
     assert set(PERTURBATIONS.values()) == tested
-    for cls in [*PERTURBATIONS.values(), *ATTACKS.values()]:
+    for cls in [*PERTURBATIONS.values(), *attack_classes().values()]:
         assert getattr(veil, cls.__name__) is cls
 
 

@@ -22,7 +22,8 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil.attacks import LinkageAttack, every_attack
+from veil import LinkageAttack
+from veil.attacks import every_attack
 from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
@@ -366,7 +367,7 @@ def test_links_are_the_same_rows(name, variant):
     cells = [release.table.read().column(n).to_pylist() for n in known[ExternalTable].table.column_names]
     records = [*zip(*cells, strict=True), None]  # the last for a link to no row
     attack, external = LinkageAttack(variant=variant), known[ExternalTable]
-    links = attack.run(release, external).details
+    links = attack.run(release, external)
     for transformation in symmetries(name, attack):
         new, _, _, _ = TRANSFORMATIONS[transformation](release, [])
         table, order = external.table, np.arange(N)
@@ -376,11 +377,11 @@ def test_links_are_the_same_rows(name, variant):
             table = pa.table(columns, names=table.column_names)
         if transformation == "rows":
             order = row_order(release)
-        found = attack.run(new, ExternalTable(table)).details
-        rows = np.append(order, -1)[found["links"]]
-        assert [records[i] for i in rows] == [records[i] for i in links["links"]], transformation
-        np.testing.assert_allclose(found["probability"], links["probability"], rtol=0, atol=1e-8)
-        np.testing.assert_allclose(found["present"], links["present"], rtol=0, atol=1e-8)
+        found = attack.run(new, ExternalTable(table))
+        rows = np.append(order, -1)[found.rows]
+        assert [records[i] for i in rows] == [records[i] for i in links.rows], transformation
+        np.testing.assert_allclose(found.probability, links.probability, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(found.present, links.present, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(

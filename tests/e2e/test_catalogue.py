@@ -17,10 +17,10 @@ def test_the_catalogue_is_up_to_date():
 
 def test_the_catalogue_has_every_method_and_attack():
     import veil
-    from veil.attacks import ATTACKS
+    from veil.attacks import attack_classes
     from veil.perturbations import PERTURBATIONS
 
     page = (DOCS / "catalogue.md").read_text(encoding="utf-8")
     assert [cls.__name__ for cls in PERTURBATIONS.values() if f"### {cls.__name__}\n" not in page] == []
-    assert [cls.__name__ for cls in ATTACKS.values() if f"`{cls.__name__}`" not in page] == []
+    assert [cls.__name__ for cls in attack_classes().values() if f"`{cls.__name__}`" not in page] == []
     assert f"`{veil.MomentRecovery.__name__}`" in page

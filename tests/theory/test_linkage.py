@@ -190,11 +190,11 @@ def test_a_plan_with_two_parts_uses_both():
     own = np.arange(800)
     one, other, both = (rate(link_records(release, ExternalTable(frame[c])), own) for c in (["a"], ["b"], ["a", "b"]))
     assert both > max(one, other) + 0.1
-    guess = LinkageAttack().run(release, ExternalTable(frame))
-    assert guess.columns == ("a", "b")
-    assert guess.values.shape == (800, 2)
-    assert np.isnan(guess.values).all()
-    assert float(linkage_rate(own, guess.details["links"])) == both
+    links = LinkageAttack().run(release, ExternalTable(frame))
+    assert links.columns == ("a", "b")
+    assert len(links.rows) == len(links.probability) == len(links.present) == 800
+    assert not isinstance(links, veil.Guess)
+    assert float(linkage_rate(own, links.rows)) == both
 
 
 @pytest.mark.parametrize("joint", [False, True])

@@ -5,7 +5,7 @@ import pytest
 
 import veil
 from _tables import positive_table
-from veil.attacks import ATTACKS
+from veil.attacks import attack_classes
 
 NOISES = [
     veil.AdditiveNoise(0.5, random_state=0),
@@ -17,7 +17,7 @@ NOISES = [
 
 
 def applicable(release):
-    return [cls() for cls in ATTACKS.values() if not cls.requires and cls.applies_to(release.only_part.model)]
+    return [cls() for cls in attack_classes().values() if not cls.requires and cls.applies_to(release.only_part.model)]
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=lambda m: m.describe())

@@ -6,17 +6,19 @@ contract keeps keys and audits out of its reach.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice
+from veil.attacks.findings import Ambiguity, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
@@ -24,43 +26,37 @@ from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import Model
 from veil.release.release import Release
 
+__all__ = [
+    "Ambiguity",
+    "Attack",
+    "Finding",
+    "Guess",
+    "GuessingAttack",
+    "Links",
+    "check_width",
+    "former_seed",
+    "full_guess",
+    "granted",
+    "needed",
+    "registered_attacks",
+]
+
 K = TypeVar("K", bound=Knowledge)
 
+P = ParamSpec("P")
 
-@dataclass(frozen=True)
-class Guess:
-    """A reconstruction of the private table.
 
-    Attributes
-    ----------
-    values
-        N × d guesses in the private table's units and column order; NaN where the attack says nothing.
-    columns
-        Names of the private columns.
-    rows
-        The rows of the release that ``values`` belong to.
-    ambiguity
-        What the attack could not settle: "none", "sign", "order", "scale", "match", "matrix", ...
-    details
-        What else the attack found out, by name.
-    up_to
-        What of the columns is arbitrary ("order", "sign", "scale"): only the owner can match them to the private
-        ones, and a score is said to be up to that.
-    units
-        Where the order is open but the scale is not: what a column is to be multiplied by once it is matched.
-    """
+def former_seed(init: Callable[P, None]) -> Callable[P, None]:
+    """An ``__init__`` that also takes ``random_state`` by its name in version 0.1, which goes with the next one."""
 
-    values: Matrix
-    columns: tuple[str, ...]
-    rows: npt.NDArray[np.intp]
-    ambiguity: str = "none"
-    details: dict[str, Any] = field(default_factory=dict, repr=False)
-    up_to: tuple[str, ...] = ()
-    units: npt.NDArray[np.float64] | None = None
+    @functools.wraps(init)
+    def wrapped(*arguments: P.args, **settings: P.kwargs) -> None:
+        if "seed" in settings:
+            warnings.warn("seed is now called random_state", DeprecationWarning, stacklevel=2)
+            settings["random_state"] = settings.pop("seed")
+        init(*arguments, **settings)
 
-    def __repr__(self) -> str:
-        n, d = self.values.shape
-        return f"<Guess: {n} records × {d} columns, ambiguity {self.ambiguity}>"
+    return wrapped
 
 
 class Attack(ABC):
@@ -85,6 +81,8 @@ class Attack(ABC):
         Names of its variants; the first is the default.
     words
         What it does, for a privacy officer; goes after "The attack ...".
+    settings_to_try
+        Settings, beside the defaults, in which an audit runs it as well.
     """
 
     catalogue: ClassVar[str]
@@ -95,9 +93,21 @@ class Attack(ABC):
     blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
+    settings_to_try: ClassVar[tuple[dict[str, Any], ...]] = ()
 
     def __init__(self, *, variant: str = "best") -> None:
         self.variant = variant
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "catalogue" not in vars(cls):  # a base of several attacks
+            return
+        if not getattr(cls, "words", ""):
+            raise InputError(f"{cls.__name__}: words must say what the attack does, after 'The attack ...'")
+        twin = _CLASSES.get(cls.attack_name())
+        if twin is not None and (twin.__module__, twin.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise InputError(f"{cls.__name__}: another attack has this name ({twin.__module__}); rename it")
+        _CLASSES[cls.attack_name()] = cls
 
     @classmethod
     def attack_name(cls) -> str:
@@ -114,8 +124,12 @@ class Attack(ABC):
     def label(self) -> str:
         """Name and the settings that are not the default's, so that two of one kind can be told apart."""
         defaults = inspect.signature(type(self)).parameters
-        said = [f"{name} {getattr(self, name)}" for name, p in defaults.items() if getattr(self, name) != p.default]
-        return f"{self.attack_name()} ({', '.join(said)})" if said else self.attack_name()
+        settings = [
+            f"{name} {getattr(self, name)}"
+            for name, parameter in defaults.items()
+            if getattr(self, name) != parameter.default
+        ]
+        return f"{self.attack_name()} ({', '.join(settings)})" if settings else self.attack_name()
 
     @classmethod
     @abstractmethod
@@ -123,10 +137,10 @@ class Attack(ABC):
         """Whether the attack has a theory for this model of a perturbation."""
 
     @abstractmethod
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        """Guess the private values."""
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Finding:
+        """Find out what the attack is after."""
 
-    def run(self, release: Release, *knowledge: Knowledge) -> Guess:
+    def run(self, release: Release, *knowledge: Knowledge) -> Finding:
         """Attack a release with what is known.
 
         Raises
@@ -152,8 +166,8 @@ class Attack(ABC):
                     f"got a {type(item).__name__}"
                 )
         choice(self.variant, "variant", self.variants)
-        steps = release.manifest.parts if self.whole_release else (release.only_part,)
-        if not any(self.applies_to(step.model) for step in steps):
+        parts = release.manifest.parts if self.whole_release else (release.only_part,)
+        if not any(self.applies_to(part.model) for part in parts):
             raise NotApplicableError(f"{type(self).__name__} has no theory for the method {release.manifest.method}")
         for needed in self.requires:
             if granted(knowledge, needed) is None:
@@ -163,6 +177,28 @@ class Attack(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
+
+
+_CLASSES: dict[str, type[Attack]] = {}
+
+
+def registered_attacks() -> list[type[Attack]]:
+    """Every class that was defined with a catalogue id."""
+    return list(_CLASSES.values())
+
+
+class GuessingAttack(Attack):
+    """An attack that guesses private values."""
+
+    @abstractmethod
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        """Guess the private values."""
+
+    def run(self, release: Release, *knowledge: Knowledge) -> Guess:
+        """Attack a release with what is known: a guess of the private values; see :meth:`Attack.run`."""
+        self._check(release, knowledge)
+        with one_blas_thread():
+            return self._run(release, knowledge)
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:
@@ -192,7 +228,7 @@ def full_guess(
     release: Release,
     values: Matrix,
     *,
-    ambiguity: str = "none",
+    ambiguity: Ambiguity | str = Ambiguity.NONE,
     up_to: tuple[str, ...] = (),
     units: npt.NDArray[np.float64] | None = None,
     **details: Any,

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.base import Guess, GuessingAttack, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Block, Matrix, Vector, tiles
@@ -94,7 +94,7 @@ def placed_guess(reconstruction: Reconstruction, block: Block) -> tuple[int, Blo
     return block.start, reconstruction(block)
 
 
-class BlockwiseAttack(Attack):
+class BlockwiseAttack(GuessingAttack):
     """An attack that learns from passes over the release and guesses block by block.
 
     A subclass says what it learns; where a setting needs all records at once it learns nothing, and :meth:`_whole`

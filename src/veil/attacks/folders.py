@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from veil.attacks import Attack, Guess, find_attack
+from veil.attacks.base import Attack, Finding
 from veil.attacks.guess_files import GuessFile, write_guess
 from veil.attacks.knowledge import Knowledge, kinds_of_knowledge
+from veil.attacks.registry import find_attack
 from veil.data.files import format_of
 from veil.data.passes import Engine
 from veil.errors import InputError
@@ -53,7 +54,7 @@ def attack(
     *knowledge: Knowledge,
     part: int | None = None,
     engine: Engine | None = None,
-) -> Guess:
+) -> Finding:
     """Attack a release in memory, or one in a folder.
 
     Parameters

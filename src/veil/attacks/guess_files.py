@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,13 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from veil._version import __version__
-from veil.attacks import Attack, Guess
+from veil.attacks.base import Ambiguity, Attack, Finding, Guess, Links
 from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
 from veil.data.blocks import Block, from_float
 from veil.data.files import format_of
 from veil.data.tables import MemoryTable
+from veil.errors import InputError
 from veil.progress import Progress, silent
 from veil.release.models import ResponseModel
 from veil.release.release import Release
@@ -36,7 +37,8 @@ class GuessFile:
     n_rows: int
     columns: tuple[str, ...]
     ambiguity: str
-    details: dict[str, Any] = field(repr=False)
+    details: Mapping[str, Any] = field(repr=False)
+    links: Links | None = field(default=None, repr=False)
 
 
 def guess_rows(reconstruction: Reconstruction, schema: pa.Schema, block: Block) -> BlockRows:
@@ -68,11 +70,10 @@ def write_guess(
         job.begin({**about, "columns": [[part.method, *part.names] for part in release.manifest.parts]})
         learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
         if learned is None:
-            guess = attack.run(release, *knowledge)
-            table = _links(guess) if "links" in guess.details else _values(release, guess)
+            finding = attack.run(release, *knowledge)
+            table, summary = _links(finding) if isinstance(finding, Links) else _values(release, finding)
             output = job.output(table.schema, kind, mode=0o600)
             output.write_in_order(as_rows, MemoryTable(table))
-            summary = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
         else:
             output = _streamed(release, learned, job, kind, progress)
             tally = Counter[str]()
@@ -98,25 +99,26 @@ def row_name(columns: Sequence[str]) -> str:
     return next(n for n in (ROW_COLUMN, f"release {ROW_COLUMN}", f"veil {ROW_COLUMN}") if n not in columns)
 
 
-def _values(release: Release, guess: Guess) -> pa.Table:
+def _values(release: Release, guess: Finding) -> tuple[pa.Table, GuessFile]:
+    if not isinstance(guess, Guess):
+        raise InputError(f"a {type(guess).__name__} cannot be written to a file; use the Python API")
     columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
     row = row_name(guess.columns)
     for end in ("lower", "upper"):
         if end in guess.details:
             ends = guess.details[end]
             columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
-    return pa.table({row: pa.array(guess.rows), **columns})
+    about = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
+    return pa.table({row: pa.array(guess.rows), **columns}), about
 
 
-def _links(guess: Guess) -> pa.Table:
-    rows, probability = np.asarray(guess.details["links"]), guess.details["probability"]
-    return pa.table(
-        {
-            "record": pa.array(np.arange(len(rows))),
-            ROW_COLUMN: pa.array(rows, mask=rows < 0),
-            "probability": pa.array(probability, from_pandas=True),
-        }
-    )
+def _links(links: Links) -> tuple[pa.Table, GuessFile]:
+    columns = {
+        "record": pa.array(np.arange(len(links.rows))),
+        ROW_COLUMN: pa.array(links.rows, mask=links.rows < 0),
+        "probability": pa.array(links.probability, from_pandas=True),
+    }
+    return pa.table(columns), GuessFile(len(links.rows), links.columns, Ambiguity.NONE, {}, links)
 
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:

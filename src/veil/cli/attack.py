@@ -51,8 +51,7 @@ def attack(
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=progress)
-    links = guess.details.get("links")
-    n_linked = 0 if links is None else int((links >= 0).sum())
+    links = guess.links
     if as_json:
         summary = {
             "guess": str(output),
@@ -60,11 +59,11 @@ def attack(
             "columns": list(guess.columns),
             "ambiguity": guess.ambiguity,
         }
-        print_json(summary if links is None else {**summary, "links": n_linked}, indent=None)
+        print_json(summary if links is None else {**summary, "links": links.n_linked}, indent=None)
         return
     done = f"{guess.n_rows:,} records × {len(guess.columns)} columns guessed"
     if links is not None:
-        done = f"{n_linked:,} of {len(links):,} people linked to rows of the release"
+        done = f"{links.n_linked:,} of {len(links.rows):,} people linked to rows of the release"
     print_line(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")
     _print_cautions(tool, files, guess)
     print_line("How good the guess is, only the owner can tell: veil measure, or veil audit.")

@@ -55,10 +55,14 @@ def list_option(what: str) -> Callable[[F], F]:
         if not wanted:
             return
         if what == "methods":
-            from veil.perturbations import PERTURBATIONS as REGISTRY
+            from veil.perturbations import PERTURBATIONS
+
+            classes: dict[str, Any] = dict(PERTURBATIONS)
         else:
-            from veil.attacks import ATTACKS as REGISTRY  # type: ignore[assignment]
-        for name, cls in REGISTRY.items():
+            from veil.attacks import attack_classes
+
+            classes = dict(attack_classes())
+        for name, cls in classes.items():
             click.echo(f"{name} ({cls.catalogue}): {_first_line(cls)}")
             for parameter in inspection.signature(cls).parameters.values():
                 default = (

@@ -66,7 +66,7 @@ def errors(
     x = (rng.normal(size=(n, len(eigenvalues))) * np.sqrt(eigenvalues)) @ basis.T
     noise = veil.AdditiveNoise(NOISE**0.5, relative=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, noise)
-    attacks: dict[str, veil.Attack] = {
+    attacks: dict[str, veil.GuessingAttack] = {
         "UDR": veil.UnivariateBayesAttack(variant="paper"),
         "SF": veil.SpectralFilterAttack(variant="paper"),
         "PCA-DR": veil.PCAAttack(variant="paper"),

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import flag, whole
-from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.base import Guess, GuessingAttack, former_seed, full_guess
 from veil.attacks.categories.response_prior import joint_prior, table_of
 from veil.attacks.knowledge import Knowledge
 from veil.data.blocks import Matrix
@@ -46,7 +46,7 @@ class ColumnPosterior(NamedTuple):
     rows: npt.NDArray[np.intp]
 
 
-class ResponsePosteriorAttack(Attack):
+class ResponsePosteriorAttack(GuessingAttack):
     """A20. Guess every true category as the most probable one given the reports of its record.
 
     *Knowledge.* The response matrices, as the manifest publishes them; no grant is needed.
@@ -57,7 +57,7 @@ class ResponsePosteriorAttack(Attack):
         Use all answers of a record, under a joint prior whose dependence is as strong as held-out reports support.
         False takes each column by itself, as the tutorial does. Columns that were randomized as one variable are
         always taken as one.
-    seed : int, default 0
+    random_state : int, default 0
         Chooses the held-out records.
 
     Notes
@@ -72,10 +72,11 @@ class ResponsePosteriorAttack(Attack):
     catalogue = "A20"
     words = "weighs each report with how common the categories are and with the record's other answers"
 
-    def __init__(self, *, variant: str = "best", joint: bool = True, seed: int = 0) -> None:
+    @former_seed
+    def __init__(self, *, variant: str = "best", joint: bool = True, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.joint = joint
-        self.seed = seed
+        self.random_state = random_state
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
@@ -83,7 +84,7 @@ class ResponsePosteriorAttack(Attack):
         return isinstance(model, ResponseModel) or (isinstance(model, BasketModel) and model.kind != "select")
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        whole(self.seed, "seed")
+        whole(self.random_state, "random_state")
         flag(self.joint, "joint")
         model = release.only_part.model
         if isinstance(model, BasketModel):
@@ -101,7 +102,7 @@ class ResponsePosteriorAttack(Attack):
         steps = []
         for group in groups:
             if model.compound is None:
-                prior = joint_prior(codes[:, group], [model.matrices[j] for j in group], seed=self.seed)
+                prior = joint_prior(codes[:, group], [model.matrices[j] for j in group], seed=self.random_state)
                 columns = sequential_posteriors(codes[:, group], [model.matrices[j] for j in group], prior.proportions)
                 steps.append(prior.steps)
             else:

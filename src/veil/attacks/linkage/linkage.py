@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from veil.attacks.base import Attack, Guess, needed
+from veil.attacks.base import Attack, Links, needed
 from veil.attacks.knowledge import ExternalTable, Knowledge
-from veil.attacks.knowledge.previous_releases import count_rows
+from veil.data.blas import one_blas_thread
 from veil.release.models import Model, RecordProjectionModel
 from veil.release.release import Release
 
@@ -28,9 +26,16 @@ class LinkageAttack(Attack):
 
     Notes
     -----
-    All parts of the release and its public columns are used. ``guess.details``: ``links``, the row of each external
-    record or −1; ``probability``, ``present`` and ``columns`` as in :class:`veil.attacks.linkage.search.Links`. The
-    guess itself is NaN: a link tells who a row is, and no new value.
+    All parts of the release and its public columns are used. The result is :class:`veil.attacks.Links`, and no guess: a
+    link tells who a row is, and no new value.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> release, _ = veil.publish(x, veil.AdditiveNoise(0.01, random_state=0))
+    >>> LinkageAttack().run(release, veil.ExternalTable(x[[5, 17]])).rows.tolist()
+    [5, 17]
     """
 
     catalogue = "A22"
@@ -48,16 +53,13 @@ class LinkageAttack(Attack):
         """Whatever has records as rows: at least its public columns can be compared."""
         return not isinstance(model, RecordProjectionModel)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Links:
         from veil.attacks.linkage.search import link_records  # numba compiles it on first use
 
-        found = link_records(release, needed(knowledge, ExternalTable), variant=self.variant, overlap=self.overlap)
-        names = tuple(name for step in release.manifest.parts for name in step.names)
-        n = count_rows(release)
-        details = {
-            "links": found.rows,
-            "probability": found.probability,
-            "present": found.present,
-            "columns": found.columns,
-        }
-        return Guess(np.full((n, len(names)), np.nan), names, np.arange(n), "match", details)
+        return link_records(release, needed(knowledge, ExternalTable), variant=self.variant, overlap=self.overlap)
+
+    def run(self, release: Release, *knowledge: Knowledge) -> Links:
+        """Link the people of an external table to the rows of a release; see :meth:`veil.Attack.run`."""
+        self._check(release, knowledge)
+        with one_blas_thread():
+            return self._run(release, knowledge)

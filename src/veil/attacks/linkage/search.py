@@ -20,13 +20,13 @@ assignment) finds fewer links too: it maximises the chance that *all* are right.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice, number
+from veil.attacks.findings import Links
 from veil.attacks.knowledge import ExternalTable
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.linkage.evidence import Evidence
@@ -37,37 +37,11 @@ from veil.release.release import Release
 
 BLOCK = 4_000_000
 """Entries of a block of pairs."""
-KEPT = 16_000_000
-"""Pairs whose ratios are kept for the second pass; more are worked out twice."""
+HELD = 16_000_000
+"""Pairs whose ratios are held for the second pass; more are worked out twice."""
 LEAST_STRANGERS = 1e-3
 """The share of rows that may be nobody's of the external table, however large it is: its records have errors."""
 VARIANTS = ("best", "nearest")
-
-
-@dataclass(frozen=True)
-class Links:
-    """Which rows of a release belong to which external records.
-
-    Attributes
-    ----------
-    rows
-        The most probable row of each record; −1 where being in no row is more probable.
-    probability
-        The posterior probability of that link; NaN for nearest neighbours, which have none. Its mean is the share of
-        right links that the attacker expects.
-    present
-        The posterior probability that the person is in the release at all.
-    columns
-        The columns that were compared.
-    """
-
-    rows: npt.NDArray[np.intp]
-    probability: Vector
-    present: Vector
-    columns: tuple[str, ...]
-
-    def __repr__(self) -> str:
-        return f"<Links: {int((self.rows >= 0).sum())} of {len(self.rows)} records by {len(self.columns)} columns>"
 
 
 def link_records(release: Release, external: ExternalTable, *, variant: str = "best", overlap: float = 1.0) -> Links:
@@ -77,8 +51,8 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     >>> from veil.attacks.knowledge import ExternalTable
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> release, _ = veil.publish(x, veil.AdditiveNoise(0.01, random_state=0))
-    >>> found = link_records(release, ExternalTable(x[[5, 17]]))
-    >>> found.rows.tolist(), bool((found.probability > 0.9).all())
+    >>> links = link_records(release, ExternalTable(x[[5, 17]]))
+    >>> links.rows.tolist(), bool((links.probability > 0.9).all())
     ([5, 17], True)
     """
     choice(variant, "variant", VARIANTS)
@@ -102,12 +76,12 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
     share = min(share, n / m)
     each = share / max(n - 1, 1)
     stranger = max(1.0 - (m - 1) * each, LEAST_STRANGERS)
-    kept = list(_scores(clues, m, n)) if m * n <= KEPT else None
+    scored = list(_scores(clues, m, n)) if m * n <= HELD else None
     top, mass = np.zeros(n), np.full(n, stranger)
-    for _, scores in kept or _scores(clues, m, n):
+    for _, scores in scored or _scores(clues, m, n):
         _add_up(scores + np.log(each), top, mass)
     others = top + np.log(mass)
-    for records, scores in kept or _scores(clues, m, n):
+    for records, scores in scored or _scores(clues, m, n):
         rows[records], probability[records], present[records] = _posterior(scores, others, each, share)
     return Links(rows, probability, present, evidence.columns)
 

@@ -156,6 +156,7 @@ class BayesEstimateAttack(BlockwiseAttack):
     """
 
     catalogue = "A6"
+    settings_to_try = ({"prior": "mixture"},)
     words = "filters the noise out with the correlations that the release itself shows"
     uses = (KnownNoise,)
     variants = ("best", "paper")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import number
-from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.base import Guess, GuessingAttack, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import available_covariance, filter_incomplete, noise_covariance, published_noise
 from veil.attacks.noise.shrinkage import pooled_filter
@@ -27,7 +27,7 @@ from veil.release.release import Release
 Ends = tuple[Matrix, Matrix]
 
 
-class IntervalAttack(Attack):
+class IntervalAttack(GuessingAttack):
     """A7 (IQR). A range for every value that holds it with the given confidence.
 
     *Knowledge.* The law and covariance of the noise: published in the manifest, or granted as KnownNoise.

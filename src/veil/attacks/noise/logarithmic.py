@@ -21,7 +21,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from veil.attacks.base import Attack, Guess, full_guess
+from veil.attacks.base import Guess, GuessingAttack, full_guess
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.changed import Change, ChangedFirst, ChangedTable, divided, logarithm
 from veil.attacks.knowledge import Knowledge
@@ -38,14 +38,14 @@ class LogAttack(BlockwiseAttack):
 
     Parameters
     ----------
-    base : Attack, default BayesEstimateAttack()
+    base : GuessingAttack, default BayesEstimateAttack()
         The attack on additive noise that runs on the logarithms.
     """
 
     catalogue = "A8"
     words = "takes logarithms, where the factors are plain noise, and filters it out there"
 
-    def __init__(self, base: Attack | None = None, *, variant: str = "best") -> None:
+    def __init__(self, base: GuessingAttack | None = None, *, variant: str = "best") -> None:
         super().__init__(variant=variant)
         self.base = base
 
@@ -95,9 +95,9 @@ class LogAttack(BlockwiseAttack):
         values = exponential(release.to_numpy(), found.values - shift, spread)
         return full_guess(release, values, ambiguity=found.ambiguity, log_values=found.values - shift)
 
-    def _base(self) -> Attack:
+    def _base(self) -> GuessingAttack:
         base = BayesEstimateAttack() if self.base is None else self.base
-        if not isinstance(base, Attack):
+        if not isinstance(base, GuessingAttack):
             raise InputError(f"base must be an attack on additive noise; got a {type(base).__name__}")
         return base
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veil.attacks.base import Attack, Guess, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, TimeOrder
 from veil.attacks.noise.additive import available_covariance, filter_incomplete, noise_covariance
 from veil.attacks.noise.shrinkage import pooled_prior, whitening
@@ -25,7 +25,7 @@ from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
 
-class SerialAttack(Attack):
+class SerialAttack(GuessingAttack):
     """A18. Kalman smoothing of every component of the release over time (H §3).
 
     *Knowledge.* TimeOrder, and Σr (published, or KnownNoise).

@@ -114,6 +114,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
     """
 
     catalogue = "A2"
+    settings_to_try = ({"aim": "hit"},)
     words = "moves every value towards those that are common in its column"
     uses = (KnownNoise, KnownSample)
     variants = ("best", "paper")

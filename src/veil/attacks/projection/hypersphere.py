@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 
 from veil.arguments import number, whole
-from veil.attacks.base import Attack, Guess, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
@@ -40,7 +40,7 @@ _SLICES: Final = 8  # nodes between corners, per attribute beyond the second
 _TILE: Final = 1 << 22
 
 
-class HypersphereAttack(Attack):
+class HypersphereAttack(GuessingAttack):
     """A17. Guess records from their released lengths and the ranges of their attributes.
 
     Parameters

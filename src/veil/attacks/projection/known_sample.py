@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.arguments import whole
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
@@ -24,7 +24,7 @@ from veil.release.release import Release
 CERTAIN = 0.9
 
 
-class ProjectedSampleAttack(Attack):
+class ProjectedSampleAttack(GuessingAttack):
     """A21. Find the secret projection by lining the release up with a known sample, and invert it.
 
     Parameters
@@ -33,7 +33,7 @@ class ProjectedSampleAttack(Attack):
         Separate populations of candidate matrices; more of them cost time and steady the guess.
     particles : int, default 16
         Candidate matrices in each.
-    seed : int, default 0
+    random_state : int, default 0
         Seeds the candidates.
 
     Notes
@@ -54,11 +54,12 @@ class ProjectedSampleAttack(Attack):
     uses = (KnownPairs,)
     one_matrix = True
 
-    def __init__(self, *, variant: str = "best", islands: int = 8, particles: int = 16, seed: int = 0) -> None:
+    @former_seed
+    def __init__(self, *, variant: str = "best", islands: int = 8, particles: int = 16, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.islands = islands
         self.particles = particles
-        self.seed = seed
+        self.random_state = random_state
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
@@ -70,7 +71,7 @@ class ProjectedSampleAttack(Attack):
 
         whole(self.islands, "islands", least=1)
         whole(self.particles, "particles", least=2)
-        whole(self.seed, "seed")
+        whole(self.random_state, "random_state")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         model = release.only_part.model
@@ -99,7 +100,7 @@ class ProjectedSampleAttack(Attack):
             pairs=None if pairs is None else (pairs[0][:, private], pairs[1][:, released]),
             islands=self.islands,
             particles=self.particles,
-            seed=self.seed,
+            seed=self.random_state,
         )
         back = np.argsort(private)
         return full_guess(

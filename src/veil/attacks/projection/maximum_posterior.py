@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import whole
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
 from veil.attacks.projection.lattice import LatticeSearch
@@ -45,7 +45,7 @@ SAMPLE_SIZE: Final = 4
 MOST_ROW_NODES: Final = 2_000_000
 
 
-class ProjectionMAPAttack(Attack):
+class ProjectionMAPAttack(GuessingAttack):
     """A14. Guess records of a random projection from records whose rows are known.
 
     Parameters

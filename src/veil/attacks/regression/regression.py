@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.regression.learned_map import learn_map
 from veil.errors import InputError
@@ -25,7 +25,7 @@ from veil.release.models import ClassModel, Model, PseudonymModel, RecordProject
 from veil.release.release import Release
 
 
-class RegressionAttack(Attack):
+class RegressionAttack(GuessingAttack):
     """A25. Learn the map from released to private columns from records whose rows are known.
 
     Needs no description of the method. A sample of the population, where granted, tells the columns' mean and spread

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from veil.arguments import choice
-from veil.attacks.base import Attack, Guess, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.noise.logarithmic import linear_release, log_release
@@ -55,7 +55,7 @@ SLACK = 1e-5
 Part = tuple[int, Release, Places]
 
 
-class RepeatedReleaseAttack(Attack):
+class RepeatedReleaseAttack(GuessingAttack):
     """A24. Combine a release with earlier ones of the same people.
 
     *Knowledge.* Earlier releases with their manifests, and which rows are about one person.

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.arguments import number, whole
-from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs
 from veil.attacks.rotation.normalized import paired_columns, widths_from_pairs
 from veil.attacks.rotation.parity import solve_parities
@@ -38,7 +38,7 @@ from veil.release.models import (
 from veil.release.release import Release
 
 
-class KnownPairsAttack(Attack):
+class KnownPairsAttack(GuessingAttack):
     """A9. Undo an orthogonal transformation from records whose rows are known.
 
     Parameters

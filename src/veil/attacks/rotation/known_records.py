@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRecords
 from veil.attacks.rotation.consistent_sets import Rows
 from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
@@ -35,7 +35,7 @@ from veil.release.release import Release
 JUDGED_ROWS = 1_000
 
 
-class KnownRecordsAttack(Attack):
+class KnownRecordsAttack(GuessingAttack):
     """A10. Find known records in the release by lengths and distances, then undo the transformation.
 
     Parameters

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.arguments import flag, whole
-from veil.attacks.base import Attack, Guess, check_width, full_guess, needed
+from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.alignment import align_sample, spectral_start
 from veil.attacks.rotation.normalized import normalization_of_sample
@@ -35,7 +35,7 @@ IDENTIFIED = 2.0
 CERTAIN = 0.99
 
 
-class KnownSampleAttack(Attack):
+class KnownSampleAttack(GuessingAttack):
     """A11. Undo an orthogonal transformation by lining the release up with a known sample.
 
     Parameters
@@ -44,7 +44,7 @@ class KnownSampleAttack(Attack):
         The refined alignment, or eigenvectors and signs alone.
     replicates : int, default 32
         Resampled samples of ``best``: more starts and a steadier shrinkage, for more time.
-    seed : int, default 0
+    random_state : int, default 0
         Seeds the resampling.
     robust : bool, default False
         Use eigenvectors that outliers in release or sample do not turn (``best``: as further starts).
@@ -63,10 +63,13 @@ class KnownSampleAttack(Attack):
     one_matrix = True
     variants = ("best", "paper")
 
-    def __init__(self, *, variant: str = "best", replicates: int = 32, seed: int = 0, robust: bool = False) -> None:
+    @former_seed
+    def __init__(
+        self, *, variant: str = "best", replicates: int = 32, random_state: int = 0, robust: bool = False
+    ) -> None:
         super().__init__(variant=variant)
         self.replicates = replicates
-        self.seed = seed
+        self.random_state = random_state
         self.robust = robust
 
     @classmethod
@@ -76,7 +79,7 @@ class KnownSampleAttack(Attack):
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.replicates, "replicates")
-        whole(self.seed, "seed")
+        whole(self.random_state, "random_state")
         flag(self.robust, "robust")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
@@ -104,7 +107,7 @@ class KnownSampleAttack(Attack):
             sample,
             translation=translated,
             replicates=self.replicates,
-            seed=self.seed,
+            seed=self.random_state,
             robust=self.robust,
             proper=proper,
         )

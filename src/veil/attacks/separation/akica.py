@@ -51,7 +51,7 @@ class AKICAAttack(SeparationAttack):
         See above.
     starts : int, default 6
         Random starts of each separation.
-    seed : int, default 0
+    random_state : int, default 0
         Seeds them.
 
     Notes
@@ -68,7 +68,7 @@ class AKICAAttack(SeparationAttack):
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.starts, "starts", least=1)
-        whole(self.seed, "seed")
+        whole(self.random_state, "random_state")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
         y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)
@@ -90,7 +90,9 @@ class AKICAAttack(SeparationAttack):
         sample = ((known.sample - centre) / width)[:, private]
         best = self.variant == "best"
         means = best and not loses_origin(model)
-        found = recover_linear(y[:, released], sample, refine=best, means=means, starts=self.starts, seed=self.seed)
+        found = recover_linear(
+            y[:, released], sample, refine=best, means=means, starts=self.starts, seed=self.random_state
+        )
         back = np.argsort(private)
         values, mixing = found.values[:, back] * width + centre, found.mixing[back] * width[:, None]
         return full_guess(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veil.arguments import whole
-from veil.attacks.base import Attack, Guess, check_width, full_guess, granted
+from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, granted
 from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.separation.independence import Separation, normal_signals, separate, separate_orthogonal
 from veil.attacks.separation.overcomplete import SparseSeparation, separate_sparse
@@ -25,16 +25,17 @@ from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel,
 from veil.release.release import Release
 
 
-class SeparationAttack(Attack):
+class SeparationAttack(GuessingAttack):
     """Base of attacks that separate a release into independent signals, from several random starts."""
 
     one_matrix = True
     variants = ("best", "paper")
 
-    def __init__(self, *, variant: str = "best", starts: int = 6, seed: int = 0) -> None:
+    @former_seed
+    def __init__(self, *, variant: str = "best", starts: int = 6, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.starts = starts
-        self.seed = seed
+        self.random_state = random_state
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
@@ -60,7 +61,7 @@ class ICAAttack(SeparationAttack):
         See above.
     starts : int, default 6
         Random starts of the separation.
-    seed : int, default 0
+    random_state : int, default 0
         Seeds them.
 
     Notes
@@ -83,7 +84,7 @@ class ICAAttack(SeparationAttack):
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.starts, "starts", least=1)
-        whole(self.seed, "seed")
+        whole(self.random_state, "random_state")
         known = granted(knowledge, KnownSample)
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")
@@ -108,11 +109,11 @@ class ICAAttack(SeparationAttack):
 
     def _separation(self, y: Matrix, model: Model, d: int) -> Separation | SparseSeparation:
         if self.variant == "paper":
-            return separate(y, most=d, refine=False, starts=self.starts, seed=self.seed)
+            return separate(y, most=d, refine=False, starts=self.starts, seed=self.random_state)
         if keeps_lengths(model):
-            return separate_orthogonal(y, starts=self.starts, seed=self.seed)
-        sparse = separate_sparse(y, d, seed=self.seed) if y.shape[1] < d else None
-        return sparse if sparse is not None else separate(y, most=d, starts=self.starts, seed=self.seed)
+            return separate_orthogonal(y, starts=self.starts, seed=self.random_state)
+        sparse = separate_sparse(y, d, seed=self.random_state) if y.shape[1] < d else None
+        return sparse if sparse is not None else separate(y, most=d, starts=self.starts, seed=self.random_state)
 
     def _unassigned(self, release: Release, signals: Matrix, details: dict[str, Any]) -> Guess:
         """Signals in arbitrary order, with positive means by convention."""

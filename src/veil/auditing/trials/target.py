@@ -11,6 +11,7 @@ from scipy.linalg import block_diag
 from veil.attacks import Attack, Guess
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
+from veil.errors import NotApplicableError
 from veil.perturbations import find_perturbation
 from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, ForeignModel, ResponseModel
@@ -91,4 +92,6 @@ class Target:
         else:
             release = exposure.release.part(self.index)
         guess = attack.run(release, *exposure.knowledge(None if self.joins else self.index, self.at, self._d))
+        if not isinstance(guess, Guess):
+            raise NotApplicableError(f"{attack.attack_name()} guesses no values")
         return self.truth.stated(guess, release)

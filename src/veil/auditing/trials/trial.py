@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veil.attacks import Attack
+from veil.attacks import Attack, Links
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
 from veil.auditing.scores import GuessScores
@@ -126,11 +126,13 @@ class TrialRunner:
     def _linked(self, attack: Attack, exposure: Exposure) -> Outcome:
         """Links of an external table to the whole release, which are right or wrong."""
         began = time.perf_counter()
-        guess = attack.run(exposure.release, *exposure.grant.knowledge)
+        links = attack.run(exposure.release, *exposure.grant.knowledge)
         seconds = time.perf_counter() - began
         own = np.full(len(self.exposures.truth), -1, dtype=np.intp)
         own[exposure.kept] = np.arange(len(exposure.kept))
-        return Outcome(GuessScores.of_links(own, guess.details["links"]), seconds=seconds)
+        if not isinstance(links, Links):
+            raise NotApplicableError(f"{attack.attack_name()} takes the whole release and found no links")
+        return Outcome(GuessScores.of_links(own, links.rows), seconds=seconds)
 
     def worth(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""

@@ -1,0 +1,122 @@
+"""What attacks find: a guess of the private values, or links of people to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from veil.data.blocks import Matrix, Vector
+
+
+class Ambiguity(StrEnum):
+    """What an attack could not settle.
+
+    >>> Ambiguity.ORDER_SIGN == "order, sign", Ambiguity.ORDER_SIGN.parts
+    (True, ('order', 'sign'))
+    """
+
+    NONE = "none"
+    SIGN = "sign"
+    ORDER = "order"
+    SCALE = "scale"
+    ORDER_SIGN = "order, sign"
+    ORDER_SCALE = "order, scale"
+    ORDER_SIGN_SCALE = "order, sign, scale"
+    MATCH = "match"
+    """Which rows belong to the known records."""
+    MATRIX = "matrix"
+    """The secret matrix."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Each thing that is open, by itself."""
+        return () if self is Ambiguity.NONE else tuple(self.value.split(", "))
+
+
+class Finding:
+    """What an attack found; base of :class:`Guess` and :class:`Links`.
+
+    ``columns`` names the private columns that were guessed, or those that were compared.
+    """
+
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Guess(Finding):
+    """A reconstruction of the private table.
+
+    Attributes
+    ----------
+    values
+        N × d guesses in the private table's units and column order; NaN where the attack says nothing.
+    columns
+        Names of the private columns.
+    rows
+        The rows of the release that ``values`` belong to.
+    ambiguity
+        What the attack could not settle: "none", "sign", "order", "scale", "match", "matrix", ...
+    details
+        What else the attack found out, by name.
+    up_to
+        What of the columns is arbitrary ("order", "sign", "scale"): only the owner can match them to the private
+        ones, and a score is said to be up to that.
+    units
+        Where the order is open but the scale is not: what a column is to be multiplied by once it is matched.
+    """
+
+    values: Matrix
+    columns: tuple[str, ...]
+    rows: npt.NDArray[np.intp]
+    ambiguity: Ambiguity | str = Ambiguity.NONE
+    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    up_to: tuple[str, ...] = ()
+    units: npt.NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ambiguity", Ambiguity(self.ambiguity))
+
+    def __repr__(self) -> str:
+        n, d = self.values.shape
+        return f"<Guess: {n} records × {d} columns, ambiguity {self.ambiguity}>"
+
+    @property
+    def misfit(self) -> float:
+        """By which share the known records miss their rows, where the attack compares the two; else 0."""
+        return float(self.details.get("misfit", 0.0))
+
+
+@dataclass(frozen=True)
+class Links(Finding):
+    """Which rows of a release belong to which external records.
+
+    Attributes
+    ----------
+    rows
+        The most probable row of each record; −1 where being in no row is more probable.
+    probability
+        The posterior probability of that link; NaN for nearest neighbours, which have none. Its mean is the share of
+        right links that the attacker expects.
+    present
+        The posterior probability that the person is in the release at all.
+    columns
+        The columns that were compared.
+    """
+
+    rows: npt.NDArray[np.intp]
+    probability: Vector
+    present: Vector
+    columns: tuple[str, ...]
+
+    @property
+    def n_linked(self) -> int:
+        """How many records were linked to a row."""
+        return int((self.rows >= 0).sum())
+
+    def __repr__(self) -> str:
+        return f"<Links: {self.n_linked} of {len(self.rows)} records by {len(self.columns)} columns>"
