@@ -32,6 +32,7 @@ from veil.attacks.knowledge import (
     KnownRanges,
     KnownRecords,
     KnownSample,
+    PrivateTable,
     TimeOrder,
 )
 from veil.attacks.knowledge.previous_releases import PreviousReleases
@@ -246,7 +247,7 @@ def check_restoring(perturbation: Perturbation) -> None:
 
 def check_attack(attack: Attack) -> None:
     """Run every contract of an attack, on every kind of release that it applies to."""
-    _expect(re.fullmatch(r"A\d+", attack.catalogue), "catalogue must be an id like A1")
+    _expect(re.fullmatch(r"[A-Z]+\d+", attack.catalogue), "catalogue must be an id like A1")
     _expect(attack.attack_name().endswith("-attack"), "an attack's class name ends in Attack")
     met = 0
     for cls in PERTURBATIONS.values():
@@ -257,7 +258,8 @@ def check_attack(attack: Attack) -> None:
         release, key = publish(x[:280], _seeded(cls()))
         if attack.applies_to(release.only_part.model):
             matrix = cls.rebuild(key.ledger[0].parts[0], key).secret_matrix()
-            met += _check_attack_on(attack, release, _known_of_numbers(x, matrix))
+            known = _known_of_numbers(x, matrix)
+            met += _check_attack_on(attack, release, {**_drawn(attack, x[:280]), **known})
     _expect(met, "the attack applies to no registered perturbation")
 
 
@@ -287,6 +289,20 @@ def _known_of_numbers(x: Matrix, matrix: Matrix | None) -> dict[type[Knowledge],
         PreviousReleases(earlier),
     )
     return {type(item): item for item in known}
+
+
+def _drawn(attack: Attack, x: Matrix) -> dict[type[Knowledge], Knowledge]:
+    """The usual amount of each kind of knowledge that the attack has a use for and audits can draw."""
+    names = tuple(f"x{j}" for j in range(x.shape[1]))
+    private = PrivateTable(x, names, np.zeros(x.shape[1], dtype=bool))
+    rng = np.random.default_rng(0)
+    drawn = [
+        item
+        for kind in (*attack.requires, *attack.uses)
+        if kind.kind and not kind.needs_quasi
+        for item in kind.grant(private, float(kind.usual[0]) if kind.usual else 1, rng).knowledge
+    ]
+    return {type(item): item for item in drawn}
 
 
 def _known_of_categories(cls: type[Perturbation]) -> dict[type[Knowledge], Knowledge]:

@@ -24,7 +24,8 @@ def load_extensions(group: str) -> frozenset[str]:
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             owner = entry.dist.name if entry.dist is not None else entry.module
-            warnings.warn(f"{entry.name} of the package {owner} was not loaded: {reason}", ExtensionWarning, 2)
+            line = f"{entry.name} of the package {owner} was not loaded: {reason}"
+            warnings.warn_explicit(line, ExtensionWarning, filename=entry.module, lineno=0)
         else:
             packages.add(entry.module.partition(".")[0])
     return frozenset(packages)

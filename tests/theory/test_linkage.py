@@ -277,7 +277,7 @@ def test_permuted_rows_permute_the_links(monkeypatch):
     np.testing.assert_array_equal(one.rows, order[other.rows])
     np.testing.assert_allclose(one.probability, other.probability, rtol=1e-9)
     monkeypatch.setattr("veil.attacks.linkage.search.BLOCK", 700)
-    monkeypatch.setattr("veil.attacks.linkage.search.KEPT", 0)
+    monkeypatch.setattr("veil.attacks.linkage.search.HELD", 0)
     small = link_records(release, ExternalTable(x[:80]))
     np.testing.assert_array_equal(one.rows, small.rows)
     np.testing.assert_allclose(one.probability, small.probability, rtol=1e-9)

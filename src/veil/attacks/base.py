@@ -7,11 +7,14 @@ contract keeps keys and audits out of its reach.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import pkgutil
 import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
@@ -37,6 +40,7 @@ __all__ = [
     "former_seed",
     "full_guess",
     "granted",
+    "import_own",
     "needed",
     "registered_attacks",
 ]
@@ -104,6 +108,8 @@ class Attack(ABC):
             return
         if not getattr(cls, "words", ""):
             raise InputError(f"{cls.__name__}: words must say what the attack does, after 'The attack ...'")
+        if not cls.__module__.startswith("veil."):
+            import_own()  # so that a name of Veil's own is taken, whatever was imported first
         twin = _CLASSES.get(cls.attack_name())
         if twin is not None and (twin.__module__, twin.__qualname__) != (cls.__module__, cls.__qualname__):
             raise InputError(f"{cls.__name__}: another attack has this name ({twin.__module__}); rename it")
@@ -180,6 +186,13 @@ class Attack(ABC):
 
 
 _CLASSES: dict[str, type[Attack]] = {}
+
+
+@functools.cache
+def import_own() -> None:
+    """Import every module of Veil's own attacks, which registers them."""
+    for module in pkgutil.walk_packages([str(Path(__file__).parent)], "veil.attacks."):
+        importlib.import_module(module.name)
 
 
 def registered_attacks() -> list[type[Attack]]:

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from functools import cache
-from pathlib import Path
-
-from veil.attacks.base import Attack, registered_attacks
+from veil.attacks.base import Attack, import_own, registered_attacks
 from veil.attacks.knowledge.registry import GROUP
 from veil.errors import InputError
 from veil.extensions import is_installed, load_extensions
-
-
-@cache
-def _import_own() -> None:
-    for module in pkgutil.walk_packages([str(Path(__file__).parent)], "veil.attacks."):
-        importlib.import_module(module.name)
 
 
 def attack_classes() -> dict[str, type[Attack]]:
@@ -25,7 +14,7 @@ def attack_classes() -> dict[str, type[Attack]]:
     >>> list(attack_classes())[:2]
     ['noise-distribution-attack', 'univariate-bayes-attack']
     """
-    _import_own()
+    import_own()
     load_extensions(GROUP)
     classes = [cls for cls in registered_attacks() if is_installed(cls, GROUP)]
     classes.sort(key=lambda cls: (not cls.__module__.startswith("veil."), _number(cls), cls.attack_name()))

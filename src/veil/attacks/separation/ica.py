@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from veil.arguments import whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, granted
+from veil.attacks.base import Ambiguity, Guess, GuessingAttack, check_width, former_seed, full_guess, granted
 from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.separation.independence import Separation, normal_signals, separate, separate_orthogonal
 from veil.attacks.separation.overcomplete import SparseSeparation, separate_sparse
@@ -124,16 +124,15 @@ class ICAAttack(SeparationAttack):
         signed = scaled and isinstance(model, NormalizedRotationModel) and model.normalize == "minmax"
         units = None
         if scaled and isinstance(model, OrthogonalModel) and not model.translated:
-            ambiguity, units = "order, sign", model.unit
+            ambiguity, units = Ambiguity.ORDER_SIGN, model.unit
             if np.ptp(model.unit) == 0:
                 signals, units = signals * model.unit[0], None
         else:
-            ambiguity = "order, scale" if signed else "order, sign, scale"
+            ambiguity = Ambiguity.ORDER_SCALE if signed else Ambiguity.ORDER_SIGN_SCALE
         values = np.full((len(signals), len(release.only_part.names)), np.nan)
         values[:, : signals.shape[1]] = signals
-        open_parts = tuple(ambiguity.split(", "))
         details = {**details, "signals": signals}
-        return full_guess(release, values, ambiguity=ambiguity, up_to=open_parts, units=units, **details)
+        return full_guess(release, values, ambiguity=ambiguity, up_to=ambiguity.parts, units=units, **details)
 
     def _assigned(self, release: Release, signals: Matrix, sample: Matrix, details: dict[str, Any]) -> Guess:
         """Signals as the columns whose laws they have, in private units."""

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from veil.attacks.findings import Ambiguity
 from veil.data.blocks import Matrix, Vector
 
 DECIDED: Final = 2.0
@@ -44,14 +45,12 @@ class Pairing:
     order_margin: Vector
 
     @property
-    def ambiguity(self) -> str:
+    def ambiguity(self) -> Ambiguity:
         """What was not decided: "none", "sign", "order" or "order, sign"."""
-        open_ones = [
-            name
-            for name, margin in (("order", self.order_margin), ("sign", self.sign_margin))
-            if np.min(margin, initial=math.inf) < DECIDED
-        ]
-        return ", ".join(open_ones) or "none"
+        order, sign = (np.min(m, initial=math.inf) < DECIDED for m in (self.order_margin, self.sign_margin))
+        if order:
+            return Ambiguity.ORDER_SIGN if sign else Ambiguity.ORDER
+        return Ambiguity.SIGN if sign else Ambiguity.NONE
 
     @property
     def matrix(self) -> Matrix:
