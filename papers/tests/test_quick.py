@@ -249,7 +249,7 @@ def test_an_erratum_is_shown_by_experiments_that_name_it(erratum):
     known = experiments()
     assert [name for name in erratum.shown if name not in known] == []
     assert erratum.id in known[erratum.shown[0]].errata
-    assert all((erratum.where, erratum.said, erratum.right, erratum.argument))
+    assert all((erratum.where, erratum.stated, erratum.right, erratum.argument))
     assert not erratum.where.endswith(".")
 
 

@@ -15,7 +15,7 @@ class Erratum:
         The paper's letter and a running one: ``L-a``.
     where
         Section, equation, table or figure.
-    said
+    stated
         What the paper says.
     right
         What is right; the product computes this.
@@ -27,7 +27,7 @@ class Erratum:
 
     id: str
     where: str
-    said: str
+    stated: str
     right: str
     argument: str
     shown: tuple[str, ...]

@@ -38,11 +38,11 @@ def run(context: Context) -> Result:
     values, basis = spectrum(D, P, SMALL), fourier_basis(D, P)
     rows: list[tuple[Any, ...]] = []
     for i, (n, count) in enumerate(repeats.items()):
-        found = [errors(context, values, basis, n, (n, r), SHOWN) for r in range(count)]
+        draws = [errors(context, values, basis, n, (n, r), SHOWN) for r in range(count)]
         for attack in SHOWN:
-            runs = np.array([each[attack] for each in found])
+            runs = np.array([each[attack] for each in draws])
             low, high = np.quantile(runs, (0.05, 0.95))
-            difference = runs - np.array([each["PCA-DR"] for each in found])
+            difference = runs - np.array([each["PCA-DR"] for each in draws])
             rows.append((n, attack, *(float(v) for v in (runs.mean(), low, high, spread(runs), difference.mean()))))
         context.step("sizes", i + 1, len(repeats))
     columns = ("N", "attack", "mse", "5 %", "95 %", "standard error", "over PCA-DR")

@@ -32,8 +32,11 @@ def filtered_error(small: float, noise: float, ratio: float, bound: float) -> fl
     Given the release, x along a direction has mean λ/(λ + σ²)·y and variance λσ²/(λ + σ²), and the release's own
     eigenvectors depend on nothing else.
     """
-    seen = small + noise
+    released = small + noise
     share = bulk_mean(
-        ratio, lambda values: np.where(values * seen > bound, (noise / seen) ** 2, (small / seen) ** 2) * values * seen
+        ratio,
+        lambda values: (
+            np.where(values * released > bound, (noise / released) ** 2, (small / released) ** 2) * values * released
+        ),
     )
-    return small * noise / seen + share
+    return small * noise / released + share

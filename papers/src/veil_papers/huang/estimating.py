@@ -8,7 +8,7 @@ import numpy.typing as npt
 Vector = npt.NDArray[np.float64]
 
 
-def direction_cost(values: Vector, noise: Vector, kept: int, n: int) -> float:
+def direction_cost(values: Vector, noise: Vector, n_directions: int, n: int) -> float:
     """By how much the mean squared error per value grows over its closed form.
 
     ``values`` λ and ``noise`` ν are variances along common eigenvectors; the directions are those of Σy − Σr. With P̂
@@ -17,16 +17,19 @@ def direction_cost(values: Vector, noise: Vector, kept: int, n: int) -> float:
     the angle's covariance with (Srr − Sxx)ᵢⱼ is (νᵢνⱼ − λᵢλⱼ)/(N(λᵢ − λⱼ)). The mean is estimated, too. For equal noise
     the sum is Σ[(λᵢ + σ²)(λⱼ + σ²) − 2λᵢλⱼ + 2σ⁴]/(λᵢ − λⱼ), and the means.
     """
-    gap = np.subtract.outer(values[:kept], values[kept:])
-    seen = np.outer(values[:kept] + noise[:kept], values[kept:] + noise[kept:])
-    turned = seen * (gap - np.subtract.outer(noise[:kept], noise[kept:])) / gap**2
-    own = np.outer(noise[:kept], noise[kept:]) - np.outer(values[:kept], values[kept:])
-    return float((turned.sum() + 2 * (own / gap).sum() + (noise[kept:] - values[kept:]).sum()) / (n * len(values)))
+    gap = np.subtract.outer(values[:n_directions], values[n_directions:])
+    released = np.outer(values[:n_directions] + noise[:n_directions], values[n_directions:] + noise[n_directions:])
+    turned = released * (gap - np.subtract.outer(noise[:n_directions], noise[n_directions:])) / gap**2
+    own = np.outer(noise[:n_directions], noise[n_directions:]) - np.outer(values[:n_directions], values[n_directions:])
+    return float(
+        (turned.sum() + 2 * (own / gap).sum() + (noise[n_directions:] - values[n_directions:]).sum())
+        / (n * len(values))
+    )
 
 
-def noise_cost(values: Vector, noise: float, kept: int, n: int) -> float:
+def noise_cost(values: Vector, noise: float, n_directions: int, n: int) -> float:
     """The part of it that is noise let through, for equal noise: 2σ⁴/(Nm) Σ 1/(λᵢ − λⱼ)."""
-    gap = np.subtract.outer(values[:kept], values[kept:])
+    gap = np.subtract.outer(values[:n_directions], values[n_directions:])
     return float(2 * noise**2 * (1 / gap).sum() / (n * len(values)))
 
 

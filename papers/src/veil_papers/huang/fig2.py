@@ -68,12 +68,12 @@ def in_random_basis(context: Context, p: int, r: int) -> tuple[float, float]:
 
 def claims_of(rows: Rows, points: tuple[int, ...], n: int, drift: list[Vector], measured: Vector) -> list[Claim]:
     """What the paper says about the figure."""
-    found = []
+    claims = []
     for attack, listed in LISTED.items():
         ours, known = series(rows, n, attack), series(rows, n, attack, CLOSED)
         expected = [listed[LARGE.index(p)] for p in points]
         rises = bool((np.diff(ours) > 0).all())
-        found.append(
+        claims.append(
             Claim(
                 f"{attack} rises with p",
                 "“better accuracy when the number of principal components becomes less”",
@@ -90,7 +90,7 @@ def claims_of(rows: Rows, points: tuple[int, ...], n: int, drift: list[Vector], 
     (ours, known), spread = measured.mean(axis=0), measured.std(axis=0, ddof=1)
     error, gap = spread[0] / len(measured) ** 0.5, np.diff(measured, axis=1)
     uneven = [float(part.mean()) for part in drift]
-    found += [
+    claims += [
         Claim(
             "SF rises with p",
             "“better accuracy when the number of principal components becomes less”",
@@ -135,7 +135,7 @@ def claims_of(rows: Rows, points: tuple[int, ...], n: int, drift: list[Vector], 
             holds=bool((bayes <= flat * (1 + allowed(n))).all() and (best <= flat * (1 + allowed(n))).all()),
         ),
     ]
-    return found
+    return claims
 
 
 EXPERIMENT = Experiment(

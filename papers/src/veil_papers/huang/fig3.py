@@ -59,11 +59,11 @@ def run(context: Context) -> Result:
 
 def rising(rows: Rows, n: int) -> list[Claim]:
     """PCA-DR and BE-DR over e."""
-    found = []
+    claims = []
     for attack in ("PCA-DR", "BE-DR"):
         ours, known = series(rows, n, attack), series(rows, n, attack, CLOSED)
         rises = bool((np.diff(ours) > 0).all())
-        found.append(
+        claims.append(
             Claim(
                 f"{attack} rises with e",
                 "“the accuracy of SF, PCA-DR and BE-DR all become worse”",
@@ -73,7 +73,7 @@ def rising(rows: Rows, n: int) -> list[Claim]:
                 holds=rises and bool(np.allclose(known[[0, -1]], ENDS[attack], atol=0.06)),
             )
         )
-    return found
+    return claims
 
 
 def filtering(rows: Rows, points: tuple[int, ...], few: int, repeats: int) -> list[Claim]:

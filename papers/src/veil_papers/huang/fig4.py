@@ -53,7 +53,7 @@ def run(context: Context) -> Result:
 
 def falling(rows: Rows, points: tuple[float, ...]) -> list[Claim]:
     """PCA-DR and BE-DR over all similarities."""
-    found = []
+    claims = []
     line = list(points).index(0.0)
     for name, listed in LISTED.items():
         ours, theory, cost, error = (series(rows, name, column) for column in (2, CLOSED, COST, ERROR))
@@ -65,24 +65,24 @@ def falling(rows: Rows, points: tuple[float, ...]) -> list[Claim]:
         slack = 4 * np.maximum(error, theory * 1e-3)
         if name == "PCA-DR":
             near = bool((np.abs(over - cost) < slack + cost**2 / theory).all())
-            said = (
+            same = (
                 f"above the closed form by up to {over.max():.2f}, where the first order says {cost[over.argmax()]:.2f}"
             )
         else:
             near = bool(((over > -slack) & (over < cost + slack)).all())
-            said = (
+            same = (
                 f"above the closed form by up to {over.max():.2f}; without clipping it were {cost[over.argmax()]:.2f}"
             )
-        found.append(
+        claims.append(
             Claim(
                 f"{name} falls all along",
                 "“the accuracy of PCA-DR and BE-DR continues to increase”",
-                f"{ours[0]:.1f} → {ours[line]:.1f} at the line → {ours[-1]:.2f}; {said}",
+                f"{ours[0]:.1f} → {ours[line]:.1f} at the line → {ours[-1]:.2f}; {same}",
                 agrees=falls,
                 holds=falls and near and bool(np.allclose(known, shown, atol=0.1)),
             )
         )
-    return found
+    return claims
 
 
 def others(rows: Rows, points: tuple[float, ...], n: int, repeats: int) -> list[Claim]:

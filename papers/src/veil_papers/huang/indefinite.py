@@ -28,8 +28,8 @@ def run(context: Context) -> Result:
     sizes, repeats = context.pick(SIZES, (45, 100, 1_000)), context.pick(100, 8)
     rows: list[tuple[Any, ...]] = []
     for i, n in enumerate(sizes):
-        found = np.array([errors(context, n, r) for r in range(repeats)])
-        share, runs = float((found[:, 3] < 0).mean()), found[:, :3]
+        draws = np.array([errors(context, n, r) for r in range(repeats)])
+        share, runs = float((draws[:, 3] < 0).mean()), draws[:, :3]
         for way, values in zip(WAYS, runs.T, strict=True):
             low, high = np.quantile(values, (0.05, 0.95))
             se = float(values.std(ddof=1)) / repeats**0.5

@@ -37,10 +37,10 @@ def sweep(
             basis = fourier_basis(len(values), p)
             address = (n, round(1000 * at))
             shown = (*ATTACKS, UNCLIPPED) if n <= FEW else ATTACKS
-            found = [errors(context, values, basis, n, (*address, r), shown) for r in range(repeats)]
+            draws = [errors(context, values, basis, n, (*address, r), shown) for r in range(repeats)]
             theory = closed_forms(values, basis, p)
             for attack in shown:
-                runs = np.array([each[attack] for each in found])
+                runs = np.array([each[attack] for each in draws])
                 low, high = np.quantile(runs, (0.05, 0.95))
                 spread = float(runs.std(ddof=min(1, repeats - 1)) / repeats**0.5)
                 known = unclipped_error(values, n) if attack == UNCLIPPED else theory.get(attack.partition(",")[0])

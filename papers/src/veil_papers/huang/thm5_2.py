@@ -30,9 +30,9 @@ def run(context: Context) -> Result:
     basis = fourier_basis(D, P)
     rows: list[tuple[Any, ...]] = []
     for i, (n, count) in enumerate(repeats.items()):
-        found = np.array([parts(context, n, r, basis) for r in range(count)])
+        draws = np.array([parts(context, n, r, basis) for r in range(count)])
         law = (THEOREM, THEOREM + noise_cost(VALUES, NOISE, P, n), WHOLE + direction_cost(VALUES, NOISES, P, n))
-        for name, values, theory in zip(PARTS, found.T, law, strict=True):
+        for name, values, theory in zip(PARTS, draws.T, law, strict=True):
             low, high = np.quantile(values, (0.05, 0.95))
             error = float(values.std(ddof=1)) / count**0.5
             rows.append((n, name, float(values.mean()), error, float(low), float(high), theory, count))

@@ -33,8 +33,10 @@ def run(context: Context) -> Result:
         for theta in ANGLES:
             release, _ = veil.publish(table, veil.PairwiseRotation(pairs=[(0, 1)], angles=[theta], random_state=0))
             z = release.to_numpy()[:, 0]
-            found = float(z.mean()), float(z.var()), float(np.corrcoef(x, z)[0, 1])
-            rows.append((r, theta, *found, measures.rotated_variance(theta, r), measures.rotated_correlation(theta, r)))
+            moments = float(z.mean()), float(z.var()), float(np.corrcoef(x, z)[0, 1])
+            rows.append(
+                (r, theta, *moments, measures.rotated_variance(theta, r), measures.rotated_correlation(theta, r))
+            )
     people = six_people()
     columns = ("r", "theta", "mean", "variance", "correlation", "variance, closed form", "correlation, closed form")
     beside = Table(
@@ -118,8 +120,8 @@ def figure(rows: list[tuple[Any, ...]]) -> Curves:
         theory = [measures.rotated_correlation(theta, r) for theta in grid]
         curves.append(Curve(f"{label}, closed form", grid, theory, kind="dashed", colour=i))
         own = [row for row in rows if row[0] == r]
-        at, seen = [row[1] % math.tau for row in own], [row[4] for row in own]
-        curves.append(Curve(f"{label}, measured", at, seen, kind="points", colour=i))
+        at, correlation = [row[1] % math.tau for row in own], [row[4] for row in own]
+        curves.append(Curve(f"{label}, measured", at, correlation, kind="points", colour=i))
     title = "What a rotated column still says about its original"
     return Curves(title, "angle θ (radians, after whole turns)", "correlation ρ(X, Z)", tuple(curves))
 

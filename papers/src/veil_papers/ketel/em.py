@@ -40,9 +40,9 @@ def run(context: Context) -> Result:
         widths = np.diff(EDGES)
         own = reconstruct(counts, bins, EDGES, kernel, method="em", stop=0.0, max_iter=STEPS)
         wrong = reconstruct(counts, bins, EDGES, kernel * widths, method="em", stop=0.0, max_iter=STEPS)
-        found = (own.probabilities, printed(counts, kernel, widths), wrong.probabilities)
+        estimates = (own.probabilities, printed(counts, kernel, widths), wrong.probabilities)
         fitted = max(fitted, float(np.abs(fit.probabilities_["x0"] - own.probabilities).max()))
-        for form, p in zip(FORMS, found, strict=True):
+        for form, p in zip(FORMS, estimates, strict=True):
             likelihood = float((counts * np.log(kernel @ p)).sum())
             rows.append(
                 (
@@ -53,7 +53,7 @@ def run(context: Context) -> Result:
                     bool((np.diff(own.log_likelihood) > -1e-6).all()),
                 )
             )
-        shown = dict(zip(("true", *FORMS), (truth, *found), strict=True))
+        shown = dict(zip(("true", *FORMS), (truth, *estimates), strict=True))
         context.step("repetitions", r + 1, repeats)
     columns = ("repetition", "form", "log-likelihood", "total variation", "likelihood never falls")
     densities = Table.of(

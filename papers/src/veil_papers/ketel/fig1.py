@@ -24,9 +24,9 @@ def run(context: Context) -> Result:
     for i, rho in enumerate(CHECKS):
         x, y = context.rng(i).normal(size=(2, n))
         z = rho * x + np.sqrt(1 - rho**2) * y
-        found = measures.privacy_loss(x, z, method="normal")
-        sampled.append(float(found))
-        far.append(abs(found - at[i]) / (found.high - found.low) * 2 * 1.96)
+        measured = measures.privacy_loss(x, z, method="normal")
+        sampled.append(float(measured))
+        far.append(abs(measured - at[i]) / (measured.high - measured.low) * 2 * 1.96)
     worst = float(np.abs(np.array(sampled) - at).max())
     claims = (
         Claim(

@@ -45,7 +45,7 @@ def run(_: Context) -> Result:
         "Table 3, sample std": float(np.abs(table3 * math.sqrt(5 / 6) - ROTATED).max()),
     }
     spread = table3.var(axis=0)
-    kept = float(veil.measures.distance_distortion(scores, table3))
+    distortion = float(veil.measures.distance_distortion(scores, table3))
     claims = (
         Claim(
             "Table 2: normalized ages and salaries",
@@ -69,9 +69,9 @@ def run(_: Context) -> Result:
         Claim(
             "distances between records are kept",
             "“preserving their underlying statistical properties”",
-            f"mean relative change {kept:.1e}",
-            agrees=kept < 1e-9,
-            holds=kept < 1e-9,
+            f"mean relative change {distortion:.1e}",
+            agrees=distortion < 1e-9,
+            holds=distortion < 1e-9,
         ),
         Claim(
             "each attribute's variance is kept",

@@ -88,8 +88,8 @@ def run(context: Context) -> Result:
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     """Processor seconds, and what came out."""
     began = time.process_time()
-    found = work()
-    return time.process_time() - began, found
+    result = work()
+    return time.process_time() - began, result
 
 
 def measured(context: Context, key: PaillierKey, d: int) -> tuple[Any, ...]:
@@ -99,7 +99,7 @@ def measured(context: Context, key: PaillierKey, d: int) -> tuple[Any, ...]:
     asker, answerer = InnerProductAsker(x, key=key), InnerProductAnswerer(y)
     asking, message = timed(asker.send)
     answering, w = timed(lambda: answerer.answer(message))
-    reading, found = timed(lambda: asker.receive(w))
+    reading, received = timed(lambda: asker.receive(w))
     truth, k = sum(int(a) * int(b) for a, b in zip(x, y, strict=True)), d // 2
     both = np.array([x, y], dtype=np.float64)
     perturbation = veil.RandomProjection(k, scaling=None, random_state=int(rng.integers(2**31)))
@@ -108,7 +108,7 @@ def measured(context: Context, key: PaillierKey, d: int) -> tuple[Any, ...]:
     spread = float(veil.measures.inner_product_variance(both[0], both[1], k, "gaussian")) ** 0.5 / size
     off = abs(float(released[0] @ released[1]) - truth) / size
     bytes_sent = message.n_bytes + key.public.ciphertext_bytes
-    return (d, found == truth, asking, answering, reading, bytes_sent, 8 * d, 8 * k, spread, off)
+    return (d, received == truth, asking, answering, reading, bytes_sent, 8 * d, 8 * k, spread, off)
 
 
 def shares(context: Context, key: PaillierKey) -> int:
@@ -117,9 +117,9 @@ def shares(context: Context, key: PaillierKey) -> int:
     asker, right = InnerProductAsker(x, key=key), 0
     message, answerer = asker.send(), InnerProductAnswerer(y)
     for _ in range(SHARES):
-        kept = message.key.random_number()
-        hers = asker.receive(answerer.answer(message, share=kept))
-        right += message.key.centred(hers + kept) == sum(a * b for a, b in zip(x, y, strict=True)) != hers
+        share = message.key.random_number()
+        hers = asker.receive(answerer.answer(message, share=share))
+        right += message.key.centred(hers + share) == sum(a * b for a, b in zip(x, y, strict=True)) != hers
     return right
 
 

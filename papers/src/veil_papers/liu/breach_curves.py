@@ -21,26 +21,26 @@ RUNS = 100
 def over_sizes(context: Context, name: str, table: Matrix, simulated: Shares, repeats: int, *, real: bool) -> Result:
     """Breach over the sample's size for three tolerances."""
     shares = context.pick(SHARES, (0.005, 0.02, 0.20))
-    found = sweep(context, lambda share, rng: split(table, share, rng), shares, EPSILONS, repeats)
+    rates = sweep(context, lambda share, rng: split(table, share, rng), shares, EPSILONS, repeats)
     claims = (
-        rising("breach over the sample's size, for each ε", SAID["size"], found, simulated, 0, runs=RUNS, real=real),
-        rising("breach over ε, for each size", SAID["epsilon"], found, simulated, 1, runs=RUNS, real=real),
+        rising("breach over the sample's size, for each ε", SAID["size"], rates, simulated, 0, runs=RUNS, real=real),
+        rising("breach over ε, for each size", SAID["epsilon"], rates, simulated, 1, runs=RUNS, real=real),
     )
     title = f"{name}: breach over the sample ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "sample, share of the private part", found.over_settings())
-    return Result(claims, (found.table("sample", simulated),), (figure,))
+    figure = breach_figure(title, "sample, share of the private part", rates.over_settings())
+    return Result(claims, (rates.table("sample", simulated),), (figure,))
 
 
 def over_tolerances(
     context: Context, name: str, table: Matrix, simulated: Shares, repeats: int, *, real: bool
 ) -> Result:
     """Breach over ε for two sizes of the sample."""
-    found = sweep(context, lambda share, rng: split(table, share, rng), SIZES, TOLERANCES, repeats)
-    small, large = found.mean
-    spread = np.sqrt((found.error**2).sum(axis=0))
+    rates = sweep(context, lambda share, rng: split(table, share, rng), SIZES, TOLERANCES, repeats)
+    small, large = rates.mean
+    spread = np.sqrt((rates.error**2).sum(axis=0))
     above = bool((large - small > -3 * spread).all() and large.sum() > small.sum())
     claims = (
-        rising("breach over ε, for each size", SAID["epsilon"], found, simulated, 1, runs=RUNS, real=real),
+        rising("breach over ε, for each size", SAID["epsilon"], rates, simulated, 1, runs=RUNS, real=real),
         Claim(
             "a 10 % sample breaches more than a 2 % sample",
             SAID["size"],
@@ -51,5 +51,5 @@ def over_tolerances(
         ),
     )
     title = f"{name}: breach over ε ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "relative error ε", found.over_epsilons("sample {:.0%}"))
-    return Result(claims, (found.table("sample", simulated),), (figure,))
+    figure = breach_figure(title, "relative error ε", rates.over_epsilons("sample {:.0%}"))
+    return Result(claims, (rates.table("sample", simulated),), (figure,))

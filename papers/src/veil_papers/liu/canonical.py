@@ -25,8 +25,8 @@ def run(context: Context) -> Result:
     n, repeats = context.pick((30_000, 20), (10_000, 6))
     rows: list[tuple[Any, ...]] = []
     for i, std in enumerate(context.pick(STDS, (0.05, 0.15, 0.3))):
-        found = np.array([one(context, n, std, i, r) for r in range(repeats)])
-        mean, se = found.mean(axis=0), found.std(axis=0, ddof=1) / repeats**0.5
+        draws = np.array([one(context, n, std, i, r) for r in range(repeats)])
+        mean, se = draws.mean(axis=0), draws.std(axis=0, ddof=1) / repeats**0.5
         rows.append((std, *(float(v) for v in (*mean, se[0], se[1]))))
         context.step("noise", i + 1, len(STDS))
     off = max(abs(row[1] - row[5]) / row[8] for row in rows)

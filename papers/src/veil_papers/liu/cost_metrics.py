@@ -40,9 +40,9 @@ def penalties(k: int) -> float:
     return float(sum(size if size >= k else len(sizes) for size in sizes.tolist()))
 
 
-def grown(found: Costs, n: int) -> str:
+def grown(by_k: Costs, n: int) -> str:
     """Both costs at the smallest and the largest k."""
-    first, last = found[SIZES[0]], found[SIZES[-1]]
+    first, last = by_k[SIZES[0]], by_k[SIZES[-1]]
     told_apart = f"{first[0] / n**2:.3f} → {last[0] / n**2:.3f} of |D|²"
     return f"discernibility {told_apart}, classification {first[1] / n:.3f} → {last[1] / n:.3f} of |D|"
 
@@ -53,7 +53,7 @@ def run(context: Context) -> Result:
     age, sex, education, income = context.source.adult_columns(("age", "sex", "education", "income"))
     n = len(age)
     adult = {width: costs([age // width, sex, education], income, SIZES) for width in WIDTHS}
-    rises = all(bool((np.diff(list(found.values()), axis=0) >= 0).all()) for found in (hand, *adult.values()))
+    rises = all(bool((np.diff(list(by_k.values()), axis=0) >= 0).all()) for by_k in (hand, *adult.values()))
     fine, coarse = adult[WIDTHS[0]], adult[WIDTHS[-1]]
     claims = (
         Claim(
@@ -80,8 +80,8 @@ def run(context: Context) -> Result:
             holds=rises,
         ),
     )
-    rows: list[tuple[Any, ...]] = [("by hand", "", k, *found) for k, found in hand.items()]
-    rows += [("Adult", width, k, *both) for width, found in adult.items() for k, both in found.items()]
+    rows: list[tuple[Any, ...]] = [("by hand", "", k, *by_k) for k, by_k in hand.items()]
+    rows += [("Adult", width, k, *both) for width, by_k in adult.items() for k, both in by_k.items()]
     table = Table("costs", ("table", "years in a band", "k", "discernibility", "classification"), tuple(rows))
     figures = tuple(
         Curves(

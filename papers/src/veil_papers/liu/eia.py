@@ -26,10 +26,10 @@ def run(context: Context) -> Result:
     factors = (release.to_numpy() / x).ravel()
     law = method.fit(x[:100]).law_
     away = np.abs(rng.normal(0.0, STD, n))
-    kept = float(((away >= NOTCH) & (away <= BOUND)).mean())
+    share = float(((away >= NOTCH) & (away <= BOUND)).mean())
     variance = float(factors.var())
     error = float(np.sqrt((((factors - factors.mean()) ** 2).var()) / n))
-    share_error = float(np.sqrt(kept * (1 - kept) / n))
+    share_error = float(np.sqrt(share * (1 - share) / n))
     rounding = float(release.only_part.parameters["grid"][0])
     inside = np.abs(factors - 1)
     bounded = bool(inside.min() > NOTCH - rounding and inside.max() < BOUND + rounding)
@@ -47,9 +47,9 @@ def run(context: Context) -> Result:
         Claim(
             "share of normal draws that are kept",
             "–",
-            f"{kept:.4f} (closed form {law.acceptance:.4f})",
+            f"{share:.4f} (closed form {law.acceptance:.4f})",
             agrees=None,
-            holds=abs(kept - law.acceptance) < 3 * share_error and abs(law.acceptance - RIGHT["acceptance"]) < 5e-4,
+            holds=abs(share - law.acceptance) < 3 * share_error and abs(law.acceptance - RIGHT["acceptance"]) < 5e-4,
         ),
         Claim(
             "factors stay in the bounds",
@@ -62,7 +62,7 @@ def run(context: Context) -> Result:
     )
     rows = (
         ("variance", PAPER, variance, error, law.variance),
-        ("acceptance", None, kept, share_error, law.acceptance),
+        ("acceptance", None, share, share_error, law.acceptance),
         ("mean", 1.0, float(factors.mean()), float(factors.std() / n**0.5), law.expectation),
     )
     table = Table("factors", ("quantity", "paper", "measured", "standard error", "closed form"), rows)

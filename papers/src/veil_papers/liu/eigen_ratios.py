@@ -13,7 +13,7 @@ SHOWN = {"normal": "3-D normal", "letter": "Letter, first 6 features", "adult": 
 
 def run(context: Context) -> Result:
     """The ratios of the three tables."""
-    found = {
+    ratios = {
         "normal": float(measures.eigen_ratio(COVARIANCE, kind="covariance")),
         "letter": float(measures.eigen_ratio(context.source.letter())),
         "adult": float(measures.eigen_ratio(context.source.adult())),
@@ -21,20 +21,20 @@ def run(context: Context) -> Result:
     claims = []
     for name, paper in PAPER.items():
         real = name == "normal" or context.source.real(name)
-        equal = abs(found[name] - paper) < 5.1e-5
+        equal = abs(ratios[name] - paper) < 5.1e-5
         why = "L-f: over consecutive eigenvalues; over all pairs it would be below 1"
         claims.append(
             Claim(
                 f"smallest eigen-ratio of {SHOWN[name]}",
                 f"{paper:.4f}",
-                f"{found[name]:.4f}",
+                f"{ratios[name]:.4f}",
                 agrees=equal if real else None,
                 why=why if real else "a stand-in was used",
                 holds=equal if real else None,
             )
         )
-    table = Table("ratios", ("table", "paper", "ours"), tuple((SHOWN[n], PAPER[n], found[n]) for n in PAPER))
-    series = (("ours", list(found.values())), ("paper", list(PAPER.values())))
+    table = Table("ratios", ("table", "paper", "ours"), tuple((SHOWN[n], PAPER[n], ratios[n]) for n in PAPER))
+    series = (("ours", list(ratios.values())), ("paper", list(PAPER.values())))
     figure = Bars("Smallest ratio of neighbouring eigenvalues", tuple(SHOWN.values()), "ratio", series)
     return Result(tuple(claims), (table,), (figure,))
 

@@ -36,16 +36,16 @@ def run(context: Context) -> Result:
             seed = int(rng.integers(2**31))
             first = veil.MultiplicativeNoise(SIGMA, mean=MU, bounds=(LOWER, UPPER), random_state=seed)
             release, _ = veil.publish(x, first if scheme == "I" else veil.LogNormalNoise(C, random_state=seed))
-            found = veil.MomentRecovery().fit(release)
+            recovery = veil.MomentRecovery().fit(release)
             y = release.to_numpy()
             factor = np.array(release.only_part.parameters["factor"]) if scheme == "II" else np.eye(2)
-            ours = flat(found.mean_, found.covariance_), flat(found.mean_se_, found.covariance_se_)
+            ours = flat(recovery.mean_, recovery.covariance_), flat(recovery.mean_se_, recovery.covariance_se_)
             if scheme == "I":
                 # Z as the paper defines it, and as the standard normal density; then eq 3.2 with the right mean.
                 readings = [
                     printed_one(y, 1 / SIGMA),
                     printed_one(y, 1.0),
-                    printed_one(y, 1.0, np.asarray(found.mean_)),
+                    printed_one(y, 1.0, np.asarray(recovery.mean_)),
                 ]
             else:
                 readings = [printed_two(y, factor @ factor.T), *np.full((2, 5), np.nan)]

@@ -19,11 +19,11 @@ def run(context: Context) -> Result:
     x = rng.multivariate_normal(MEAN, COVARIANCE, N)
     release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
     y = release.to_numpy()
-    found = candidates(release, x, [int(s) for s in rng.integers(2**31, size=context.pick(200, 40))])
-    right = [bool(np.abs(guess - x).max() < 1e-9) for guess in found]
-    agree = max(float(np.abs(guess[KNOWN] - x[KNOWN]).max()) for guess in found)
-    turns = [float(np.linalg.det(np.linalg.lstsq(y, guess, rcond=None)[0])) for guess in found]
-    kept = float(np.abs(np.linalg.norm(y[:, None] - y, axis=2) - np.linalg.norm(x[:, None] - x, axis=2)).max())
+    guesses = candidates(release, x, [int(s) for s in rng.integers(2**31, size=context.pick(200, 40))])
+    right = [bool(np.abs(guess - x).max() < 1e-9) for guess in guesses]
+    agree = max(float(np.abs(guess[KNOWN] - x[KNOWN]).max()) for guess in guesses)
+    turns = [float(np.linalg.det(np.linalg.lstsq(y, guess, rcond=None)[0])) for guess in guesses]
+    change = float(np.abs(np.linalg.norm(y[:, None] - y, axis=2) - np.linalg.norm(x[:, None] - x, axis=2)).max())
     turned = context.pick(2_000, 200)
     wrong_angle, wrong_signed, wrong_mirror = angles(context, turned)
     share, spread = wrong_angle / turned, 0.5 / turned**0.5
@@ -31,17 +31,17 @@ def run(context: Context) -> Result:
         Claim(
             "an orthogonal matrix keeps distances (figure 4.1)",
             "“distance preserving data perturbation (with origin fixed)”",
-            f"largest change {kept:.0e}",
-            agrees=kept < 1e-9,
-            holds=kept < 1e-9,
+            f"largest change {change:.0e}",
+            agrees=change < 1e-9,
+            holds=change < 1e-9,
         ),
         Claim(
             "one known point leaves a rotation and a reflection (figure 4.3)",
             "“only two elements”: a rotation or a reflection",
-            f"{len(found)} candidates, determinants {', '.join(f'{t:+.3f}' for t in turns)}; one is the truth, both "
+            f"{len(guesses)} candidates, determinants {', '.join(f'{t:+.3f}' for t in turns)}; one is the truth, both "
             f"map the known point (to {agree:.0e})",
-            agrees=len(found) == 2,
-            holds=len(found) == 2 and bool(np.allclose(np.sort(turns), [-1, 1])) and sum(right) == 1 and agree < 1e-9,
+            agrees=len(guesses) == 2,
+            holds=len(guesses) == 2 and bool(np.allclose(np.sort(turns), [-1, 1])) and sum(right) == 1 and agree < 1e-9,
         ),
         Claim(
             "the rotation's angle, from the known point x and its image y",
@@ -60,10 +60,12 @@ def run(context: Context) -> Result:
             holds=wrong_mirror == 0,
         ),
     )
-    rows = tuple((i, *x[i], *y[i], *np.concatenate([guess[i] for guess in found])) for i in range(N))
+    rows = tuple((i, *x[i], *y[i], *np.concatenate([guess[i] for guess in guesses])) for i in range(N))
     columns = ("record", "x", "y", "released x", "released y")
-    table = Table("points", (*columns, *(f"candidate {i // 2 + 1} {'xy'[i % 2]}" for i in range(2 * len(found)))), rows)
-    wrong = found[right.index(False)] if False in right else found[0]
+    table = Table(
+        "points", (*columns, *(f"candidate {i // 2 + 1} {'xy'[i % 2]}" for i in range(2 * len(guesses)))), rows
+    )
+    wrong = guesses[right.index(False)] if False in right else guesses[0]
     figures = (
         Points("A cloud and its image", "first attribute", "second attribute", (("private", x), ("released", y))),
         Points(
@@ -101,13 +103,13 @@ def rotation(angle: float) -> Matrix:
 
 def candidates(release: veil.Release, x: Matrix, seeds: list[int]) -> list[Matrix]:
     """The different guesses of many draws from the consistent matrices."""
-    found: list[Matrix] = []
+    guesses: list[Matrix] = []
     for seed in seeds:
         attack = veil.KnownPairsAttack(variant="paper", random_state=seed)
         guess = attack.run(release, veil.KnownPairs(x[[KNOWN]], [KNOWN])).values
-        if all(np.abs(guess - other).max() > 1e-6 for other in found):
-            found.append(guess)
-    return found
+        if all(np.abs(guess - other).max() > 1e-6 for other in guesses):
+            guesses.append(guess)
+    return guesses
 
 
 EXPERIMENT = Experiment(

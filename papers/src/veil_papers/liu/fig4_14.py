@@ -39,14 +39,14 @@ def draw(ratio: float, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
 def run(context: Context) -> Result:
     """Breach over the ratio."""
     ratios, repeats = context.pick(RATIOS, (1.0, 2.0, 5.0, 20.0)), context.pick(200, 15)
-    found = sweep(context, draw, ratios, (EPSILON,), repeats)
+    rates = sweep(context, draw, ratios, (EPSILON,), repeats)
     ends = [float(measures.eigen_ratio(np.diag(variances(r)), kind="covariance")) for r in (RATIOS[0], RATIOS[-1])]
     spectrum = variances(RATIOS[-1])
-    start, error = float(found.mean[0, 0]), float(found.error[0, 0])
+    start, error = float(rates.mean[0, 0]), float(rates.error[0, 0])
     fails = abs(start - SHOWN[0]) < LIMIT * 2**0.5 * error + ROUNDING
-    said = "“the higher the eigen-ratio, the better the performance of the attack algorithm”"
+    statement = "“the higher the eigen-ratio, the better the performance of the attack algorithm”"
     claims = (
-        rising("breach over the eigen-ratio", said, found, SIMULATED, 0),
+        rising("breach over the eigen-ratio", statement, rates, SIMULATED, 0),
         Claim(
             "the attack fails at ratio 1",
             "with equal eigenvalues “the PCA attack algorithm will fail”",
@@ -66,8 +66,8 @@ def run(context: Context) -> Result:
         ),
     )
     title = f"Normal records: breach at ε = {EPSILON:g} over the eigen-ratio ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "smallest eigen-ratio", found.over_settings("paper's variant"), "x")
-    return Result(claims, (found.table("ratio", SIMULATED),), (figure,))
+    figure = breach_figure(title, "smallest eigen-ratio", rates.over_settings("paper's variant"), "x")
+    return Result(claims, (rates.table("ratio", SIMULATED),), (figure,))
 
 
 EXPERIMENT = Experiment(

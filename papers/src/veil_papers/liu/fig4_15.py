@@ -31,15 +31,15 @@ def draw(alpha: float, rng: np.random.Generator) -> tuple[Matrix, Matrix]:
 def run(context: Context) -> Result:
     """Breach over α, and the invariance of the law."""
     alphas, repeats = context.pick(ALPHAS, (0.0, 0.3, 1.0, 10.0)), context.pick(200, 20)
-    found = sweep(context, draw, alphas, (EPSILON,), repeats)
+    rates = sweep(context, draw, alphas, (EPSILON,), repeats)
     law = np.diag(VARIANCES)
     invariance = [float(measures.invariance([alpha] * 3, law)) for alpha in alphas]
-    start, error, chance = float(found.mean[0, 0]), float(found.error[0, 0]), guessed(context)
+    start, error, chance = float(rates.mean[0, 0]), float(rates.error[0, 0]), guessed(context)
     claims = (
         rising(
             "breach over the mean's size α",
             "“as α runs away from zero, the probability of privacy breach increases very fast”",
-            found,
+            rates,
             SIMULATED,
             0,
         ),
@@ -55,9 +55,9 @@ def run(context: Context) -> Result:
         *divergence_claims(),
     )
     title = f"Normal records: breach at ε = {EPSILON:g} over the mean ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "mean α of every attribute", found.over_settings("paper's variant"))
-    told = Table.of("invariance", {"alpha": alphas, "invariance": invariance})
-    return Result(claims, (found.table("alpha", SIMULATED), told), (figure,))
+    figure = breach_figure(title, "mean α of every attribute", rates.over_settings("paper's variant"))
+    invariances = Table.of("invariance", {"alpha": alphas, "invariance": invariance})
+    return Result(claims, (rates.table("alpha", SIMULATED), invariances), (figure,))
 
 
 def guessed(context: Context) -> float:
@@ -104,11 +104,11 @@ def divergence_claims() -> tuple[Claim, ...]:
 def least_change(mean: Matrix, covariance: Matrix) -> float:
     """Least symmetrised divergence of a normal law from its images under every sign matrix but the unit one."""
     vectors = np.linalg.eigh(covariance)[1]
-    found = []
+    changes = []
     for signs in list(product((1.0, -1.0), repeat=len(mean)))[1:]:
         change = (vectors * signs) @ vectors.T @ mean - mean
-        found.append(float(change @ np.linalg.solve(covariance, change)))
-    return min(found)
+        changes.append(float(change @ np.linalg.solve(covariance, change)))
+    return min(changes)
 
 
 def divergence(first: Any, second: Any) -> float:

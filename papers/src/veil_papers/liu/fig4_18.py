@@ -19,12 +19,12 @@ def run(context: Context) -> Result:
     """Correlations of the recovered sounds with their originals, over matrices."""
     x = np.ascontiguousarray(context.source.sounds().T)[: context.pick(None, 10_000)]
     real = context.source.real("sounds")
-    found = separated(context, x, rotation, context.pick(50, 6))
+    separation = separated(context, x, rotation, context.pick(50, 6))
     best = separated(context, x, rotation, context.pick(10, 1), "best")
-    median = np.median(found.matched, axis=0)
+    median = np.median(separation.matched, axis=0)
     # The first 10,000 samples, as in a quick run, are other sounds.
     near = context.quick or not real or bool((median > 1 - ROUNDING).all())
-    least = float(found.matched.min())
+    least = float(separation.matched.min())
     claims = (
         Claim(
             "the sounds are recovered",
@@ -37,10 +37,12 @@ def run(context: Context) -> Result:
         ),
     )
     figures = (
-        waves("Four sounds, and what independence finds", x, measures.matched_signals(x, found.signals), "separated"),
-        waves("Four sounds, and their mixtures", x, found.released, "released"),
+        waves(
+            "Four sounds, and what independence finds", x, measures.matched_signals(x, separation.signals), "separated"
+        ),
+        waves("Four sounds, and their mixtures", x, separation.released, "released"),
     )
-    return Result(claims, (found.table(),), figures)
+    return Result(claims, (separation.table(),), figures)
 
 
 def waves(title: str, x: Matrix, other: Matrix, name: str) -> Curves:

@@ -86,12 +86,12 @@ def simulated(context: Context, p: int, n: int, draws: int) -> np.ndarray[Any, n
     x[0, 1:] = 0.0
     release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
     known = veil.KnownPairs(x[:1], [0])
-    found = np.empty((draws, n - 1))
+    shares = np.empty((draws, n - 1))
     for r in range(draws):
         attack = veil.KnownPairsAttack(variant="paper", random_state=int(rng.integers(2**31)))
-        found[r] = np.linalg.norm(attack.run(release, known).values[1:] - x[1:], axis=1)
+        shares[r] = np.linalg.norm(attack.run(release, known).values[1:] - x[1:], axis=1)
     # ‖x‖ε = 2dg: the same draws serve every ε.
-    return np.column_stack([(found <= 2 * REST * g).mean(axis=1) for g in RATIOS])
+    return np.column_stack([(shares <= 2 * REST * g).mean(axis=1) for g in RATIOS])
 
 
 EXPERIMENT = Experiment(

@@ -14,11 +14,11 @@ SAID = "“the probability of privacy breach increases as the sample size increa
 def run(context: Context) -> Result:
     """Breach over the sample's size."""
     shares, repeats = context.pick(SHARES, (0.005, 0.02, 0.10, 0.20)), context.pick(200, 15)
-    found = sweep(context, normal_table, shares, (EPSILON,), repeats)
-    claim = rising("breach over the sample's size", SAID, found, SIMULATED, 0)
+    rates = sweep(context, normal_table, shares, (EPSILON,), repeats)
+    claim = rising("breach over the sample's size", SAID, rates, SIMULATED, 0)
     title = f"Normal records: breach at ε = {EPSILON:g} over the sample ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "sample, share of the table", found.over_settings("paper's variant"))
-    return Result((claim,), (found.table("sample", SIMULATED),), (figure,))
+    figure = breach_figure(title, "sample, share of the table", rates.over_settings("paper's variant"))
+    return Result((claim,), (rates.table("sample", SIMULATED),), (figure,))
 
 
 EXPERIMENT = Experiment(

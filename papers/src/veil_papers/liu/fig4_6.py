@@ -13,11 +13,11 @@ SIMULATED = {(SHARE, e): v for e, v in zip(EPSILONS, (0.03, 0.19, 0.37, 0.58, 0.
 def run(context: Context) -> Result:
     """Breach over ε, from the same runs: that it rises is sure, how high it is is not."""
     repeats = context.pick(200, 40)
-    found = sweep(context, normal_table, (SHARE,), EPSILONS, repeats)
-    claim = rising("breach over ε", SAID["epsilon"], found, SIMULATED, 1)
+    rates = sweep(context, normal_table, (SHARE,), EPSILONS, repeats)
+    claim = rising("breach over ε", SAID["epsilon"], rates, SIMULATED, 1)
     title = f"Normal records: breach with a 2 % sample over ε ({repeats} runs, ± 2 s.e.)"
-    figure = breach_figure(title, "relative error ε", found.over_epsilons("paper's variant"))
-    return Result((claim,), (found.table("sample", SIMULATED),), (figure,))
+    figure = breach_figure(title, "relative error ε", rates.over_epsilons("paper's variant"))
+    return Result((claim,), (rates.table("sample", SIMULATED),), (figure,))
 
 
 EXPERIMENT = Experiment(

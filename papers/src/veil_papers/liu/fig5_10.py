@@ -25,7 +25,9 @@ def run(context: Context) -> Result:
         (k, float(measures.projection_accuracy(k, ETA)), float(measures.projection_zero_breach(k, EPSILON)))
         for k in dimensions
     ]
-    found = measures.choose_projection_dimension(eta=ETA, accuracy=ACCURACY, tolerance=EPSILON, zero_breach=ZERO_BREACH)
+    chosen = measures.choose_projection_dimension(
+        eta=ETA, accuracy=ACCURACY, tolerance=EPSILON, zero_breach=ZERO_BREACH
+    )
     at = {row[0]: row[1:] for row in rows}
     off = max(float(np.abs(np.array(at[k]) - values).max()) for k, values in EXPECTED.items())
     accuracy, private = np.array([r[1] for r in rows]), np.array([r[2] for r in rows])
@@ -34,10 +36,10 @@ def run(context: Context) -> Result:
         Claim(
             "k with accuracy of at least 80 % and no breach with at least 70 %",
             f"a k in ({PAPER_RANGE[0]}, {PAPER_RANGE[1]})",
-            f"{found[0]} to {found[1]}",
+            f"{chosen[0]} to {chosen[1]}",
             agrees=False,
             why="L-r: read off a plot",
-            holds=found == EXPECTED_RANGE,
+            holds=chosen == EXPECTED_RANGE,
         ),
         Claim(
             "accuracy rises and privacy falls with k",
@@ -63,7 +65,7 @@ def run(context: Context) -> Result:
             Curve(f"no breach at ε = {EPSILON:g}", dimensions, private, kind="dashed", colour=1),
             Curve("paper's range", PAPER_RANGE, (ACCURACY, ZERO_BREACH), kind="paper", colour=4),
         ),
-        marks=((found[0], f"k = {found[0]}"), (found[1], f"k = {found[1]}")),
+        marks=((chosen[0], f"k = {chosen[0]}"), (chosen[1], f"k = {chosen[1]}")),
     )
     table = Table("curves", ("k", "accuracy", "no breach"), tuple(rows))
     notes = ("The limit on k is about a guess from the length alone; known records (liu-tables5.5) tell far more.",)

@@ -15,15 +15,15 @@ def run(context: Context) -> Result:
     """The best correlation per source over matrices, with the images as they are and scaled alike."""
     x, _ = thinned_images(context)
     matrices = context.pick(100, 8)
-    found = separated(context, x, projection, matrices)
+    separation = separated(context, x, projection, matrices)
     alike = separated(context, x / x.std(axis=0), projection, matrices)
-    claims = nearness_claims(context, "pictures", found, alike, SIMULATED, real=context.source.real("images"))
-    series = (("as they are", found), ("scaled to equal variance", alike))
+    claims = nearness_claims(context, "pictures", separation, alike, SIMULATED, real=context.source.real("images"))
+    series = (("as they are", separation), ("scaled to equal variance", alike))
     figures = (
-        *image_figures(context, "Four images, two mixtures, two components", x, found, projection),
+        *image_figures(context, "Four images, two mixtures, two components", x, separation, projection),
         nearest_bars(f"The component nearest to each image ({matrices} matrices)", series),
     )
-    return Result(claims, (found.table(), alike.table("correlations-scaled")), figures)
+    return Result(claims, (separation.table(), alike.table("correlations-scaled")), figures)
 
 
 EXPERIMENT = Experiment(

@@ -18,16 +18,16 @@ def run(context: Context) -> Result:
     """The best correlation per source over matrices."""
     x = np.ascontiguousarray(context.source.sounds().T)[:: context.pick(1, 4)]
     matrices = context.pick(100, 20)
-    found = separated(context, x, projection, matrices)
+    separation = separated(context, x, projection, matrices)
     alike = separated(context, x / x.std(axis=0), projection, matrices)
-    claims = nearness_claims(context, "signals", found, alike, SIMULATED, real=context.source.real("sounds"))
-    best = found.nearest.max(axis=1)
-    series = (("as they are", found), ("scaled to equal variance", alike))
+    claims = nearness_claims(context, "signals", separation, alike, SIMULATED, real=context.source.real("sounds"))
+    best = separation.nearest.max(axis=1)
+    series = (("as they are", separation), ("scaled to equal variance", alike))
     figures = (
         nearest_bars(f"The component nearest to each sound ({matrices} matrices)", series),
         Histogram("The best recovered sound of a matrix", "|correlation|", (("one matrix each", best),), bins=20),
     )
-    return Result(claims, (found.table(), alike.table("correlations-scaled")), figures)
+    return Result(claims, (separation.table(), alike.table("correlations-scaled")), figures)
 
 
 EXPERIMENT = Experiment(

@@ -25,9 +25,9 @@ def run(context: Context) -> Result:
         y = project(x, k, int(context.rng(1, r).integers(2**31)))
         errors.append((y.T @ y - truth)[off])
         context.step("matrices", r + 1, repeats)
-    found = np.array(errors)
-    means, widths = found.mean(axis=1), found.std(axis=1)
-    pooled = float((found**2).mean())
+    drawn = np.array(errors)
+    means, widths = drawn.mean(axis=1), drawn.std(axis=1)
+    pooled = float((drawn**2).mean())
     theory = float((1 + truth[off] ** 2).mean()) / k
     # The mean of all errors is tr(A(Y′Y − X′X)) with A = (11′ − I)/(d² − d), of variance 2 tr(A X′X A X′X)/k.
     mean_of_all = (np.ones((d, d)) - np.eye(d)) / (d * d - d) @ truth
@@ -68,12 +68,12 @@ def run(context: Context) -> Result:
         ),
     )
     rows: list[tuple[Any, ...]] = [(r, means[r], widths[r]) for r in range(repeats)]
-    samples = [(f"matrix {r + 1}", found[r]) for r in (0, 1, 2)]
+    samples = [(f"matrix {r + 1}", drawn[r]) for r in (0, 1, 2)]
     normal = context.rng(2).normal(0, np.sqrt(2 / k), 20_000)
     figure = Histogram(
         f"Errors of the inner products of {d} attributes ({n:,} records → {k:,})",
         "error of an inner product (attributes of length 1)",
-        (*samples, (f"all {repeats} matrices", found.ravel()), ("N(0, 2/k)", normal)),
+        (*samples, (f"all {repeats} matrices", drawn.ravel()), ("N(0, 2/k)", normal)),
     )
     return Result(claims, (Table("matrices", ("matrix", "mean error", "width"), tuple(rows)),), (figure,))
 

@@ -18,14 +18,14 @@ EXPECTED = {0.1: (0.175, 0.383, 0.521, 0.684, 0.780, 0.887, 0.975), 0.3: (0.502,
 
 def ratios(context: Context, k: int, draws: int, seed_at: int) -> np.ndarray:
     """|u − v|²/|x − y|² of pairs whose differences are orthogonal, so that they are independent draws."""
-    found: list[np.ndarray] = []
+    drawn: list[np.ndarray] = []
     d = k + context.pick(1_000, 400)
-    while sum(len(each) for each in found) < draws:
-        seed = int(context.rng(seed_at, len(found)).integers(2**31))
+    while sum(len(each) for each in drawn) < draws:
+        seed = int(context.rng(seed_at, len(drawn)).integers(2**31))
         table = np.vstack([np.zeros(d), np.eye(d)])
         y = veil.publish(table, veil.RandomProjection(k, scaling=None, random_state=seed))[0].to_numpy()
-        found.append(((y[1:] - y[0]) ** 2).sum(axis=1))
-    return np.concatenate(found)
+        drawn.append(((y[1:] - y[0]) ** 2).sum(axis=1))
+    return np.concatenate(drawn)
 
 
 def run(context: Context) -> Result:
@@ -34,11 +34,11 @@ def run(context: Context) -> Result:
     tried, draws = context.pick(SIZES, (10, 100)), context.pick(10_000, 800)
     rows: list[tuple[Any, ...]] = []
     for i, k in enumerate(tried):
-        found = ratios(context, k, draws, i)
+        drawn = ratios(context, k, draws, i)
         for e in EPSILONS:
-            seen, p = float((np.abs(found - 1) <= e).mean()), exact[e][SIZES.index(k)]
-            se = float(np.sqrt(max(p * (1 - p), 1 / len(found)) / len(found)))
-            rows.append((k, e, p, seen, se))
+            share, p = float((np.abs(drawn - 1) <= e).mean()), exact[e][SIZES.index(k)]
+            se = float(np.sqrt(max(p * (1 - p), 1 / len(drawn)) / len(drawn)))
+            rows.append((k, e, p, share, se))
         context.step("sizes", i + 1, len(tried))
     far = max(abs(row[3] - row[2]) / row[4] for row in rows)
     shown = all(np.allclose(exact[e], EXPECTED[e], atol=6e-4) for e in EXPECTED)

@@ -133,11 +133,11 @@ def simulated_shares(settings: tuple[Any, ...], by_epsilon: dict[float, tuple[fl
 
 
 def rising(
-    what: str, paper: str, found: Sweep, simulated: Shares, axis: int, *, runs: int = 200, real: bool = True
+    what: str, paper: str, rates: Sweep, simulated: Shares, axis: int, *, runs: int = 200, real: bool = True
 ) -> Claim:
     """The claim that the breach rises along settings (0) or tolerances (1), and is as high as others simulated it."""
-    mean, rises = found.mean, found.rises(axis)
-    apart, errors = found.off(simulated, runs)
+    mean, rises = rates.mean, rates.rises(axis)
+    apart, errors = rates.off(simulated, runs)
     near = f"; at most {apart:.2f} ({errors:.1f} standard errors) from an independent simulation of {runs} runs"
     return Claim(
         what,

@@ -73,11 +73,11 @@ def claims(rows: list[tuple[Any, ...]]) -> tuple[Claim, ...]:
         ("II", "inner product, bias"): ("3.2.1", "Σab(e^σ² − 1)", ""),
         ("II", "squared distance, bias"): ("3.2.1", "Σ(e^2σ²(a² + b²) − 2ab e^σ²) − Σ(a − b)²", ""),
     }
-    found = []
+    listed = []
     for scheme, quantity, measured, error, right, printed in rows:
         lemma, formula, why = lemmas[scheme, quantity]
         agrees = abs(measured - printed) < 3 * error
-        found.append(
+        listed.append(
             Claim(
                 f"Lemma {lemma}: {quantity}",
                 formula,
@@ -88,7 +88,7 @@ def claims(rows: list[tuple[Any, ...]]) -> tuple[Claim, ...]:
                 holds=abs(measured - right) < 3 * error and agrees == (not why),
             )
         )
-    return tuple(found)
+    return tuple(listed)
 
 
 def figure(rows: list[tuple[Any, ...]]) -> Bars:

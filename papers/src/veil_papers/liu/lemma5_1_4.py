@@ -32,12 +32,12 @@ def run(context: Context) -> Result:
     repeats = context.pick(3_000, 100)
     rows: list[tuple[Any, ...]] = []
     for i, kind in enumerate(KINDS):
-        found = np.array([released(context, kind, i, r) for r in range(repeats)])
+        draws = np.array([released(context, kind, i, r) for r in range(repeats)])
         theory = (
             (product, float(veil.measures.inner_product_variance(x, y, K, kind))),
             (float(z @ z), float(veil.measures.distance_variance(z, K, kind))),
         )
-        for what, values, (mean, variance) in zip(("inner product", "distance²"), found.T, theory, strict=True):
+        for what, values, (mean, variance) in zip(("inner product", "distance²"), draws.T, theory, strict=True):
             centred = values - mean
             second, fourth = float((centred**2).mean()), float((centred**4).mean())
             se = np.sqrt(max(fourth - second**2, 0.0) / repeats)

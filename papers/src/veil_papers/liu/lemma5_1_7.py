@@ -22,21 +22,21 @@ def run(context: Context) -> Result:
     repeats = context.pick(100, 8)
     h = np.arange(1.0, D + 1)
     table = np.vstack([np.zeros(D), np.tril(np.ones((D, D)))])
-    seen, estimates = [], []
+    distances, estimates = [], []
     for r in range(repeats):
         seed = int(context.rng(r).integers(2**31))
-        made = veil.BinaryProjection(K, epsilon=EPSILON, scale=L, random_state=seed)
-        u = veil.publish(table, made)[0].to_numpy()
-        seen.append((u[1:] != u[0]).sum(axis=1))
+        method = veil.BinaryProjection(K, epsilon=EPSILON, scale=L, random_state=seed)
+        u = veil.publish(table, method)[0].to_numpy()
+        distances.append((u[1:] != u[0]).sum(axis=1))
         estimates.append(veil.recovery.hamming_estimate(np.repeat(u[:1], D, axis=0), u[1:], p=P, d=D).value)
         context.step("matrices", r + 1, repeats)
-    found, back = np.array(seen, dtype=float), np.array(estimates)
+    released, back = np.array(distances, dtype=float), np.array(estimates)
     expected = K * (1 - (1 - 2 * P) ** h) / 2
     q = expected / K
     se = np.sqrt(K * q * (1 - q) / repeats)
-    far = np.abs(found.mean(axis=0) - expected) / se
+    far = np.abs(released.mean(axis=0) - expected) / se
     near, middle, out = h < LOW, (h >= LOW) & (h <= HIGH), h > HIGH
-    holds = regimes(found, h)
+    holds = regimes(released, h)
     mean_holds = regimes(expected[None, :], h)
     bias = float(np.abs(np.median(back, axis=0)[middle] / h[middle] - 1).max())
     shares = [float(holds[:, part].mean()) for part in (near, middle, out)]
@@ -79,19 +79,19 @@ def run(context: Context) -> Result:
         for a, b, c, e, s in zip(
             h,
             expected,
-            np.quantile(found, (0.05, 0.5, 0.95), axis=0).T,
+            np.quantile(released, (0.05, 0.5, 0.95), axis=0).T,
             np.median(back, axis=0),
             holds.mean(axis=0),
             strict=True,
         )
     ]
-    low, high = np.quantile(found, (0.05, 0.95), axis=0)
+    low, high = np.quantile(released, (0.05, 0.95), axis=0)
     figure = Curves(
         f"Released against true Hamming distance (n = {D}, k = {K:,}, l = {L}, ε = {EPSILON})",
         "Hamming distance of the records",
         "Hamming distance of the releases",
         (
-            Curve("released, 5–95 % over matrices", h[::5], found.mean(axis=0)[::5], low[::5], high[::5]),
+            Curve("released, 5–95 % over matrices", h[::5], released.mean(axis=0)[::5], low[::5], high[::5]),
             Curve("k(1 − (1 − 2p)^h)/2", h, expected, kind="dashed", colour=1),
             Curve("kp·h", h[:120], np.asarray(K * P * h[:120]), kind="dashed", colour=5),
         ),
@@ -101,16 +101,16 @@ def run(context: Context) -> Result:
     return Result(claims, (Table("distances", columns, tuple(rows)),), (figure,))
 
 
-def regimes(found: np.ndarray, h: np.ndarray) -> np.ndarray:
+def regimes(distances: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Whether the lemma's statement holds, by release and distance."""
     scale = K * P
     return np.where(
         h < LOW,
-        found < (1 + EPSILON) * scale * LOW,
+        distances < (1 + EPSILON) * scale * LOW,
         np.where(
             h <= HIGH,
-            (found >= (1 - EPSILON) * scale * h) & (found <= (1 + EPSILON) * scale * h),
-            found > (1 - EPSILON) * scale * HIGH,
+            (distances >= (1 - EPSILON) * scale * h) & (distances <= (1 + EPSILON) * scale * h),
+            distances > (1 - EPSILON) * scale * HIGH,
         ),
     )
 

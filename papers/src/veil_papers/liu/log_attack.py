@@ -28,7 +28,7 @@ def run(context: Context) -> Result:
     size = np.linspace(0.3, 0.8, D)
     covariance = correlation() * np.outer(size, size)
     attacks = (veil.UnivariateBayesAttack(variant="paper"), veil.BayesEstimateAttack(variant="paper"))
-    found: dict[tuple[str, str], list[Any]] = {(s, a): [] for s in SCHEMES for a in ATTACKS}
+    errors: dict[tuple[str, str], list[Any]] = {(s, a): [] for s in SCHEMES for a in ATTACKS}
     limits = []
     for r in range(repeats):
         rng = context.rng(r)
@@ -44,10 +44,10 @@ def run(context: Context) -> Result:
                 limits.append(c / (1 + c))
             for name, attack in zip(ATTACKS, attacks, strict=True):
                 guess = veil.LogAttack(attack).run(release).details["log_values"]
-                found[scheme, name].append(((guess - np.log(x)) ** 2).mean(axis=0) / np.log(x).var(axis=0))
+                errors[scheme, name].append(((guess - np.log(x)) ** 2).mean(axis=0) / np.log(x).var(axis=0))
         context.step("repetitions", r + 1, repeats)
     rows: list[tuple[Any, ...]] = []
-    for (scheme, name), runs in found.items():
+    for (scheme, name), runs in errors.items():
         mean, error = np.mean(runs, axis=0), np.std(runs, axis=0, ddof=1) / repeats**0.5
         published = np.mean(limits, axis=0).tolist() if scheme == "II" else [None] * D
         rows += [(scheme, name, j + 1, float(mean[j]), float(error[j]), published[j]) for j in range(D)]

@@ -35,7 +35,7 @@ def p_value(a: Matrix, b: Matrix, rng: np.random.Generator) -> tuple[float, floa
 
 def tied(context: Context, draw: Draw, runs: int) -> list[tuple[int, float, int, int]]:
     """Per run: its number, the highest p-value, how many sign matrices have it, and how many the lowest energy."""
-    found = []
+    ties = []
     for r in range(runs):
         rng = context.rng(r, 1)
         x, sample = draw(SHARE, rng)
@@ -43,9 +43,9 @@ def tied(context: Context, draw: Draw, runs: int) -> list[tuple[int, float, int,
         a, b = (table @ axes(table) for table in (x, sample))
         tests = [p_value(a[:RECORDS], b * signs, rng) for signs in product((-1.0, 1.0), repeat=x.shape[1])]
         p, energy = np.array(tests).T
-        found.append((r, float(p.max()), int((p == p.max()).sum()), int((energy == energy.min()).sum())))
+        ties.append((r, float(p.max()), int((p == p.max()).sum()), int((energy == energy.min()).sum())))
         context.step("p-values", r + 1, runs)
-    return found
+    return ties
 
 
 def axes(table: Matrix) -> npt.NDArray[np.float64]:
@@ -53,24 +53,24 @@ def axes(table: Matrix) -> npt.NDArray[np.float64]:
     return np.asarray(np.linalg.eigh(np.cov(table.T))[1])
 
 
-def tie_claim(found: Sequence[tuple[int, float, int, int]], attributes: int, *, ties: bool, why: str) -> Claim:
+def tie_claim(runs: Sequence[tuple[int, float, int, int]], attributes: int, *, ties: bool, why: str) -> Claim:
     """The claim that the highest p-value tells the sign matrix; ``ties`` says whether most runs leave it open."""
-    several = sum(row[2] > 1 for row in found)
-    all_of_them = sum(row[2] == 2**attributes for row in found)
-    alone = sum(row[3] == 1 for row in found)
-    often = several >= len(found) / 2
+    several = sum(row[2] > 1 for row in runs)
+    all_of_them = sum(row[2] == 2**attributes for row in runs)
+    alone = sum(row[3] == 1 for row in runs)
+    often = several >= len(runs) / 2
     return Claim(
         "the sign matrix of the highest p-value",
         "“the D matrix that is associated with the highest p-value is chosen”",
-        f"{PERMUTATIONS} permutations: several matrices share it in {several} of {len(found)} runs, all "
+        f"{PERMUTATIONS} permutations: several matrices share it in {several} of {len(runs)} runs, all "
         f"{2**attributes} in {all_of_them}",
-        f"lowest energy statistic: one matrix in {alone} of {len(found)}",
+        f"lowest energy statistic: one matrix in {alone} of {len(runs)}",
         agrees=not often,
         why=f"L-i: {why}",
-        holds=often == ties and alone == len(found),
+        holds=often == ties and alone == len(runs),
     )
 
 
-def tie_table(found: Sequence[tuple[int, float, int, int]]) -> Table:
+def tie_table(ties: Sequence[tuple[int, float, int, int]]) -> Table:
     """All runs."""
-    return Table("p-values", ("run", "highest p-value", "matrices with it", "matrices of lowest energy"), tuple(found))
+    return Table("p-values", ("run", "highest p-value", "matrices with it", "matrices of lowest energy"), tuple(ties))

@@ -17,8 +17,8 @@ BLOCK = 500
 
 def project(table: Matrix, k: int, seed: int) -> Matrix:
     """The table with its records projected to k rows, in raw units."""
-    made = veil.RandomProjection(k, axis="records", scaling=None, random_state=seed)
-    return veil.publish(table, made)[0].to_numpy()
+    method = veil.RandomProjection(k, axis="records", scaling=None, random_state=seed)
+    return veil.publish(table, method)[0].to_numpy()
 
 
 def uniform_attributes(context: Context, n: int, d: int) -> Matrix:

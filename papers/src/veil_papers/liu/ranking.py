@@ -24,10 +24,10 @@ def run(context: Context) -> Result:
         "letter": splits(context.source.letter()),
         "adult": splits(context.source.adult()),
     }
-    found: dict[str, Errors] = {name: repeated(context, draw, repeats) for name, draw in draws.items()}
-    medians = {name: errors.median for name, errors in found.items()}
+    by_attack: dict[str, Errors] = {name: repeated(context, draw, repeats) for name, draw in draws.items()}
+    medians = {name: errors.median for name, errors in by_attack.items()}
     ordered = medians["normal"] < medians["letter"] < medians["adult"]
-    off = max(errors.off({50: SIMULATED[name]}, RUNS, ROUNDING) for name, errors in found.items())
+    off = max(errors.off({50: SIMULATED[name]}, RUNS, ROUNDING) for name, errors in by_attack.items())
     shown = ", ".join(f"{SHOWN[name]} {value:.3f}" for name, value in medians.items())
     near = f"; at most {off:.1f} standard errors from an independent simulation's .018, .107, .178"
     claims = (
@@ -40,7 +40,7 @@ def run(context: Context) -> Result:
             holds=ordered and off < LIMIT if real else None,
         ),
     )
-    rows = tuple((SHOWN[n], PAPER[n], SIMULATED[n], e.median, *e.band()) for n, e in found.items())
+    rows = tuple((SHOWN[n], PAPER[n], SIMULATED[n], e.median, *e.band()) for n, e in by_attack.items())
     table = Table("errors", ("table", "paper", "independent simulation", "median", "5 %", "95 %"), rows)
     series = (("ours, median", list(medians.values())), ("paper", list(PAPER.values())))
     title = f"Mean relative error with a 2 % sample ({repeats} runs)"

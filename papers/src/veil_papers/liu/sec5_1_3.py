@@ -27,16 +27,16 @@ def run(context: Context) -> Result:
         drawn = [owned(context, kind, pair, i, r) for r in range(repeats)]
         ours = [matrix for matrix, _ in drawn]
         theirs = [printed(context.rng(9, i, r), s) for r in range(repeats)]
-        found = [np.array([float((m @ x) @ (m @ y)) / K / product for m in ms]) for ms in (ours, theirs)]
+        products = [np.array([float((m @ x) @ (m @ y)) / K / product for m in ms]) for ms in (ours, theirs)]
         cells = repeats * K * N
         zeros = float(np.mean([(m == 0).mean() for m in ours]))
         square = [float(np.mean([(m**2).mean() for m in ms])) for ms in (ours, theirs)]
         shown = max(float(np.abs(u - pair @ matrix.T / math.sqrt(K)).max()) for matrix, u in drawn)
         # Var r² = s − 1 for entries √s·{±1, 0}: 0 at s = 1, where squares are exact.
         errors = math.sqrt((1 - 1 / s) / s / cells), math.sqrt((s - 1) / cells)
-        kept = 2 / (s + 2)  # share of entries that are not 0 in the printed law
-        theirs_error = s * math.sqrt(kept * (1 - kept) / cells)
-        mean, se = ([float(v) for v in each] for each in zip(*(moments(f) for f in found), strict=True))
+        filled = 2 / (s + 2)  # share of entries that are not 0 in the printed law
+        theirs_error = s * math.sqrt(filled * (1 - filled) / cells)
+        mean, se = ([float(v) for v in each] for each in zip(*(moments(f) for f in products), strict=True))
         rows.append((s, 0.5 + 1 / s, zeros, errors[0], *square, errors[1], *mean, *se, shown, theirs_error))
         context.step("kinds", i + 1, len(KINDS))
     return Result(claims(rows, repeats), (table(rows),), (figure(rows),))

@@ -23,16 +23,16 @@ KINDS = {"gaussian": "normal", "achlioptas3": "s = 3", "sparse": "s = √n"}
 
 def run(context: Context) -> Result:
     """Matrices as the paper draws them, and as the owner here draws them; guesses with the matrix known."""
-    draws, kept = context.pick((1_000, 200), (150, 15))
+    draws, n_known = context.pick((1_000, 200), (150, 15))
     rows: list[tuple[Any, ...]] = []
     for i, (n, k, kind, expected) in enumerate(CASES):
         plain = [entries(context.rng(i, r), k, n, kind) for r in range(draws)]
         share = float(np.mean([len(measures.determined_attributes(m)) > 0 for m in plain if m.any()]))
-        mine = [owned(context, i, r) for r in range(kept)] if n <= context.pick(20, 6) else []
+        mine = [owned(context, i, r) for r in range(n_known)] if n <= context.pick(20, 6) else []
         ours = float(np.mean([len(measures.determined_attributes(m)) > 0 for m in mine])) if mine else None
         rows.append((n, k, KINDS[kind], expected, share, se(expected, draws), ours))
         context.step("kinds", i + 1, len(CASES))
-    secure = [float(measures.l_secure(entries(context.rng(0, r), 3, 6, "gaussian"))) for r in range(kept)]
+    secure = [float(measures.l_secure(entries(context.rng(0, r), 3, 6, "gaussian"))) for r in range(n_known)]
     exact = {k: known_matrix(context, k) for k in (1, 2, 3)}
     error = exact[3][1]
     counts, fewest = count_equations(context)
@@ -59,7 +59,7 @@ def run(context: Context) -> Result:
         Claim(
             "matrices that the owner draws here",
             "–",
-            f"{max(drawn):.0%} of {kept} per kind determine an attribute: such draws are thrown away",
+            f"{max(drawn):.0%} of {n_known} per kind determine an attribute: such draws are thrown away",
             agrees=None,
             holds=max(drawn) == 0.0,
         ),

@@ -79,12 +79,12 @@ def thinned_images(context: Context) -> tuple[Matrix, int]:
     return _thinned(context, context.source.images())
 
 
-def image_figures(context: Context, title: str, x: Matrix, found: Separated, mixing: Mixing) -> tuple[Images, ...]:
+def image_figures(context: Context, title: str, x: Matrix, separation: Separated, mixing: Mixing) -> tuple[Images, ...]:
     """Originals, mixtures and what was found: of drawings that anyone may show, then of the images themselves."""
     drawings, side = _thinned(context, four_drawings(SIDE))
     shown = [Images(f"{title} (drawings)", _rows(drawings, separated(context, drawings, mixing, 1), side), height=5.6)]
     if context.source.real("images"):
-        shown.append(Images(f"{title} (photographs)", _rows(x, found, side), height=5.6, shareable=False))
+        shown.append(Images(f"{title} (photographs)", _rows(x, separation, side), height=5.6, shareable=False))
     return tuple(shown)
 
 
@@ -94,13 +94,15 @@ def _thinned(context: Context, images: Matrix) -> tuple[Matrix, int]:
     return np.ascontiguousarray(pixels.reshape(len(pixels), -1).T), pixels.shape[1]
 
 
-def _rows(x: Matrix, found: Separated, side: int) -> tuple[tuple[str, tuple[Matrix, ...]], ...]:
-    signals = measures.matched_signals(x, found.signals) if found.n_signals == x.shape[1] else found.signals
-    columns = {"private": x, "released": found.released, "separated": signals}
+def _rows(x: Matrix, separation: Separated, side: int) -> tuple[tuple[str, tuple[Matrix, ...]], ...]:
+    signals = (
+        measures.matched_signals(x, separation.signals) if separation.n_signals == x.shape[1] else separation.signals
+    )
+    columns = {"private": x, "released": separation.released, "separated": signals}
     return tuple((name, tuple(image.reshape(side, side) for image in part.T)) for name, part in columns.items())
 
 
-def nearest_bars(title: str, found: tuple[tuple[str, Separated], ...]) -> Bars:
+def nearest_bars(title: str, separations: tuple[tuple[str, Separated], ...]) -> Bars:
     """Medians over matrices of the nearest signal's correlation."""
-    labels = tuple(f"source {j + 1}" for j in range(found[0][1].nearest.shape[1]))
-    return Bars(title, labels, "median |correlation|", tuple((n, np.median(f.nearest, axis=0)) for n, f in found))
+    labels = tuple(f"source {j + 1}" for j in range(separations[0][1].nearest.shape[1]))
+    return Bars(title, labels, "median |correlation|", tuple((n, np.median(f.nearest, axis=0)) for n, f in separations))

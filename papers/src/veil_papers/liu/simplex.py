@@ -25,11 +25,11 @@ class Searches:
     ratio: float
 
 
-def log_density(x: Matrix, y: Matrix, known: Matrix, seen: Matrix) -> float:
+def log_density(x: Matrix, y: Matrix, known: Matrix, released: Matrix) -> float:
     """Of Ȳ = [y Y_p] given X̄ = [x X_p], up to a constant (Equation 5.10)."""
     # By a triangular factor of X̄: its inner products square the condition, and searches climb rounding errors.
     root = np.linalg.qr(np.vstack([known, x]).T)[1]
-    scaled = np.linalg.solve(root.T, np.vstack([seen, y]))
+    scaled = np.linalg.solve(root.T, np.vstack([released, y]))
     return float(-len(y) / 2 * (2 * np.log(np.abs(np.diag(root))).sum() + (scaled**2).sum()))
 
 

@@ -22,26 +22,26 @@ LEVEL = 1e-6
 def run(context: Context) -> Result:
     """Transfers for all sixteen inputs until both values of party 1's share were seen, and many draws of that share."""
     repeats, draws = context.pick(60, 2), context.pick(100_000, 5_000)
-    seen: list[tuple[int, ...]] = []
+    shared: list[tuple[int, ...]] = []
     began = time.process_time()
     for i, inputs in enumerate(INPUTS):
         shares: list[tuple[int, int]] = []
         while len(shares) < repeats or len({c1 for c1, _ in shares}) < 2:
             shares.append(transfer(*inputs))
-        seen += [(*inputs, *pair) for pair in shares]
+        shared += [(*inputs, *pair) for pair in shares]
         context.step("inputs", i + 1, len(INPUTS))
-    seconds = (time.process_time() - began) / len(seen)
+    seconds = (time.process_time() - began) / len(shared)
     ones = {(a, b): sum(AndShareSender(a, b).share for _ in range(draws)) for a, b in product((0, 1), repeat=2)}
     least = min(binomtest(count, draws).pvalue for count in ones.values())
-    rows = [truth_row(case, seen) for case in sorted(set(seen))]
+    rows = [truth_row(case, shared) for case in sorted(set(shared))]
     columns = ("a1", "b1", "a2", "b2", "1-of-4 input", "c1", "c2", "c1 + c2", "(a1 + a2)(b1 + b2)", "transfers")
     right = all(row[7] == row[8] for row in rows)
-    printed = all(c2 == c1 ^ ((a1 ^ a2) & (b1 ^ b2)) for a1, b1, a2, b2, c1, c2 in seen)
+    printed = all(c2 == c1 ^ ((a1 ^ a2) & (b1 ^ b2)) for a1, b1, a2, b2, c1, c2 in shared)
     claims = (
         Claim(
             "c₁ + c₂ = (a₁ + a₂)(b₁ + b₂)",
             "the same in all columns of the truth table",
-            f"right in {sum(row[7] == row[8] for row in rows)} of {CASES} cases, {len(seen):,} transfers",
+            f"right in {sum(row[7] == row[8] for row in rows)} of {CASES} cases, {len(shared):,} transfers",
             agrees=right,
             holds=right and len(rows) == CASES,
         ),
@@ -63,7 +63,7 @@ def run(context: Context) -> Result:
         ),
     )
     notes = (f"One AND took {seconds * 1000:.0f} ms of processor time on this machine, both parties together.",)
-    return Result(claims, (Table("cases", columns, tuple(rows)),), (figure(seen),), notes)
+    return Result(claims, (Table("cases", columns, tuple(rows)),), (figure(shared),), notes)
 
 
 def transfer(a1: int, b1: int, a2: int, b2: int) -> tuple[int, int]:
@@ -73,16 +73,16 @@ def transfer(a1: int, b1: int, a2: int, b2: int) -> tuple[int, int]:
     return first.share, second.receive(first.answer(request))
 
 
-def truth_row(case: tuple[int, ...], seen: list[tuple[int, ...]]) -> tuple[Any, ...]:
+def truth_row(case: tuple[int, ...], shared: list[tuple[int, ...]]) -> tuple[Any, ...]:
     """A line of the table."""
     a1, b1, a2, b2, c1, c2 = case
-    return (a1, b1, a2, b2, 1 + 2 * a2 + b2, c1, c2, c1 ^ c2, (a1 ^ a2) & (b1 ^ b2), seen.count(case))
+    return (a1, b1, a2, b2, 1 + 2 * a2 + b2, c1, c2, c1 ^ c2, (a1 ^ a2) & (b1 ^ b2), shared.count(case))
 
 
-def figure(seen: list[tuple[int, ...]]) -> Curves:
+def figure(shared: list[tuple[int, ...]]) -> Curves:
     """How often each share and their sum are 1, by input."""
-    found = np.array(seen)
-    groups = [found[(found[:, :4] == inputs).all(axis=1)] for inputs in INPUTS]
+    bits = np.array(shared)
+    groups = [bits[(bits[:, :4] == inputs).all(axis=1)] for inputs in INPUTS]
     n = np.array([len(group) for group in groups])
     first, second = (np.array([group[:, at].mean() for group in groups]) for at in (4, 5))
     both = np.array([(group[:, 4] ^ group[:, 5]).mean() for group in groups])

@@ -104,8 +104,8 @@ def attack(context: Context, draws: int) -> tuple[Matrix, Matrix]:
     release, _ = veil.publish(PRIVATE, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
     known = veil.KnownPairs(PRIVATE[:1], [0])
     seeds = [int(s) for s in rng.integers(2**31, size=draws)]
-    found = [veil.KnownPairsAttack(variant="paper", random_state=s).run(release, known).values for s in seeds]
-    return np.array(found), veil.KnownPairsAttack().run(release, known).values
+    guesses = [veil.KnownPairsAttack(variant="paper", random_state=s).run(release, known).values for s in seeds]
+    return np.array(guesses), veil.KnownPairsAttack().run(release, known).values
 
 
 EXPERIMENT = Experiment(

@@ -22,11 +22,11 @@ def accuracies(x: np.ndarray, virginica: np.ndarray, seed: int, epochs: int = EP
     """Accuracy of each of ten folds, in percent."""
     from sklearn.model_selection import StratifiedKFold
 
-    found = []
+    rates = []
     for train, test in StratifiedKFold(10, shuffle=True, random_state=seed).split(x, virginica):
         model = veil.recovery.VotedPerceptron(epochs, random_state=seed).fit(x[train], virginica[train])
-        found.append(100 * float((model.predict(x[test]) == virginica[test]).mean()))
-    return np.array(found)
+        rates.append(100 * float((model.predict(x[test]) == virginica[test]).mean()))
+    return np.array(rates)
 
 
 def run(context: Context) -> Result:
@@ -37,7 +37,7 @@ def run(context: Context) -> Result:
     virginica = classes == 2
     repeats = context.pick(200, 40)
     rows: list[tuple[Any, ...]] = []
-    projected, kept, few = [], [], []
+    projected, retention, few = [], [], []
     for r in range(repeats):
         rng = context.rng(r)
         release, _ = veil.publish(x, veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31))))
@@ -45,8 +45,8 @@ def run(context: Context) -> Result:
         before, after = accuracies(x, virginica, seed), accuracies(release.to_numpy(), virginica, seed)
         projected.append(after)
         few.append(float(accuracies(x, virginica, seed, FEW).mean()))
-        kept.append(after.mean() / before.mean())
-        rows.append((r, float(before.mean()), float(after.mean()), float(after.std()), float(kept[-1]), few[-1]))
+        retention.append(after.mean() / before.mean())
+        rows.append((r, float(before.mean()), float(after.mean()), float(after.std()), float(retention[-1]), few[-1]))
         context.step("matrices", r + 1, repeats)
     original, means = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
     low, high = np.quantile(means, (0.1, 0.9))
@@ -56,7 +56,7 @@ def run(context: Context) -> Result:
     near = bool((np.abs(np.array([low, high]) - ends_of) - 0.5 < 4 * spread[[0, 2]]).all())
     middle = float(np.median(means))
     near &= on_projected[0] - 4 * spread[1] < middle < on_projected[1] + 4 * spread[1]
-    ends = np.quantile(100 * np.array(kept), (0.1, 0.5, 0.9))
+    ends = np.quantile(100 * np.array(retention), (0.1, 0.5, 0.9))
     printed = np.array([np.mean(FOLDS), np.std(FOLDS), 100 * MEAN / ORIGINAL])
     again = np.allclose(printed, (MEAN, SPREAD, RETAINED), atol=0.01)
     claims = (

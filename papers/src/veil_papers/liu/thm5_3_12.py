@@ -106,13 +106,13 @@ def log_density(x: Matrix, y: Matrix) -> float:
 
 def steepest(x: Matrix, y: Matrix) -> float:
     """The largest slope of the log-density in an entry of X, by differences of fourth order."""
-    found = []
+    slopes = []
     for place in np.ndindex(*x.shape):
         step = np.zeros_like(x)
         step[place] = STEP
         near, far = (log_density(x + m * step, y) - log_density(x - m * step, y) for m in (1, 2))
-        found.append(abs(8 * near - far) / (12 * STEP))
-    return max(found)
+        slopes.append(abs(8 * near - far) / (12 * STEP))
+    return max(slopes)
 
 
 def integrals(context: Context, k: int) -> tuple[float, ...]:

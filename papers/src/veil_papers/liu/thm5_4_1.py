@@ -31,13 +31,13 @@ def run(context: Context) -> Result:
     error = products.std(axis=0, ddof=1) / math.sqrt(n)
     off = float((np.abs(moment - GAMMA * np.eye(K)) / error).max())
     rows: list[tuple[Any, ...]] = [("new matrix per record", 0, *eigenvalues(moment))]
-    seen = []
+    draws = []
     for r in range(context.pick(100, 20)):
         draw = context.rng(1, r)
         x = normal(draw, sigma, RECORDS)
         y = projected(x, draw)
         rows.append(("one matrix", r, *eigenvalues(np.cov(y.T))))
-        seen.append(alike(x, y))
+        draws.append(alike(x, y))
     ratios = np.array([row[2] / row[-1] for row in rows[1:]])
     flat = rows[0][2] / rows[0][-1]
     # What a flat covariance shows by chance among so many records (Marchenko and Pastur).
@@ -56,11 +56,11 @@ def run(context: Context) -> Result:
             "any vector is an eigenvector; the PCA-based attack will not work",
             f"one matrix for all: largest over smallest eigenvalue {np.median(ratios):.0f} (median of {len(ratios)} "
             f"releases, least {ratios.min():.1f}); {chance:.2f} by chance if it were flat",
-            f"first components of release and table correlate by {np.median(seen):.2f} (median); with a new matrix per "
-            f"record by {none:.2f}",
+            f"first components of release and table correlate by {np.median(draws):.2f} (median); with a new matrix "
+            f"per record by {none:.2f}",
             agrees=False,
             why="L-v: a release has one matrix, so Cov = RΣR′; the mean over matrices says nothing about it",
-            holds=bool(ratios.min() > chance and np.median(seen) > 0.5 and none < 4 / math.sqrt(n)),
+            holds=bool(ratios.min() > chance and np.median(draws) > 0.5 and none < 4 / math.sqrt(n)),
         ),
     )
     at = range(1, K + 1)

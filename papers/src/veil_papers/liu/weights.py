@@ -24,10 +24,10 @@ def run(context: Context) -> Result:
     repeats = context.pick(100, 40)
     rows: list[tuple[Any, ...]] = []
     for i, k in enumerate(context.pick(DIMENSIONS, (2, 10, 30))):
-        found = np.array([compared(context, z, labels, own, k, r) for r in range(repeats)])
-        ends = np.quantile(found, (0.05, 0.95), axis=0).T.ravel()
-        se = found.std(axis=0, ddof=1) / repeats**0.5
-        rows.append((k, *(float(v) for v in (*found.mean(axis=0), *ends, *se))))
+        draws = np.array([compared(context, z, labels, own, k, r) for r in range(repeats)])
+        ends = np.quantile(draws, (0.05, 0.95), axis=0).T.ravel()
+        se = draws.std(axis=0, ddof=1) / repeats**0.5
+        rows.append((k, *(float(v) for v in (*draws.mean(axis=0), *ends, *se))))
         context.step("dimensions", i + 1, len(DIMENSIONS))
     turned = rotation(context, z, labels, own)
     first, last = rows[0], rows[-1]
@@ -92,19 +92,19 @@ def compared(context: Context, z: Matrix, labels: Any, own: Any, k: int, r: int)
     trained = train(y, labels)
     mapped = veil.linear_model_to_original(trained, key)
     image = np.linalg.lstsq(z, y, rcond=None)[0].T @ weights(own)
-    said, theirs = trained.predict(y), (y @ image > 0).astype(labels.dtype)
+    predicted, theirs = trained.predict(y), (y @ image > 0).astype(labels.dtype)
     distance = float(np.linalg.norm(weights(trained) - image) / np.linalg.norm(weights(trained)))
-    same = [float((other == said).mean()) for other in (mapped.predict(z), theirs)]
-    return *same, distance, float((said == labels).mean()), float((theirs == labels).mean())
+    same = [float((other == predicted).mean()) for other in (mapped.predict(z), theirs)]
+    return *same, distance, float((predicted == labels).mean()), float((theirs == labels).mean())
 
 
 def rotation(context: Context, z: Matrix, labels: Any, own: Any) -> float:
     """Relative distance of ŵ from Mw for an orthogonal M."""
     seed = int(context.rng(0).integers(2**31))
     y = veil.publish(z, veil.OrthogonalTransform(scaling=None, random_state=seed))[0].to_numpy()
-    found = weights(train(y, labels))
+    rotated = weights(train(y, labels))
     image = np.linalg.lstsq(z, y, rcond=None)[0].T @ weights(own)
-    return float(np.linalg.norm(found - image) / np.linalg.norm(found))
+    return float(np.linalg.norm(rotated - image) / np.linalg.norm(rotated))
 
 
 def se_of(row: tuple[Any, ...], column: int) -> float:

@@ -33,7 +33,7 @@ def errata_page(finished: Sequence[Finished], overview: str) -> str:
 
 
 def _section(erratum: Erratum, run: dict[str, Finished]) -> str:
-    lines = [f"### {erratum.heading}\n", f"**Said.** {erratum.said}\n"]
+    lines = [f"### {erratum.heading}\n", f"**Said.** {erratum.stated}\n"]
     lines += [f"**Right.** {erratum.right}\n", f"**Argument.** {erratum.argument}\n"]
     if any(erratum.figure == name for each in run.values() for name, _ in shown(each)):
         lines.append(f"![{erratum.id}: {erratum.where}](figures/{erratum.figure}.svg)\n")

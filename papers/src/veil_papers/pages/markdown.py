@@ -25,8 +25,8 @@ def sentence(text: str) -> str:
 
 def anchor(heading: str) -> str:
     """What a heading's anchor is called: lower case, without punctuation, dashes for spaces."""
-    kept = re.sub(r"[^\w\- ]", "", heading.lower())
-    return kept.replace(" ", "-")
+    letters = re.sub(r"[^\w\- ]", "", heading.lower())
+    return letters.replace(" ", "-")
 
 
 def shown(each: Finished) -> list[tuple[str, Figure]]:

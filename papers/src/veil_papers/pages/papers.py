@@ -57,8 +57,8 @@ def _claims(claims: Sequence[Claim]) -> list[str]:
 
 
 def _verdict(claim: Claim) -> str:
-    said = {True: "agrees", False: "**differs**", None: "not compared"}[claim.agrees]
-    return f"{said}: {claim.why}" if claim.why else said
+    verdict = {True: "agrees", False: "**differs**", None: "not compared"}[claim.agrees]
+    return f"{verdict}: {claim.why}" if claim.why else verdict
 
 
 def mark(claim: Claim) -> str:

@@ -23,8 +23,8 @@ def run(context: Context) -> Result:
     many = np.tile(MARKS, (repeats, 1))
     method = veil.MultiplicativeNoise(STD, notch=0.01, random_state=int(context.rng(0).integers(2**31)))
     release, _ = veil.publish(many, method)
-    found = veil.MomentRecovery().fit(release)
-    far = np.abs(found.mean_ - truth) / found.mean_se_
+    recovery = veil.MomentRecovery().fit(release)
+    far = np.abs(recovery.mean_ - truth) / recovery.mean_se_
     schemes = {"I": np.asarray(release.to_numpy()).reshape(repeats, 7, 7)}
     for k, c in enumerate((0.01, 0.10)):
         schemes[f"II, c = {c:g}"] = tables_of(stated_law(c, repeats, int(context.rng(k + 1).integers(2**31))))

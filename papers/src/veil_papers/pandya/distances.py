@@ -34,9 +34,9 @@ ROUNDING, THEIRS = ((0.0005, 0.005), (0.005, 0.005)), 100
 """Of the latter, and how many releases that simulation has at least."""
 
 
-def change(found: Vector, truth: Vector) -> tuple[float, float]:
+def change(others: Vector, truth: Vector) -> tuple[float, float]:
     """Mean relative change and correlation of distances."""
-    return float(np.abs(found / truth - 1).mean()), float(np.corrcoef(found, truth)[0, 1])
+    return float(np.abs(others / truth - 1).mean()), float(np.corrcoef(others, truth)[0, 1])
 
 
 def run(context: Context) -> Result:

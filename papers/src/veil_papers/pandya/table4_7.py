@@ -67,7 +67,7 @@ def run(context: Context) -> Result:
 
 def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
     """Products, lost exponents, scale, and the law of the noise."""
-    found = []
+    listed = []
     for k, c in enumerate(SHARES):
         marks, factors = corrected(PERTURBED[k]), corrected(FACTORS[k])
         off = np.abs(MARKS * factors - marks)
@@ -75,7 +75,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
         allowed = MARKS * np.where(np.isin(FACTORS[k], (1.07, 1.23)), 0.01, 0.001) + 10.0 ** -DECIMALS[k]
         allowed[marks != PERTURBED[k]] += 0.05
         lost = int((marks != PERTURBED[k]).sum() + (factors != FACTORS[k]).sum())
-        found.append(
+        listed.append(
             Claim(
                 f"Table {5 + 2 * k}: marks × factors of Table {4 + 2 * k} (c = {c:g})",
                 "49 values",
@@ -85,7 +85,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
                 holds=bool((off <= allowed).all()),
             )
         )
-    found.append(
+    listed.append(
         Claim(
             "both noises are the same draws",
             "–",
@@ -95,7 +95,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
             holds=abs(ratio - 10**0.5) < 0.02,
         )
     )
-    found.append(
+    listed.append(
         Claim(
             "the law of the noise",
             "N(0, c·Σ), Σ the covariance of the original data in log scale",
@@ -114,7 +114,7 @@ def claims(rows: list[tuple[Any, ...]], ratio: float) -> tuple[Claim, ...]:
             ),
         )
     )
-    return tuple(found)
+    return tuple(listed)
 
 
 def figure(logs: list[Matrix]) -> Curves:

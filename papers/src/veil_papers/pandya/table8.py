@@ -71,9 +71,9 @@ def run(context: Context) -> Result:
         spread = means.std(axis=0)
         law = spread_of_mean(np.diag(noise_covariance(release)))
         exact = spread_of_mean(c * np.log(MARKS).var(axis=0, ddof=1))
-        found = veil.MomentRecovery().fit(release)
-        far = np.abs(found.mean_ - truth) / found.mean_se_
-        factor = float((release.to_numpy().mean(axis=0) / found.mean_).max())
+        recovery = veil.MomentRecovery().fit(release)
+        far = np.abs(recovery.mean_ - truth) / recovery.mean_se_
+        factor = float((release.to_numpy().mean(axis=0) / recovery.mean_).max())
         low, high = np.quantile(means, (0.05, 0.95), axis=0)
         away = np.abs(ours - truth)
         claims.append(
@@ -95,7 +95,7 @@ def run(context: Context) -> Result:
                 ),
             )
         )
-        columns = zip(SUBJECTS, truth, ORIGINAL, ours, MEANS[k], found.mean_, found.mean_se_, spread, strict=True)
+        columns = zip(SUBJECTS, truth, ORIGINAL, ours, MEANS[k], recovery.mean_, recovery.mean_se_, spread, strict=True)
         rows += [(c, *(v if isinstance(v, str) else float(v) for v in row)) for row in columns]
         curves += [
             Curve(f"c = {c:g}, stated law", range(1, 8), means.mean(axis=0), low, high, colour=k + 1),

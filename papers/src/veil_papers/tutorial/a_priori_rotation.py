@@ -22,8 +22,8 @@ def run(context: Context) -> Result:
         release, _ = veil.publish(RECORDS, veil.OrthogonalTransform(scaling=None, random_state=seed))
         for known in combinations(range(5), 3):
             guess = veil.KnownRecordsAttack().run(release, veil.KnownRecords(RECORDS[list(known)]))
-            found = guess.details["matched"].tolist() == list(known)
-            rows.append((r, " ".join(NAMES[i] for i in known), found, float(np.abs(guess.values - RECORDS).max())))
+            matched = guess.details["matched"].tolist() == list(known)
+            rows.append((r, " ".join(NAMES[i] for i in known), matched, float(np.abs(guess.values - RECORDS).max())))
             guessed = guess.values
     worst = max(row[-1] for row in rows)
     claims = (

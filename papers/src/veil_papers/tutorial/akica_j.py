@@ -23,13 +23,13 @@ def signed_permutation(matrix: np.ndarray) -> bool:
 def run(context: Context) -> Result:
     """The slide's J, and those that the attack finds."""
     rows: list[tuple[Any, ...]] = []
-    found = []
+    errors = []
     for r in range(context.pick(100, 2)):
         x, sample, seed = population(context, context.pick(10_000, 5_000), 2_000, r)
         release, _ = veil.publish(x, veil.LinearTransform(scaling=None, random_state=seed))
         guess = veil.AKICAAttack().run(release, veil.KnownSample(sample))
         j = np.asarray(guess.details["pairing"])
-        found.append(j)
+        errors.append(j)
         rows.append((r, signed_permutation(j), guess.ambiguity, error(x, guess.values), str(j.astype(int).tolist())))
     right = sum(row[1] for row in rows)
     claims = (
@@ -44,7 +44,7 @@ def run(context: Context) -> Result:
     )
     columns = ("repetition", "signed permutation", "ambiguity", "error", "J")
     figure = Images(
-        "J of the slide, and two that the attack found (black −1, grey 0, white 1)", (("", (PRINTED, *found[:2])),)
+        "J of the slide, and two that the attack found (black −1, grey 0, white 1)", (("", (PRINTED, *errors[:2])),)
     )
     return Result(claims, (Table("pairings", columns, tuple(rows)),), (figure,))
 

@@ -29,8 +29,8 @@ def matrix(kind: str, rng: np.random.Generator) -> np.ndarray:
     if kind == "orthogonal":
         return np.asarray(left)
     if kind == "R₂":
-        made = rng.normal(size=(5, 5))
-        return np.asarray(made * NORM_2 / np.linalg.norm(made))
+        mixing = rng.normal(size=(5, 5))
+        return np.asarray(mixing * NORM_2 / np.linalg.norm(mixing))
     low, high = 1.0, 5.0  # singular values in geometric progression: bisect the ratio that gives norm and determinant
     for _ in range(60):
         ratio = (low + high) / 2
@@ -77,13 +77,13 @@ def by_matrix(rows: list[tuple[Any, ...]], noises: tuple[float, ...]) -> list[Cl
     ratio = at[worst][0] / at[least][0]
     pairs = np.log(errors(rows, 0.05, worst)) - np.log(errors(rows, 0.05, least))  # of the same mixtures
     se = float(pairs.std(ddof=1) * np.sqrt(np.pi / 2 / len(pairs)))  # of the logarithm of a ratio of medians
-    said = {v: {kind: median(rows, v, kind) for kind in (KINDS if v else KINDS[1:])} for v in noises}
-    failing = {v: {kind: float((errors(rows, v, kind) > FAILED).mean()) for kind in said[v]} for v in noises}
+    medians = {v: {kind: median(rows, v, kind) for kind in (KINDS if v else KINDS[1:])} for v in noises}
+    failing = {v: {kind: float((errors(rows, v, kind) > FAILED).mean()) for kind in medians[v]} for v in noises}
     # Of the same mixtures at 10 % noise: how often R₂ errs more than an orthogonal R; a coin would be within 4 of its
     # standard errors of ½.
     worse = float((errors(rows, 0.10, "R₂") > errors(rows, 0.10, "orthogonal")).mean()) if 0.10 in noises else 0.5
     first, last = min(v for v in noises if v), max(noises)
-    grows = all(said[last][kind][0] > said[first][kind][0] for kind in KINDS) if last > first else True
+    grows = all(medians[last][kind][0] > medians[first][kind][0] for kind in KINDS) if last > first else True
     return [
         Claim(
             "AK-ICA is robust to R",
@@ -99,7 +99,7 @@ def by_matrix(rows: list[tuple[Any, ...]], noises: tuple[float, ...]) -> list[Cl
             "–",
             "; ".join(
                 f"{v:.0%}: " + ", ".join(f"{kind} {part[kind][0]:.2f} ({failing[v][kind]:.0%} fail)" for kind in part)
-                for v, part in said.items()
+                for v, part in medians.items()
             ),
             agrees=None,
             why=f"medians, and the share of mixtures with an error over {FAILED:g}. An independent simulation has "
@@ -119,9 +119,9 @@ def by_filter(rows: list[tuple[Any, ...]], noises: tuple[float, ...]) -> list[Cl
     better = {name: [v for v in levels if ours[v, name][0] < ours[v, "R = I"][0]] for name in FILTERS}
     listed = [(v, "R = I", x) for v, x in MIXED.items()] + [(v, "orthogonal", x) for v, x in MIXED.items()]
     listed += [(v, FILTERS[0], x) for v, x in BAYES.items()]
-    seen = [(v, kind, *ours[v, kind], x) for v, kind, x in listed if (v, kind) in ours]
-    far = [s for s in seen if abs(s[2] - s[4]) > 4 * 2**0.5 * s[3] + 0.005]
-    known = [s for s in seen if s[1] == FILTERS[0]]
+    compared = [(v, kind, *ours[v, kind], x) for v, kind, x in listed if (v, kind) in ours]
+    far = [s for s in compared if abs(s[2] - s[4]) > 4 * 2**0.5 * s[3] + 0.005]
+    known = [s for s in compared if s[1] == FILTERS[0]]
     return [
         Claim(
             "Small noise: one method is better, big noise: the other (AK-ICA, spectral filter)",
@@ -139,7 +139,7 @@ def by_filter(rows: list[tuple[Any, ...]], noises: tuple[float, ...]) -> list[Cl
         Claim(
             "Medians, beside an independent simulation",
             "–",
-            "; ".join(f"{v:.0%}, {kind}: {m:.3f} ± {se:.3f} ({x:g})" for v, kind, m, se, x in seen),
+            "; ".join(f"{v:.0%}, {kind}: {m:.3f} ± {se:.3f} ({x:g})" for v, kind, m, se, x in compared),
             agrees=None,
             why="beyond 4 standard errors: " + ", ".join(f"{kind} at {v:.0%}" for v, kind, *_ in far) if far else "",
             # Of AK-ICA the matrices that were mixed decide; a filter's error does not depend on them to this digit.

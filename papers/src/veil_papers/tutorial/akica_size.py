@@ -39,8 +39,8 @@ def run(context: Context) -> Result:
 
 def falling(rows: list[tuple[Any, ...]], sizes: tuple[int, ...], n: int) -> list[Claim]:
     """Medians over mixtures, their slope, and another simulation's."""
-    found = np.array([median_error(column(rows, size, "best")) for size in sizes])
-    best, errors = found.T
+    medians = np.array([median_error(column(rows, size, "best")) for size in sizes])
+    best, errors = medians.T
     later = [i for i, size in enumerate(sizes) if size >= 500]
     logs = np.log(np.array(sizes, dtype=float)[later])
     slope = float(np.polyfit(logs, np.log(best[later]), 1)[0])

@@ -33,30 +33,30 @@ def run(context: Context) -> Result:
             bayes = error(u, veil.BayesEstimateAttack().run(release).values)
             chosen = int(veil.PCAAttack("twice").run(release).details["n_components"])
             for k in sorted({*ranks, chosen}):
-                found = error(u, veil.PCAAttack(k).run(release).values)
+                mse = error(u, veil.PCAAttack(k).run(release).values)
                 lower = float(measures.lower_bound(u, k))
                 upper = float(measures.upper_bound(u, noise, k))
                 printed = float(measures.upper_bound(u, noise, k, variant="paper"))
-                rows.append((variance, r, k, k == chosen, lower, found, upper, printed, bayes))
+                rows.append((variance, r, k, k == chosen, lower, mse, upper, printed, bayes))
             context.step("releases", i * repeats + r + 1, len(noises) * repeats)
     violated = [row for row in rows if row[7] < row[5]]
     finite = sum(np.isfinite(row[7]) for row in rows)
     own = [row for row in rows if row[3]]
-    kept = {v: {row[2]: row[4] for row in own if row[0] == v} for v in LOWER if any(row[0] == v for row in own)}
-    said = "; ".join(
-        f"σ² = {v:g}: " + ", ".join(f"{x:.3f} (k = {k})" for k, x in part.items()) for v, part in kept.items()
+    errors_by = {v: {row[2]: row[4] for row in own if row[0] == v} for v in LOWER if any(row[0] == v for row in own)}
+    ours_listed = "; ".join(
+        f"σ² = {v:g}: " + ", ".join(f"{x:.3f} (k = {k})" for k, x in part.items()) for v, part in errors_by.items()
     )
-    edge = [v for v, part in kept.items() if set(part) != {LOWER[v][0]}]
+    edge = [v for v, part in errors_by.items() if set(part) != {LOWER[v][0]}]
     below = all(row[4] <= row[5] for row in rows)
     listed = [abs(row[4] - LOWER[row[0]][1]) for row in own if row[0] in LOWER and row[2] == LOWER[row[0]][0]]
     claims = (
         Claim(
             "lower ≤ error, for k components",
             "‖U_k − U‖ ≤ ‖Û − U‖, “the best estimate the attacker can achieve by the spectral filtering technique”",
-            f"{said}; below the error in all {len(rows)} cases",
+            f"{ours_listed}; below the error in all {len(rows)} cases",
             agrees=below,
             why="an independent simulation has "
-            + ", ".join(f"{x:g} (k = {k})" for k, x in (LOWER[v] for v in kept))
+            + ", ".join(f"{x:g} (k = {k})" for k, x in (LOWER[v] for v in errors_by))
             + (
                 f"; at σ² = {' and '.join(f'{v:g}' for v in edge)} an eigenvalue equals σ², and k is either"
                 if edge

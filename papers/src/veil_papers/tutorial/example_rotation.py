@@ -34,7 +34,7 @@ def run(context: Context) -> Result:
     off = np.abs(shown - PRINTED).max(axis=1) > 0.005
     near = np.abs(used - PRINTED) <= 0.005
     orthonormal = float(np.abs(ROTATION @ ROTATION.T - np.eye(3)).max())
-    kept = float(veil.measures.distance_distortion(RECORDS, shown))
+    distortion = float(veil.measures.distance_distortion(RECORDS, shown))
     claims = (
         Claim(
             "R Rᵀ = I",
@@ -59,9 +59,9 @@ def run(context: Context) -> Result:
         Claim(
             "Lengths, distances and inner products are kept",
             "|Rx| = |x|, |Rxᵢ − Rxⱼ| = |xᵢ − xⱼ|, ⟨Rxᵢ, Rxⱼ⟩ = ⟨xᵢ, xⱼ⟩",
-            f"largest mean distortion {kept:.1e}",
-            agrees=kept < 1e-12,
-            holds=bool(kept < 1e-12 and np.allclose(shown @ shown.T, RECORDS @ RECORDS.T, rtol=1e-12)),
+            f"largest mean distortion {distortion:.1e}",
+            agrees=distortion < 1e-12,
+            holds=bool(distortion < 1e-12 and np.allclose(shown @ shown.T, RECORDS @ RECORDS.T, rtol=1e-12)),
         ),
     )
     rows: list[tuple[Any, ...]] = [

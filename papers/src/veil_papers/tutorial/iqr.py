@@ -20,8 +20,8 @@ NAMES = ("quantile range", "ellipsoid's axes", "range given y", "ellipsoid given
 def run(context: Context) -> Result:
     """Coverage, width and complete disclosure of the ranges."""
     n, repeats = 2_000, context.pick(100, 8)
-    found = np.array([ranges(context, n, r) for r in range(repeats)])
-    mean, se = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(repeats)
+    draws = np.array([ranges(context, n, r) for r in range(repeats)])
+    mean, se = draws.mean(axis=0), draws.std(axis=0, ddof=1) / np.sqrt(repeats)
     rows: list[tuple[Any, ...]] = [
         (level, name, *mean[i, j], *se[i, j]) for i, level in enumerate(LEVELS) for j, name in enumerate(NAMES)
     ]
@@ -82,7 +82,7 @@ def ranges(context: Context, n: int, repetition: int) -> list[list[tuple[float, 
     x = rng.multivariate_normal(MEAN, COVARIANCE, n)
     noise = veil.AdditiveNoise(SCALE, relative=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, noise)
-    found = []
+    widths = []
     for level in LEVELS:
         kinds: list[tuple[float, ...]] = []
         for variant, joint in KINDS:
@@ -91,8 +91,8 @@ def ranges(context: Context, n: int, repetition: int) -> list[list[tuple[float, 
             held = (x >= low) & (x <= high)
             disclosed = float(veil.measures.complete_disclosure_share(x, low, high, TAU))
             kinds.append((float(held.mean()), float(held.all(axis=1).mean()), float((high - low).mean()), disclosed))
-        found.append(kinds)
-    return found
+        widths.append(kinds)
+    return widths
 
 
 EXPERIMENT = Experiment(

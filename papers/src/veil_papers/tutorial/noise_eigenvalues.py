@@ -22,13 +22,13 @@ def run(context: Context) -> Result:
         repeats = context.pick(20, 1 if m > 1_000 else 5)
         ratio = np.sqrt(n / m)
         low, high = (1 - ratio) ** 2, (1 + ratio) ** 2
-        found = []
+        draws = []
         for r in range(repeats):
             seed = int(context.rng(i, r).integers(2**31))
             release, _ = veil.publish(np.zeros((m, n)), veil.AdditiveNoise(SIGMA, relative=False, random_state=seed))
             v = release.to_numpy()
-            found.append(np.linalg.eigvalsh(v.T @ v / m) / SIGMA**2)
-        values = np.array(found)
+            draws.append(np.linalg.eigvalsh(v.T @ v / m) / SIGMA**2)
+        values = np.array(draws)
         # Tracy and Widom's scale of the outermost eigenvalue at either edge; beyond 4 of them lies 1 in 5,000.
         below, above = (
             abs(np.sqrt(m) + sign * np.sqrt(n)) / m * abs(1 / np.sqrt(m) + sign / np.sqrt(n)) ** (1 / 3)

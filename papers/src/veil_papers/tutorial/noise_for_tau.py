@@ -33,16 +33,16 @@ def run(context: Context) -> Result:
                 veil.PCAAttack(max(1, advice.rank)).run(release),
                 veil.BayesEstimateAttack().run(release),
             )
-            found = [error(u, guess.values) for guess in guesses]
-            kept = int(twice.details["n_components"])
+            errors = [error(u, guess.values) for guess in guesses]
+            n_components = int(twice.details["n_components"])
             rows.append(
                 (
                     tau,
                     r,
                     advice.rank,
-                    kept,
+                    n_components,
                     advice.sigma**2,
-                    *found,
+                    *errors,
                     advice.bayes_error,
                     advice.bayes_sigma,
                     rank(u, tau),

@@ -20,7 +20,7 @@ def run(context: Context) -> Result:
     n, repeats, noises = context.pick(30_000, 5_000), context.pick(20, 1), context.pick(NOISES, (1.0, 10.0, 80.0))
     rows: list[tuple[Any, ...]] = []
     for i, variance in enumerate(noises):
-        found = []
+        errors = []
         for r in range(repeats):
             u = table(context, n, 0, r)
             release = noisy(context, u, variance, 1, i, r)
@@ -30,8 +30,8 @@ def run(context: Context) -> Result:
                 veil.PCAAttack("twice").run(release).values,
                 veil.BayesEstimateAttack().run(release).values,
             )
-            found.append([error(u, guess) for guess in guesses])
-        runs = np.array(found)
+            errors.append([error(u, guess) for guess in guesses])
+        runs = np.array(errors)
         theory = (
             float(np.sqrt(35 * variance / SPECTRUM.sum())),
             rank_error(variance, best_rank(variance)),

@@ -19,8 +19,8 @@ def run(context: Context) -> Result:
     repeats, variances = context.pick(100, 12), context.pick(VARIANCES, (0.2, 1.0))
     rows: list[tuple[Any, ...]] = []
     for i, variance in enumerate(variances):
-        found = np.array([parts(context, variance, i, r) for r in range(repeats)])
-        mean, se = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(repeats)
+        draws = np.array([parts(context, variance, i, r) for r in range(repeats)])
+        mean, se = draws.mean(axis=0), draws.std(axis=0, ddof=1) / np.sqrt(repeats)
         rows.append((variance, variance / 2, (1 - CORRELATION) / 2, *mean, *se))
         context.step("noise variances", i + 1, len(variances))
     noise = max(abs(row[3] - row[1]) / (row[6] + 1e-3 * row[1]) for row in rows)
@@ -76,9 +76,9 @@ def parts(context: Context, variance: float, *address: int) -> tuple[float, floa
     guess = veil.PCAAttack(1).run(release).values
     centred = x - x.mean(axis=0)
     _, _, basis = np.linalg.svd(guess - guess.mean(axis=0), full_matrices=False)
-    kept = np.outer(basis[0], basis[0])
-    left = float((((release.to_numpy() - x) @ kept) ** 2).mean())
-    lost = float(((centred - centred @ kept) ** 2).mean())
+    projector = np.outer(basis[0], basis[0])
+    left = float((((release.to_numpy() - x) @ projector) ** 2).mean())
+    lost = float(((centred - centred @ projector) ** 2).mean())
     return left, lost, float(((guess - x) ** 2).mean())
 
 

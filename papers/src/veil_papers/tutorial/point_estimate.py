@@ -32,10 +32,10 @@ def run(context: Context) -> Result:
         widths.append([float(wide[np.abs(y - at) < 1.5].mean()) for at in grid])
         guess = veil.UnivariateBayesAttack().run(release).values
         errors.append((float(((y - x[:, 0]) ** 2).mean()), float(((guess - x) ** 2).mean())))
-    found, mse = np.array(widths), np.array(errors).mean(axis=0)
-    mean = found.mean(axis=0)
+    drawn, mse = np.array(widths), np.array(errors).mean(axis=0)
+    mean = drawn.mean(axis=0)
     near, middle = (int(np.abs(grid - at).argmin()) for at in (YOUNG[0], BETWEEN))
-    se = float(np.hypot(*(found[:, i].std(ddof=1) for i in (near, middle))) / np.sqrt(repeats))
+    se = float(np.hypot(*(drawn[:, i].std(ddof=1) for i in (near, middle))) / np.sqrt(repeats))
     claims = (
         Claim(
             "The posterior of one value is narrower near a mode",
@@ -52,8 +52,8 @@ def run(context: Context) -> Result:
             holds=bool(mse[1] < mse[0]),
         ),
     )
-    rows: list[tuple[Any, ...]] = [(at, m, s) for at, m, s in zip(grid, mean, found.std(axis=0), strict=True)]
-    low, high = np.quantile(found, (0.05, 0.95), axis=0)
+    rows: list[tuple[Any, ...]] = [(at, m, s) for at, m, s in zip(grid, mean, drawn.std(axis=0), strict=True)]
+    low, high = np.quantile(drawn, (0.05, 0.95), axis=0)
     figure = Curves(
         "How much one noisy age leaves open (noise of 15 years)",
         "noisy age",

@@ -42,8 +42,8 @@ def run(context: Context) -> Result:
         for w, law in enumerate(LAWS):
             for n in (N, N // 10):
                 for r in range(draws):
-                    found, climbs, shown = one_draw(context, shape, law, n, (s, w, n, r), steps)
-                    rows += [(shape, law, n, r, *row) for row in found]
+                    estimate, climbs, shown = one_draw(context, shape, law, n, (s, w, n, r), steps)
+                    rows += [(shape, law, n, r, *row) for row in estimate]
                     rising &= climbs
                     if n == N and r == 0:
                         drawn.append(shown)
@@ -90,8 +90,8 @@ def claims(rows: list[tuple[Any, ...]], rising: bool) -> tuple[Claim, ...]:
     early, late = (of("plateau", "uniform", N // 10, "fixed", step) for step in (40, 300))
     rule, taken = (of("plateau", "uniform", N // 10, "rule", column=column) for column in (7, 5))
     listed = {"triangles": 0.09, "plateau": 0.16}
-    seen = {shape: of(shape, "normal", N, "fixed", 300) for shape in listed}
-    pairs = [(*span(seen[shape]), value) for shape, value in listed.items()]
+    distances = {shape: of(shape, "normal", N, "fixed", 300) for shape in listed}
+    pairs = [(*span(distances[shape]), value) for shape, value in listed.items()]
     pairs += [(*span(early), 0.09), (*span(late), 0.18)]
     far = [f"{mean:.3f} ± {se:.3f} against {value:g}" for mean, se, value in pairs if _far(mean, se, len(early), value)]
     return (
@@ -128,7 +128,8 @@ def claims(rows: list[tuple[Any, ...]], rising: bool) -> tuple[Claim, ...]:
             "Distances beside an independent simulation",
             "–",
             "; ".join(
-                f"{shape}, normal noise, 300 steps {seen[shape].mean():.3f} ({listed[shape]:g})" for shape in listed
+                f"{shape}, normal noise, 300 steps {distances[shape].mean():.3f} ({listed[shape]:g})"
+                for shape in listed
             )
             + f"; plateau, uniform noise, n = 10,000: {early.mean():.3f} (.09) after 40 steps, "
             f"{late.mean():.3f} (.18) after 300",
@@ -159,15 +160,15 @@ def distance(probabilities: Vector, true: Vector) -> float:
     return 0.5 * float(np.abs(probabilities - true).sum())
 
 
-def picture(shape: str, law: str, edges: Vector, true: Vector, noisy: Vector, found: Vector) -> Curves:
+def picture(shape: str, law: str, edges: Vector, true: Vector, noisy: Vector, estimate: Vector) -> Curves:
     """Original, noisy and reconstructed densities, as in the slides."""
     middles, wide = (edges[1:] + edges[:-1]) / 2, np.linspace(-2, 3, 5 * BINS + 1)
     outer = (wide[1:] + wide[:-1]) / 2
-    seen = (outer > -0.75) & (outer < 1.75)
+    visible = (outer > -0.75) & (outer < 1.75)
     curves = (
         Curve("original", middles, true * BINS, kind="thin", colour=0),
-        Curve("randomized", outer[seen], noisy[seen] * BINS, kind="thin", colour=5),
-        Curve("reconstructed", middles, found * BINS, kind="thin", colour=1),
+        Curve("randomized", outer[visible], noisy[visible] * BINS, kind="thin", colour=5),
+        Curve("reconstructed", middles, estimate * BINS, kind="thin", colour=1),
     )
     return Curves(f"{shape} under {law} noise", "value", "density", curves)
 

@@ -25,16 +25,16 @@ def run(context: Context) -> Result:
     """Rejections over surveys, of true answers and of reports, without and with an association."""
     surveys = context.pick(4_000, 600)
     names = ("independent", "associated")
-    found: dict[str, tuple[float, float]] = {}
+    tests: dict[str, tuple[float, float]] = {}
     for place, name in enumerate(names):
         shares = np.outer(ROW, COLUMN) + place * SHIFT
         cells = context.rng(place, 0).choice(6, N * surveys, p=shares.ravel())
         truth = {"a": cells // 3, "b": cells % 3}
         _, codes = reported(context, truth, {"a": FIRST, "b": SECOND}, place, 1)
-        seen = counts(codes["a"] * 3 + codes["b"], 6, surveys)
-        found[name] = rejected(counts(cells, 6, surveys)), rejected(seen)
+        counted = counts(codes["a"] * 3 + codes["b"], 6, surveys)
+        tests[name] = rejected(counts(cells, 6, surveys)), rejected(counted)
     se = np.sqrt(LEVEL * (1 - LEVEL) / surveys)
-    (_, level), (power_true, power) = found["independent"], found["associated"]
+    (_, level), (power_true, power) = tests["independent"], tests["associated"]
     claims = (
         Claim(
             "Independence of π is independence of λ",
@@ -54,13 +54,13 @@ def run(context: Context) -> Result:
     )
     table = Table.of(
         "rejections",
-        {"surveys": names, "true answers": [found[n][0] for n in names], "reports": [found[n][1] for n in names]},
+        {"surveys": names, "true answers": [tests[n][0] for n in names], "reports": [tests[n][1] for n in names]},
     )
     figure = Bars(
         f"How often a 5 % test of independence rejects (surveys of {N:,})",
         names,
         "share of surveys",
-        (("true answers", [found[n][0] for n in names]), ("randomized reports", [found[n][1] for n in names])),
+        (("true answers", [tests[n][0] for n in names]), ("randomized reports", [tests[n][1] for n in names])),
     )
     return Result(claims, (table,), (figure,))
 

@@ -28,9 +28,9 @@ def run(context: Context) -> Result:
     n = context.pick(200_000, 50_000)
     truth = survey(context, {"A": shares}, n, 0)
     release, codes = reported(context, truth, {"A": matrix}, 1)
-    seen = [float((truth["A"][codes["A"] == answer] == 0).mean()) for answer in (0, 1)]
+    posteriors = [float((truth["A"][codes["A"] == answer] == 0).mean()) for answer in (0, 1)]
     sizes = [int((codes["A"] == answer).sum()) for answer in (0, 1)]
-    near = all(abs(s - p) < 4 * np.sqrt(p * (1 - p) / m) for s, p, m in zip(seen, POSTERIORS, sizes, strict=True))
+    near = all(abs(s - p) < 4 * np.sqrt(p * (1 - p) / m) for s, p, m in zip(posteriors, POSTERIORS, sizes, strict=True))
     guess = veil.ResponsePosteriorAttack().run(release)
     right = float((guess.values[:, 0] == truth["A"]).mean())
     odds = (1 - SHARE) / SHARE
@@ -46,7 +46,7 @@ def run(context: Context) -> Result:
         Claim(
             "Posterior of A after yes and after no",
             "πP(R|A)/(πP(R|A) + (1 − π)P(R|Ā))",
-            f"{high[0]:.3f} and {low[0]:.3f}; in a release {seen[0]:.3f} and {seen[1]:.3f}",
+            f"{high[0]:.3f} and {low[0]:.3f}; in a release {posteriors[0]:.3f} and {posteriors[1]:.3f}",
             why="yes jeopardizes A, no jeopardizes its complement",
             agrees=bool(near),
             holds=bool(np.allclose((high[0], low[0]), POSTERIORS, rtol=1e-12) and near and high[0] > SHARE > low[0]),

@@ -24,10 +24,10 @@ def run(context: Context) -> Result:
     noises = context.pick(NOISES, (2.0, 10.0, 40.0))
     rows: list[tuple[Any, ...]] = []
     for i, variance in enumerate(noises):
-        found = np.array([errors(context, n, variance, i, r) for r in range(repeats)])
-        mean = found.mean(axis=0)
+        draws = np.array([errors(context, n, variance, i, r) for r in range(repeats)])
+        mean = draws.mean(axis=0)
         theory = (rank_error(variance, best_rank(variance)), bayes_error(variance))
-        rows.append((variance, *mean[:4], *found[:, :4].std(axis=0, ddof=min(1, repeats - 1)), *theory, *mean[4:]))
+        rows.append((variance, *mean[:4], *draws[:, :4].std(axis=0, ddof=min(1, repeats - 1)), *theory, *mean[4:]))
         context.step("noise variances", i + 1, len(noises))
     over = max(row[2] / row[3] for row in rows)
     below = all(row[4] < min(row[1], row[2], row[3]) for row in rows)
@@ -102,8 +102,8 @@ def errors(context: Context, n: int, variance: float, *address: int) -> tuple[fl
     near = range(max(1, oracle - 2), min(35, oracle + 2) + 1)
     best = min(error(u, veil.PCAAttack(k).run(release).values) for k in near)
     bayes = error(u, veil.BayesEstimateAttack().run(release).values)
-    kept = (float(guess.details["n_components"]) for guess in (first, second))
-    return (error(u, first.values), error(u, second.values), best, bayes, *kept)
+    n_components = (float(guess.details["n_components"]) for guess in (first, second))
+    return (error(u, first.values), error(u, second.values), best, bayes, *n_components)
 
 
 EXPERIMENT = Experiment(

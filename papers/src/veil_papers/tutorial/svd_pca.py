@@ -42,14 +42,14 @@ def run(context: Context) -> Result:
         ),
     )
     levels = sorted({row[1] for row in rows})
-    kept = {c: [float(np.mean([row[c] for row in rows if row[1] == v])) for v in levels] for c in (2, 3)}
+    means = {c: [float(np.mean([row[c] for row in rows if row[1] == v])) for v in levels] for c in (2, 3)}
     figure = Curves(
         "Components kept by the two rules",
         "noise variance σ²",
         "number of components",
         (
-            Curve("SVD: s̃ ≥ √2 s_V", levels, kept[2], kind="points"),
-            Curve("PCA: λ̃ ≥ 2λ_V", levels, kept[3], kind="dashed"),
+            Curve("SVD: s̃ ≥ √2 s_V", levels, means[2], kind="points"),
+            Curve("PCA: λ̃ ≥ 2λ_V", levels, means[3], kind="dashed"),
         ),
         log="x",
     )
