@@ -76,7 +76,7 @@ class Cache:
 
     def answers(self, question: Any) -> Answers:
         """What is remembered of a question; a file that cannot be read holds nothing."""
-        text = json.dumps(question, sort_keys=True, default=_plain).encode()
+        text = json.dumps(question, sort_keys=True, default=_json_default).encode()
         name = hashlib.blake2b(text, key=self._key, digest_size=24).hexdigest()
         return Answers(self._folder / f"{name}.json")
 
@@ -135,5 +135,5 @@ def candidate_words(plan: Plan) -> list[Any]:
     ]
 
 
-def _plain(value: Any) -> Any:
+def _json_default(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else repr(value)

@@ -15,7 +15,7 @@ import click
 from veil._version import __version__
 from veil.cli.options import option_of
 from veil.cli.printing import print_line
-from veil.errors import ClusterError, VeilError
+from veil.errors import ClusterError, MissingExtraError, VeilError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint, EntryPoints
@@ -45,6 +45,8 @@ class Veil(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The verb that is asked for; click's own refusal would not suggest one."""
         name = args[0] if args else ""
+        if name == "reproduce" and name not in self.list_commands(ctx):
+            raise MissingExtraError("reproduce needs the papers' experiments: pip install veil-papers")
         if name and not name.startswith("-") and name not in self.list_commands(ctx):
             raise VeilError.from_unknown_name("command", name, self.list_commands(ctx))
         return super().resolve_command(ctx, args)

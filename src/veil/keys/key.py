@@ -157,7 +157,7 @@ class Key:
             "secret": self.__secret.hex(),
             "seeded": self.seeded,
             "ledger": [asdict(entry) for entry in self.ledger],
-            "matrices": {name: _plain(matrix) for name, matrix in self.__matrices.items()},
+            "matrices": {name: _to_base64(matrix) for name, matrix in self.__matrices.items()},
         }
         head: dict[str, Any] = {"veil": "key", "format": FORMAT}
         if passphrase is not None and not (isinstance(passphrase, str) and passphrase):
@@ -189,7 +189,7 @@ class Key:
         try:
             key = cls(bytes.fromhex(document["secret"]), seeded=document["seeded"])._adopt(
                 [_entry(raw) for raw in document["ledger"]],
-                {name: _unplain(raw) for name, raw in document["matrices"].items()},
+                {name: _from_base64(raw) for name, raw in document["matrices"].items()},
             )
             body = {name: document[name] for name in ("secret", "seeded", "ledger", "matrices")}
             whole = hmac.compare_digest(document["check"], key._check(body))
@@ -250,13 +250,13 @@ def _entry(raw: dict[str, Any]) -> LedgerEntry:
     return LedgerEntry(**{**fields, "parts": [LedgerPart(**part) for part in parts]})
 
 
-def _plain(matrix: Matrix) -> dict[str, Any]:
+def _to_base64(matrix: Matrix) -> dict[str, Any]:
     """An array as base64, so that it comes back bit for bit."""
     data = base64.b64encode(np.ascontiguousarray(matrix, dtype="<f8").tobytes()).decode()
     return {"float64": data, "shape": list(matrix.shape)}
 
 
-def _unplain(raw: dict[str, Any]) -> Matrix:
+def _from_base64(raw: dict[str, Any]) -> Matrix:
     return np.frombuffer(base64.b64decode(raw["float64"]), dtype="<f8").reshape(raw["shape"]).copy()
 
 

@@ -190,7 +190,7 @@ class Perturbation(TransformerMixin, BaseEstimator, ABC):
             for name, value in self.get_params(deep=False).items()
             if not isinstance(getattr(type(self), name, None), SecretParameter)
         }
-        return {name: _plain(value) for name, value in public.items()}
+        return {name: _setting(value) for name, value in public.items()}
 
     def describe(self) -> str:
         """The method and its settings that differ from the defaults, in one line."""
@@ -382,12 +382,12 @@ def parameter_digest(parameters: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(parameters, sort_keys=True).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _setting(value: Any) -> Any:
     """A setting as a JSON value."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, str | int | float | bool | None):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _setting(item) for key, item in value.items()}
     return np.asarray(value).tolist()

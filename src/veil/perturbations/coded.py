@@ -44,14 +44,14 @@ class ValueScan(Scan):
     def __call__(self, block: Block) -> Summary:
         """What a block of a table adds."""
         missing = [block.column(name).null_count for name in self._columns]
-        return self._plain(block.n_rows, self.digests(block), missing)
+        return self._summary(block.n_rows, self.digests(block), missing)
 
     def digests(self, block: Block) -> bytes:
         """The digests of a block's columns."""
         arrays = (plain_values(block.column(name), name) for name in self._columns)
         return column_digests(self._secret, (_canonical(array) for array in arrays))
 
-    def _plain(self, n_rows: int, digests: bytes, missing: list[int]) -> Summary:
+    def _summary(self, n_rows: int, digests: bytes, missing: list[int]) -> Summary:
         none = np.zeros(len(self._columns), dtype=np.int64)
         return Summary(n_rows, digests, none, none, np.array(missing, dtype=np.int64))
 
@@ -82,7 +82,7 @@ class CategoryScan(ValueScan):
         """What a block of a table adds."""
         columns = [CodedColumn.of(block.column(name), name) for name in self._columns]
         tallies = tuple(dict(zip(c.values, c.counts.tolist(), strict=True)) for c in columns)
-        summary = self._plain(
+        summary = self._summary(
             block.n_rows,
             column_digests(self._secret, (c.canonical() for c in columns)),
             [t.get(None, 0) for t in tallies],

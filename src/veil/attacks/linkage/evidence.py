@@ -175,7 +175,7 @@ class Evidence:
         """External and released values of a public column as codes that are equal where the values are."""
         if self._is_number(name):
             return _number_codes(self._numbers([name])[:, 0], self._released(name))
-        rows = _plain(self._release.table.read([name]).column(0).combine_chunks())
+        rows = _decoded(self._release.table.read([name]).column(0).combine_chunks())
         records = self._cast(name, rows.type)
         both = pc.unique(pa.chunked_array([records, rows])).drop_null()
         a, b = (pc.index_in(v, value_set=both, skip_nulls=True).fill_null(-1).to_numpy() for v in (records, rows))
@@ -183,7 +183,7 @@ class Evidence:
 
     def _cast(self, name: str, dtype: pa.DataType) -> pa.Array:
         """An external column in the release's type."""
-        values = _plain(self._table.column(name).combine_chunks())
+        values = _decoded(self._table.column(name).combine_chunks())
         inner = dtype.value_type if pa.types.is_dictionary(dtype) else dtype
         try:
             if (kind_of(values.type) is Kind.TEXT) == (kind_of(inner) is Kind.TEXT):
@@ -282,7 +282,7 @@ def _bits(values: Vector) -> Codes:
     return np.where(values == 1.0, 1, np.where(values == 0.0, 0, -1)).astype(np.int64)
 
 
-def _plain(array: pa.Array) -> pa.Array:
+def _decoded(array: pa.Array) -> pa.Array:
     """Values outside any dictionary, texts of one type."""
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()

@@ -139,7 +139,7 @@ class Common:
         for j, name in enumerate(self.texts):
             pair = [block.column(side + name) for side in (PRIVATE, OTHER)]
             dtype = _one_type(*(values.type for values in pair))
-            same = pc.equal(*(_plain(values).cast(dtype, safe=False) for values in pair))
+            same = pc.equal(*(_decoded(values).cast(dtype, safe=False) for values in pair))
             counts[:, j] = pc.sum(same).as_py() or 0, len(same) - same.null_count
         return counts
 
@@ -156,7 +156,7 @@ class Common:
             )
 
 
-def _plain(values: pa.Array) -> pa.Array:
+def _decoded(values: pa.Array) -> pa.Array:
     return values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
 
