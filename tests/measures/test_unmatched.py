@@ -13,7 +13,8 @@ from scipy.spatial.distance import cdist
 from _tables import within_standard_errors
 from veil.errors import InputError
 from veil.measures import breach_rate, breached, standard_units
-from veil.measures.unmatched import FAR, SILENT, nearest_records, unmatched_breach
+from veil.measures.nearest import FAR, SILENT, nearest_records
+from veil.measures.unmatched import unmatched_breach
 
 SEEDS = st.integers(0, 2**32 - 1)
 CODE_UNIT = 1e-9

@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from veil.errors import FileFormatError, VeilError
 from veil_papers import stand_ins
+from veil_papers.arrays import Matrix
 from veil_papers.drawings import four_drawings
 
-Matrix = npt.NDArray[np.float64]
 FILES = {
     "adult": "adult_train.csv.gz",
     "letter": "letter_recognition.csv.gz",

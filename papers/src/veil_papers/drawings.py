@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Matrix = npt.NDArray[np.float64]
+from veil_papers.arrays import Matrix
 
 
 def four_drawings(side: int = 256) -> Matrix:

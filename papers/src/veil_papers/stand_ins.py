@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Matrix = npt.NDArray[np.float64]
+from veil_papers.arrays import Matrix
 
 
 def people(rng: np.random.Generator, n: int = 32_561) -> dict[str, npt.NDArray[np.float64]]:

@@ -2,5 +2,16 @@
 
 from veil.attacks.base import Attack, Finding, Guess, Links
 from veil.attacks.registry import attack_classes, every_attack, find_attack
+from veil.attacks.rotation.signs import SignChoice, exact_signs
 
-__all__ = ["Attack", "Finding", "Guess", "Links", "attack_classes", "every_attack", "find_attack"]
+__all__ = [
+    "Attack",
+    "Finding",
+    "Guess",
+    "Links",
+    "SignChoice",
+    "attack_classes",
+    "every_attack",
+    "exact_signs",
+    "find_attack",
+]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim
 from veil_papers.huang.spectrum import NOISE, agreement
-from veil_papers.huang.sweep import CLOSED, ERROR, Rows, Vector, allowed, off_theory, series
+from veil_papers.huang.sweep import CLOSED, ERROR, Rows, allowed, off_theory, series
 
 ATTRIBUTES = (5, 10, 20, 40, 60, 80, 100)
 LISTED = {"PCA-DR": (13.0, 7.0, 4.0, 3.0, 2.5, 2.2), "BE-DR": (11.6, 6.6, 3.9, 2.9, 2.4, 2.15)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from veil_papers.arrays import Vector
 
 
 def bulk_mean(ratio: float, function: Callable[[Vector], Vector]) -> float:

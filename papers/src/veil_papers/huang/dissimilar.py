@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Context
 from veil_papers.huang.estimating import bayes_cost, direction_cost
 from veil_papers.huang.spectrum import NOISE, fourier_basis
 
-Vector = npt.NDArray[np.float64]
 Rows = list[tuple[Any, ...]]
 D, P = 100, 50
 VALUES = np.array([400.0] * P + [1.0] * (D - P))

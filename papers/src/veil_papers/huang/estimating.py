@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Vector = npt.NDArray[np.float64]
+from veil_papers.arrays import Vector
 
 
 def direction_cost(values: Vector, noise: Vector, n_directions: int, n: int) -> float:

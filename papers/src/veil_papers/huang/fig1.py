@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 import veil
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Context, Experiment, Result
 from veil_papers.figures import Curve
 from veil_papers.huang.attribute_claims import ATTRIBUTES, falling, larger, limits
@@ -18,16 +19,7 @@ from veil_papers.huang.spectrum import (
     spectrum,
     udr_over_bases,
 )
-from veil_papers.huang.sweep import (
-    REPEATS,
-    Vector,
-    bayes_below_pca,
-    curves,
-    near_theory,
-    sweep,
-    table,
-    unclipped_claim,
-)
+from veil_papers.huang.sweep import REPEATS, bayes_below_pca, curves, near_theory, sweep, table, unclipped_claim
 
 P = 5
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil_papers.arrays import Vector
 from veil_papers.bases import haar_basis
 from veil_papers.experiment import Claim, Context, Experiment, Result
 from veil_papers.figures import Curve
@@ -11,7 +12,6 @@ from veil_papers.huang.spectrum import closed_forms, errors, spectrum, udr_over_
 from veil_papers.huang.sweep import (
     CLOSED,
     Rows,
-    Vector,
     allowed,
     bayes_below_pca,
     curves,

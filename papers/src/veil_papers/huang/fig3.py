@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim, Context, Experiment, Result
 from veil_papers.huang.bulk import filtered_error
 from veil_papers.huang.estimating import direction_cost
@@ -13,7 +14,6 @@ from veil_papers.huang.sweep import (
     ERROR,
     REPEATS,
     Rows,
-    Vector,
     bayes_below_pca,
     curves,
     near_theory,

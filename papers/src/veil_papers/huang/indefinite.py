@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 from veil_papers.huang.spectrum import unclipped, unclipped_error
 
-Matrix = npt.NDArray[np.float64]
 D, NOISE, VALUE = 35, 1.0, 1.0
 """Attributes, variance of the noise, and all eigenvalues of the private covariance."""
 SIZES = (45, 55, 65, 74, 85, 100, 150, 220, 300, 500, 1_000, 3_000)

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.bases import haar_basis
 from veil_papers.experiment import Context
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 NOISE = 25.0
 VARIANCE = 100.0
 ATTACKS = ("UDR", "SF", "PCA-DR", "BE-DR", "BE-DR, best")

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import t as student_t
 
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim, Context, Table
 from veil_papers.figures import Curve, Curves
 from veil_papers.huang.spectrum import ATTACKS, UNCLIPPED, closed_forms, errors, fourier_basis, unclipped_error
 
-Vector = npt.NDArray[np.float64]
 Rows = list[tuple[Any, ...]]
 COLUMNS = ("N", "at", "attack", "mse", "5 %", "95 %", "standard error", "closed form", "repetitions")
 MSE, LOW, HIGH, ERROR, CLOSED, REPEATED = range(3, 9)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
 from veil.recovery import NoiseLaw, reconstruct
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 
-Vector = npt.NDArray[np.float64]
 EDGES = np.array([0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.8, 0.9, 1.0])
 """Ten intervals, the widest four times the narrowest."""
 NOISE = 0.05

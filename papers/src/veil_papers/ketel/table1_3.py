@@ -6,13 +6,12 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 
-Matrix = npt.NDArray[np.float64]
 THETA = 13.7
 PEOPLE = np.array([[36, 72_000], [21, 19_000], [32, 36_000], [45, 38_000], [33, 42_000], [41, 35_000]], dtype=float)
 NORMALIZED = np.array(

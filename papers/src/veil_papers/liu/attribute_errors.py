@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Claim, Context, Result, Table
 from veil_papers.figures import Curve, Curves
-from veil_papers.liu.projected import SIZES, Matrix, Vector, attributes, project, relative_errors, row_pool
+from veil_papers.liu.projected import SIZES, attributes, project, relative_errors, row_pool
 
 RUNS, THEIRS = 20, 150
 """Runs of a mean, and means in the band of an independent simulation: 3,000 runs in groups of 20."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Result
 from veil_papers.liu.known_sample import SAID, Shares, breach_figure, rising, split, sweep
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.stats import norm
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Bars
 
-Matrix = npt.NDArray[np.float64]
 LOWER, UPPER, SIGMA, MU = 0.7, 2.5, 0.5, 1.0
 C = 0.4
 FEW = 3.0

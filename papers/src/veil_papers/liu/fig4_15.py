@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import norm, skewnorm
 
 from veil import measures
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.liu.known_sample import COVARIANCE, STATED, N, breach_figure, rising, simulated_shares, sweep
 

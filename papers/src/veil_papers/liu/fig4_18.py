@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veil import measures
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result
 from veil_papers.figures import Curve, Curves
 from veil_papers.liu.signals import listed, rotation, separated

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import kstest
 
 import veil
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Bars, Points
 

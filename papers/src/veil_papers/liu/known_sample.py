@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 import veil
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Claim, Context, Table
 from veil_papers.figures import Curve, Curves
 
-Vector = npt.NDArray[np.float64]
 Draw = Callable[[Any, np.random.Generator], tuple[Matrix, Matrix]]
 Shares = dict[tuple[Any, float], float]
 N = 10_000

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Bars
 
-Matrix = npt.NDArray[np.float64]
 N = 20
 """Attributes."""
 SIGMA = 0.15

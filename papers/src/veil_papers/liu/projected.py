@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Context
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 SIZES = (100, 500, 1_000, 2_000, 3_000)
 RECORDS = 10_000
 BLOCK = 500

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import veil
-from veil.attacks.rotation.signs import exact_signs
-from veil_papers.data import Matrix
+from veil.attacks import exact_signs
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 

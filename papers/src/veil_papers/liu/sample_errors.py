@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil import measures
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Context, Table
 from veil_papers.figures import Histogram
 from veil_papers.liu.known_sample import Draw, recovered, relative_errors

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 import veil
 from veil import measures
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.drawings import four_drawings
 from veil_papers.experiment import Context, Table
 from veil_papers.figures import Bars, Images

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import veil
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Context
 
 K, P, PAPER_STARTS = 6, 5, 100

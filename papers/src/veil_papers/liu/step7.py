@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.bases import haar_basis
-from veil_papers.data import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 

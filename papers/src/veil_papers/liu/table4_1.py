@@ -6,7 +6,7 @@ import numpy as np
 
 import veil
 from veil import measures
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Points
 

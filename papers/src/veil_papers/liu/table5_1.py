@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Context, Experiment, Result
 from veil_papers.liu.attribute_errors import compare
-from veil_papers.liu.projected import Matrix, Vector, inner_product
+from veil_papers.liu.projected import inner_product
 
 PRINTED = {
     "mean": (9.91, 5.84, 2.94, 2.69, 1.81),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Context, Experiment, Result
 from veil_papers.liu.attribute_errors import compare
-from veil_papers.liu.projected import Matrix, Vector, squared_distance
+from veil_papers.liu.projected import squared_distance
 
 PRINTED = {
     "mean": (10.44, 4.97, 2.70, 2.59, 1.80),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 import veil
-from veil_papers.data import Matrix
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves, Panels
 from veil_papers.liu.known_sample import relative_errors

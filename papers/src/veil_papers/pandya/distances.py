@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial.distance import pdist
 
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 from veil_papers.pandya.marks import MARKS, PERTURBED, SHARES, corrected, stated_law, tables_of
-
-Vector = npt.NDArray[np.float64]
 
 
 def _numbers(text: str) -> Vector:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 
-Matrix = npt.NDArray[np.float64]
 SUBJECTS = ("Foundation", "Maths", "Physics", "Com. Sc.", "Phy. Prac.", "C. S. Prac.", "Project")
 SHARES = (0.01, 0.10)
 """c: the noise's covariance as a share of the logarithms'."""

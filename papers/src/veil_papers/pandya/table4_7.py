@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves
 from veil_papers.pandya.marks import (
@@ -21,7 +21,6 @@ from veil_papers.pandya.marks import (
     tables_of,
 )
 
-Matrix = npt.NDArray[np.float64]
 DECIMALS = (3, 2)
 SHARED = 1.9
 """The printed factors' covariance is about c(Σ + 1.9·11′)."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.bases import haar_basis
 from veil_papers.experiment import Context
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 SPECTRUM = np.array([400.0, 250, 150, 90, 60, 40, 25, 15, 10, 6, *(3 * 0.85 ** np.arange(25))])
 NOISES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 """σ², with λ_V = σ²."""

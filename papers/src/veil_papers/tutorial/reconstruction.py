@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Vector
 from veil_papers.experiment import Claim, Context, Experiment, Result, Table
 from veil_papers.figures import Curve, Curves, Panels
 
-Vector = npt.NDArray[np.float64]
 N, BINS = 100_000, 40
 LAWS = {"normal": 0.25, "uniform": 0.5 / np.sqrt(3)}
 """Standard deviations: N(0, .25²) and U(±.5)."""

@@ -9,10 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 import veil
+from veil_papers.arrays import Matrix, Vector
 from veil_papers.experiment import Context
 
-Vector = npt.NDArray[np.float64]
-Matrix = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 import veil
+from veil_papers.arrays import Matrix
 from veil_papers.experiment import Context
-
-Matrix = npt.NDArray[np.float64]
 
 
 def draw(rng: np.random.Generator, n: int) -> Matrix:
