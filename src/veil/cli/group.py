@@ -40,6 +40,17 @@ class Veil(click.Group):
             return command
         return next((_loaded(point) for point in _other_commands() if point.name == cmd_name), None)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs in the help; those of other packages are named, not imported."""
+        own = [(name, command) for name in VERBS if (command := self.get_command(ctx, name)) is not None]
+        width = formatter.width - 6 - max(len(name) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(width)) for name, command in own])
+        others = [(point.name, f"Of the package {_package(point)}.") for point in _other_commands()]
+        if others:
+            with formatter.section("Commands of other packages"):
+                formatter.write_dl(sorted(others))
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -121,12 +132,15 @@ def _loaded(point: EntryPoint) -> click.Command:
     try:
         command = point.load()
     except Exception as error:
-        package = point.dist.name if point.dist is not None else point.module
-        reason = f"{point.name} of the package {package} cannot be loaded ({type(error).__name__})"
+        reason = f"{point.name} of the package {_package(point)} cannot be loaded ({type(error).__name__})"
         return _broken(point.name, reason)
     if not isinstance(command, click.Command):
         return _broken(point.name, f"{point.name} ({point.value}) is not a click command")
     return command
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module.partition(".")[0]
 
 
 def _broken(name: str, reason: str) -> click.Command:
