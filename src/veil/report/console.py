@@ -27,11 +27,14 @@ class Terminal(Console):
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The segments of what is printed; styles and line breaks are this program's own."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=_harmless(segment.text))
+            yield (
+                segment if segment.control else segment._replace(text="\n".join(map(legible, segment.text.split("\n"))))
+            )
 
 
-def _harmless(text: str) -> str:
-    return "\n".join(_HARD_SPACE.join(map(visible, line.split(_HARD_SPACE))) for line in text.split("\n"))
+def legible(sentence: str) -> str:
+    """A sentence of ours that may quote names, on one line; hard spaces stay."""
+    return _HARD_SPACE.join(map(visible, sentence.split(_HARD_SPACE)))
 
 
 def shown(name: object, style: str = "") -> Text:

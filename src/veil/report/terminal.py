@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
+from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
 from veil.report.model import CandidateView, Matching, ReportModel, RiskView, State
-from veil.report.words import MISSING, STATES, clean, counted, gain, goal, interval, letter, percent, shortened
+from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened
 
 MOST_FAILURES = 2
 MOST_NOT_RUN = 4
@@ -43,7 +44,7 @@ def render(model: ReportModel, console: Console) -> None:
 
 def plain_text(model: ReportModel) -> str:
     """The same without colours or control codes."""
-    console = Console(
+    console = Terminal(
         file=io.StringIO(), width=TEXT_WIDTH, color_system=None, force_terminal=False, legacy_windows=False
     )
     render(model, console)
@@ -81,7 +82,7 @@ def _notes(model: ReportModel, width: int) -> list[RenderableType]:
 
 def _prose(said: str, width: int, *, style: str = "") -> Text:
     """Lines that fit beside the mark and keep a percent sign with its number."""
-    words = clean(said).replace(" %", "\u00a0%")
+    words = legible(said).replace(" %", "\u00a0%")
     return Text("\n".join(textwrap.wrap(words, max(20, width - 2), break_on_hyphens=False)), style=style)
 
 
@@ -98,7 +99,7 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     sign, words, style = status(candidate, model.min_utility)
     verdict = f"{sign} {words}"
     gap = "   " if len(candidate.label) + len(verdict) + 5 <= width else "\n"
-    title = Text.assemble((clean(candidate.label), "bold"), gap, (verdict, _COLOURS[style]))
+    title = Text.assemble((legible(candidate.label), "bold"), gap, (verdict, _COLOURS[style]))
     parts: list[RenderableType] = [title]
     if len(model.candidates) > 1 and not candidate.breaks:
         parts.append(_prose(candidate.verdict, width))
@@ -131,16 +132,18 @@ def _levels(candidate: CandidateView, most: float, width: int) -> list[Renderabl
             continue
         level = candidate.levels[fold.places[-1]]
         sign, words = STATES[level.state]
-        attack = clean(level.strongest.name if level.strongest else MISSING)
+        attack = legible(level.strongest.name if level.strongest else MISSING)
         found = level.advantage
         part = part_that_breaks(candidate, fold.places[-1], most)
         said = f"{sign} {_SHORT.get(words, words) if narrow else words}"
         table.add_row(
-            Text(clean(fold.label)),
+            Text(legible(fold.label)),
             Text(attack.removesuffix("-attack") if narrow else attack),
             Text(gain(found.value) if found else MISSING),
             Text(interval(found.low, found.high) if found else MISSING),
-            Text(said if part is None else f"{said}: {shortened(clean(part), 30)}", style=_STATE_COLOURS[level.state]),
+            Text(
+                said if part is None else f"{said}: {shortened(legible(part), 30)}", style=_STATE_COLOURS[level.state]
+            ),
         )
     return [table, _prose(f"{idle}: as with nothing", width, style="dim")] if idle else [table]
 
@@ -157,7 +160,7 @@ def _risk(risk: RiskView, width: int) -> Text:
         said = f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge.label if risk.knowledge else MISSING}"
     room = max(20, width - 2 - 13)
     text = Text(f"{name} ", style="dim")
-    return text.append(Text(shortened(clean(said), room).replace(" %", "\u00a0%"), style="default"))
+    return text.append(Text(shortened(legible(said), room).replace(" %", "\u00a0%"), style="default"))
 
 
 def _columns(candidate: CandidateView, width: int) -> Text:
