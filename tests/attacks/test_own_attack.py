@@ -68,7 +68,7 @@ def test_it_runs_in_an_audit_and_stands_in_the_report(site):
     veil(
         site,
         *("audit", "table.csv", "--method", "additive-noise:scale=0.05", "--attack", "published-means"),
-        *("--attack", "noise-distribution", "--seed", 0, "--no-cache", "--workers", 1, "-o", "report.html"),
+        *("--seed", 0, "--no-cache", "--workers", 1, "-o", "report.html"),
         code=3,
     )
     report = (site / "report.html").read_text(encoding="utf-8")
