@@ -68,11 +68,12 @@ def spans(n_rows: int, n_blocks: int = SPAN_BLOCKS) -> list[Span]:
 class Block:
     """Consecutive rows of a table, from row ``start`` on, in one batch or several."""
 
-    __slots__ = ("_batches", "n_rows", "start")
+    __slots__ = ("_batches", "_identity", "n_rows", "start")
 
     def __init__(self, start: int, *batches: pa.RecordBatch) -> None:
         self.start = start
         self._batches = batches
+        self._identity = object()
         self.n_rows = sum(int(batch.num_rows) for batch in batches)
 
     @property
@@ -92,10 +93,22 @@ class Block:
     def matrix(self, names: Sequence[str], *, lent: bool = False) -> Matrix:
         """The named columns as a canonical d × n float64 matrix, missing values as NaN.
 
-        ``lent``: the matrix is this thread's own, and is used again for the next block.
+        ``lent``: the matrix is this thread's own and is used again for the next block, so nobody writes to it; asked
+        for again by the same block, it is handed out as it is.
         """
-        shape = len(names), self.n_rows
+        shape, content = (len(names), self.n_rows), (self._identity, *names)
+        if getattr(_OWN, "content", None) == content:
+            filled = _lent(shape)
+            return filled if lent else filled.copy()
         out = _lent(shape) if lent else np.empty(shape)
+        if lent:
+            _OWN.content = None
+        self._fill(out, names)
+        if lent:
+            _OWN.content = content
+        return out
+
+    def _fill(self, out: Matrix, names: Sequence[str]) -> None:
         for row, name in zip(out, names, strict=True):
             at = 0
             for batch in self._batches:
@@ -103,7 +116,6 @@ class Block:
                 np.add(to_float(batch.column(name), name), 0.0, out=part)
                 at += batch.num_rows
             _one_nan(row)
-        return out
 
 
 _OWN = threading.local()

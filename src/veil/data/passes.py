@@ -104,7 +104,7 @@ class Threads:
                 for span in spans:
                     yield work(table, span, lane)
                 return
-            lane = Lane(1, meter.add)
+            lane = Lane(max(self.threads // len(spans), 1), meter.add)
             with ThreadPoolExecutor(self.threads) as pool:
                 waiting: deque[Future[T]] = deque()
                 try:
