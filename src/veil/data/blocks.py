@@ -77,6 +77,11 @@ class Block:
         self.n_rows = sum(int(batch.num_rows) for batch in batches)
 
     @property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns."""
+        return self._batches[0].schema
+
+    @property
     def batch(self) -> pa.RecordBatch:
         """All columns in one batch."""
         return _joined(self._batches)

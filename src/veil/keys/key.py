@@ -48,7 +48,8 @@ class LedgerEntry:
     """One release made with a key.
 
     ``corrections`` holds, by column, the rows and differences of integers so large that a mixing
-    method's rounding would bring them back off by a few units.
+    method's rounding would bring them back off by a few units; ``content`` the keyed digests of the released cells,
+    by which a release that was altered is told: one for each kind of processor that made it, none in version 0.1.
     """
 
     parts: list[LedgerPart]
@@ -61,6 +62,7 @@ class LedgerEntry:
     number: int = 0
     release_id: str = ""
     corrections: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
+    content: list[str] = field(default_factory=list)
 
     @property
     def address(self) -> dict[str, Any]:

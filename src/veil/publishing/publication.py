@@ -8,7 +8,7 @@ memory or to a writer. A plan gives different columns to different methods; each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -27,6 +27,7 @@ from veil.errors import InputError, KeyRefusedError, VeilError
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
+from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.dask_release import corrections_of, released_partitions
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
 from veil.publishing.parts import Corrections, Part
@@ -36,8 +37,10 @@ from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, Re
 from veil.release.release import Release
 from veil.secret import revealed
 from veil.storage.jobs import Output, as_rows
+from veil.storage.shards import BlockRows
 
 T = TypeVar("T")
+CORRECTIONS = "corrections"
 
 
 class Publication:
@@ -214,38 +217,45 @@ class Publication:
         columns, engine = self.releasing.columns, self._engine
         return map_blocks(work, self._table, columns, engine=engine, what="perturbing", progress=self._progress)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """The released rows, block by block, in the private table's order."""
-        if self.reduces:
-            yield self.reduced()
-            return
-        corrections: Corrections = {}
-        for released in self._map(self.releasing.batch):
-            join_corrections(corrections, released.notes)
-            yield released.batch
-        self.keep(corrections)
-
     def rows(self) -> pa.Table:
         """All released rows, in the order of the release."""
-        rows = pa.Table.from_batches(self.batches(), schema=self.schema)
+        secret = content_secret(self.key)
+        if self.reduces:
+            rows, notes = pa.Table.from_batches([self.reduced()]), []
+        else:
+            released = list(self._map(partial(released_rows, self.releasing, secret)))
+            rows = pa.Table.from_batches([each.batch for each in released], schema=self.schema)
+            notes = [each.notes for each in released]
         order = self.key.row_order(self._entry)
-        return rows if order is None else rows.take(pa.array(order))
+        if order is not None:
+            rows = rows.take(pa.array(order))
+        if order is not None or self.reduces:
+            digests = map_blocks(partial(block_content, secret), MemoryTable(rows))
+            notes = [{**note, CONTENT: ""} for note in notes] + [{CONTENT: digest} for digest in digests]
+        self._keep(notes, rows.num_rows)
+        return rows
 
     def write(self, output: Output) -> None:
         """Write the release, as far as it is not there yet."""
         if self.reduces or self._entry.shuffled:  # a secret order needs all rows at hand
             output.write_in_order(as_rows, MemoryTable(self.rows()))
             return
-        work, engine = self.releasing, self._engine
-        output.write(work.batch, self._table, work.columns, engine=engine, what="perturbing", progress=self._progress)
-        corrections: Corrections = {}
-        for notes in output.notes:
-            join_corrections(corrections, notes)
-        self.keep(corrections)
+        work = partial(released_rows, self.releasing, content_secret(self.key))
+        columns, engine = self.releasing.columns, self._engine
+        output.write(work, self._table, columns, engine=engine, what="perturbing", progress=self._progress)
+        self._keep(output.notes, output.n_rows)
 
-    def keep(self, corrections: Corrections) -> None:
-        """Let the key keep the corrections of all rows."""
+    def _keep(self, notes: Iterable[dict[str, Any]], n_rows: int) -> None:
+        """Let the key keep what restores all rows, and what tells whether they are those that were released."""
+        corrections: Corrections = {}
+        digests = []
+        for note in notes:
+            join_corrections(corrections, note.get(CORRECTIONS, {}))
+            digests.append(note[CONTENT])
         self._entry.corrections.update(corrections)
+        content = content_of(content_secret(self.key), self.schema.names, digests, n_rows)
+        if content not in self._entry.content:
+            self._entry.content.append(content)
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""
@@ -254,7 +264,7 @@ class Publication:
         if any(part.corrects for part in self._parts):  # the key must have them before anybody asks for it
             for notes in self._map(partial(corrections_of, releasing)):
                 join_corrections(corrections, notes)
-        self.keep(corrections)
+        self._entry.corrections.update(corrections)
         return Release(released_partitions(releasing, table, cluster), self.manifest, cluster)
 
     def reduced(self) -> pa.RecordBatch:
@@ -270,6 +280,13 @@ class Publication:
         )
         assert total is not None  # noqa: S101 - the scan refuses empty tables
         return pa.RecordBatch.from_arrays([from_float(row) for row in total], schema=self.schema)
+
+
+def released_rows(releasing: Releasing, secret: bytes, block: Block) -> BlockRows:
+    """The released batch of a block, with what the key keeps of it as notes."""
+    rows = releasing.batch(block)
+    content = block_content(secret, Block(block.start, rows.batch))
+    return BlockRows(rows.batch, {CORRECTIONS: rows.notes, CONTENT: content})
 
 
 def _random_state(plan: Plan) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry, LedgerPart
 from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.publishing.content import CONTENT, block_content, check_content, content_of, content_secret
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
 from veil.storage.shards import BlockRows
@@ -40,6 +43,7 @@ class Restoring:
     entry: LedgerEntry = field(repr=False)
     manifest: Manifest = field(repr=False)
     methods: tuple[Perturbation, ...] = field(repr=False)
+    secret: bytes = field(repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The private rows of a released block."""
@@ -54,7 +58,18 @@ class Restoring:
         for name in self.schema.names:
             if name not in columns:
                 columns[name] = block.column(name).cast(self.schema.field(name).type)
-        return BlockRows(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema))
+        checked = self.order is None and self.entry.content
+        notes = {CONTENT: block_content(self.secret, block)} if checked else {}
+        return BlockRows(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema), notes)
+
+    def check(self, notes: Iterable[dict[str, Any]], n_rows: int) -> None:
+        """Refuse a release that is not what the key released, once all of its blocks were read."""
+        if self.order is None and self.entry.content:
+            self._check([note[CONTENT] for note in notes], n_rows)
+
+    def _check(self, digests: list[str], n_rows: int) -> None:
+        names = [column.name for column in self.manifest.schema]
+        check_content(self.entry, content_of(self.secret, names, digests, n_rows))
 
     def _correct(self, name: str, row: npt.NDArray[np.float64], start: int) -> None:
         """Put right the large integers that rounding brings back wrong."""
@@ -64,8 +79,12 @@ class Restoring:
 
     def ordered(self, release: Release) -> MemoryTable:
         """The release with its rows in the private table's order."""
-        table = release.table.read()
-        return MemoryTable(table if self.order is None else table.take(pa.array(np.argsort(self.order))))
+        released = MemoryTable(release.table.read())
+        if self.order is None:
+            return released
+        if self.entry.content:
+            self._check(list(map_blocks(partial(block_content, self.secret), released)), released.n_rows or 0)
+        return MemoryTable(released.read().take(pa.array(np.argsort(self.order))))
 
 
 def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
@@ -73,15 +92,18 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
 
     Raises
     ------
+    TamperedError
+        When the release is not what this key released: cells, rows or columns were altered since.
     NotInvertibleError
         When some columns cannot come back (they were withheld, or the method cannot be undone);
         ``partial=True`` returns the others.
     """
     work = restoring(release, key, partial=partial)
     table = release.table if work.order is None else work.ordered(release)
-    batches = [restored.batch for restored in map_blocks(work.batch, table)]
+    restored = list(map_blocks(work.batch, table))
     kind = release.table.kind
-    private = pa.Table.from_batches(batches, schema=work.schema)
+    private = pa.Table.from_batches([rows.batch for rows in restored], schema=work.schema)
+    work.check((rows.notes for rows in restored), private.num_rows)
     return as_frame(private, kind, work.entry.native if work.entry.kind == kind else None)
 
 
@@ -110,7 +132,9 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
         )
     fields = [pa.field(c["name"], _type_of(c, release.table.schema)) for c in entry.columns if c["name"] not in stuck]
     absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
-    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, release.manifest, methods)
+    return Restoring(
+        pa.schema(fields), absent, key.row_order(entry), entry, release.manifest, methods, content_secret(key)
+    )
 
 
 def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:

@@ -52,5 +52,6 @@ def restore_file(
             output.write(work.batch, loaded.table, columns, engine=engine, what="restoring", progress=progress)
         else:  # a secret order needs all rows at hand
             output.write_in_order(work.batch, work.ordered(loaded))
+        work.check(output.notes, output.n_rows)
         job.land_table(output)
     return Restored(output.n_rows, work.absent)

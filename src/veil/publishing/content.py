@@ -1,0 +1,74 @@
+"""What a key knows of the release it made: a keyed digest of the released cells.
+
+The digest is of canonical values, block by block and column by column, so it is the same for every format and kind of
+frame that a release is saved in, and another one as soon as a cell, a row or a column is altered, moved or left out.
+It stays in the key's ledger. The manifest's own hash anybody can compute anew; this one takes the key.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from veil.data.blocks import Block
+from veil.errors import TamperedError
+from veil.keys.key import Key, LedgerEntry
+from veil.keys.randomness import column_digests, fingerprint
+
+CONTENT = "content"
+"""The name of a block's digests among its notes."""
+
+
+def content_secret(key: Key) -> bytes:
+    """The sub-key of digests of released cells."""
+    return key.derive("released content")
+
+
+def block_content(secret: bytes, block: Block) -> str:
+    """The digests of a released block's columns, as hexadecimal digits."""
+    floats = [f.name for f in block.schema if pa.types.is_floating(f.type)]
+    others = [_canonical(block.column(f.name)) for f in block.schema if f.name not in floats]
+    return column_digests(secret, [*block.matrix(floats, lent=True), *others]).hex()
+
+
+def content_of(secret: bytes, names: list[str], digests: list[str], n_rows: int) -> str:
+    """The digest of a release, from those of its blocks in order."""
+    return fingerprint(secret, names, bytes.fromhex("".join(digests)), n_rows)
+
+
+def check_content(entry: LedgerEntry, content: str) -> None:
+    """Refuse a release that is not what the key released; keys of version 0.1 do not know."""
+    if entry.content and content not in entry.content:
+        raise TamperedError(
+            f"the data is not what this key released as release {entry.number}: cells, rows or columns were altered, "
+            "moved or left out since; fetch the release anew"
+        )
+
+
+def _canonical(values: pa.Array) -> bytes:
+    """Values as bytes that depend on them alone, not on how a format holds them."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    missing = np.packbits(values.is_null().to_numpy(zero_copy_only=False)).tobytes()
+    whole = _as_integers(values)
+    if whole is not None:
+        return missing + bytes(whole.fill_null(0).to_numpy(zero_copy_only=False).tobytes())
+    texts = ["" if value is None else str(value) for value in values.to_pylist()]
+    encoded = [text.encode() for text in texts]
+    return missing + np.array([len(text) for text in encoded], "<i8").tobytes() + b"".join(encoded)
+
+
+def _as_integers(values: pa.Array) -> pa.Array | None:
+    """Booleans, whole numbers, dates and times as integers of one unit; Parquet has no seconds."""
+    types, dtype = pa.types, values.type
+    if types.is_boolean(dtype):
+        return values.cast(pa.int8())
+    if types.is_integer(dtype):
+        return values.cast(pa.uint64() if types.is_uint64(dtype) else pa.int64())
+    if types.is_timestamp(dtype):
+        return (values if dtype.unit == "ns" else values.cast(pa.timestamp("us", dtype.tz))).cast(pa.int64())
+    if types.is_time(dtype):
+        return (values if dtype.unit == "ns" else values.cast(pa.time64("us"))).cast(pa.int64())
+    if types.is_date(dtype):
+        return values.cast(pa.date32()).cast(pa.int32())
+    return None
