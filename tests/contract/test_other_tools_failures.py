@@ -4,16 +4,15 @@ All of it through :func:`veil.audit` and the command line, as an owner would.
 """
 
 import inspect
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import veil
 from _tables import within_standard_errors
+from veil.cli import main
 from veil.measures import breach_rate
 
 GOALS = (0.01, 0.5, 0.99)
@@ -201,10 +200,10 @@ def test_the_order_of_rows_does_not_change_the_verdict(perturbation, passes):
     ],
 )
 def test_a_failed_goal_is_exit_code_3_and_names_the_attack(method, attack, tmp_path):
-    pd.DataFrame(correlated(300), columns=list("abcd")).to_csv(tmp_path / "people.csv", index=False)
-    command = [str(Path(sys.executable).with_name("veil")), "audit", "people.csv", "--method", method]
+    path = tmp_path / "people.csv"
+    pd.DataFrame(correlated(300), columns=list("abcd")).to_csv(path, index=False)
     options = ["--attack", attack, "--pairs", "4", "--repetitions", "5", "--seed", "1"]
-    done = subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 3, done.stderr
+    done = CliRunner().invoke(main, ["audit", str(path), "--method", method, *options])
+    assert done.exit_code == 3, done.output
     assert attack in done.stdout
     assert "over the goal" in " ".join(done.stdout.split())
