@@ -48,7 +48,7 @@ from veil.attacks.rotation.known_sample import KnownSampleAttack as KnownSampleA
 from veil.attacks.separation.akica import AKICAAttack as AKICAAttack
 from veil.attacks.separation.ica import ICAAttack as ICAAttack
 from veil.auditing.advice.result import Advice as Advice
-from veil.auditing.advice.search import advise as advise
+from veil.auditing.advice.run import advise as advise
 from veil.auditing.comparison.result import FileMeasures as FileMeasures
 from veil.auditing.comparison.run import measure as measure
 from veil.auditing.demo import demo as demo

@@ -7,7 +7,7 @@ import pytest
 import veil
 from veil.auditing import Score
 from veil.auditing.advice.families import NUMERIC, Survey, two_digits
-from veil.auditing.advice.trial import limit_of
+from veil.auditing.advice.setting_trials import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
 

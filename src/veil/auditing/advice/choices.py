@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
 from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, Survey, matrices
-from veil.auditing.advice.findings import Findings
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
 from veil.data.schema import PERTURBED, Kind, kind_of, parse_roles
@@ -24,14 +23,15 @@ MOST_RECORDS = 4_000
 FEWEST_RECORDS = 10
 
 
-class Choices(Findings):
-    """The methods that a table allows, as plans."""
+class Choices:
+    """The methods that a table allows, as plans.
 
-    _table: pa.Table
-    _roles: dict[str, str]
-    _categories: list[str]
-    _seed: int | None
-    _doubt: float = 1.0
+    ``categories`` are the columns that are no numbers, and ``doubt`` is the strength of their randomized responses.
+    """
+
+    def __init__(self, table: pa.Table, roles: Mapping[str, str], *, tolerance: float, seed: int | None) -> None:
+        self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
+        self.categories, self.doubt = self._categorical(), 1.0
 
     def _categorical(self) -> list[str]:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
@@ -39,16 +39,17 @@ class Choices(Findings):
         kinds = {f.name: kind_of(f.type) for f in self._table.schema}
         return [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
 
-    def _choices(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
+    def methods(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
+        """What was asked for, or all: families whose strength is searched, and plans that are tried as they are."""
         names = {family.name: family for family in NUMERIC}
         if candidates is None:
-            plan = self._plan(NUMERIC[0].make(1.0))
+            plan = self.plan(NUMERIC[0].make(1.0))
             schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-            n_numeric = len(schema.perturbed) - len(self._categories)
+            n_numeric = len(schema.perturbed) - len(self.categories)
             positive = Truth.of(self._table, schema.perturbed).values
             usable = [f for f in NUMERIC if f.name != "log-normal-noise" or bool((positive > 0).all())]
             mixable = n_numeric >= 2 and not np.isnan(positive).any()
-            return usable, [self._plan(method) for method in matrices(n_numeric)] if mixable else []
+            return usable, [self.plan(method) for method in matrices(n_numeric)] if mixable else []
         if isinstance(candidates, str | Perturbation | Plan):
             candidates = [candidates]
         if not isinstance(candidates, Sequence):
@@ -56,7 +57,7 @@ class Choices(Findings):
         families, fixed = [], []
         for item in candidates:
             if isinstance(item, Perturbation | Plan):
-                fixed.append(self._plan(item))
+                fixed.append(self.plan(item))
             elif isinstance(item, str) and item in names:
                 families.append(names[item])
             else:
@@ -67,24 +68,26 @@ class Choices(Findings):
             raise InputError("candidates is empty; name at least one method, or leave it out for all")
         return families, fixed
 
-    def _plan(self, method: Perturbation | Plan) -> Plan:
+    def plan(self, method: Perturbation | Plan) -> Plan:
         """A method for the numbers, with randomized responses for the categories."""
-        if isinstance(method, Plan) or not self._categories:
+        if isinstance(method, Plan) or not self.categories:
             return as_plan(method)
-        return Plan([(None, method), (self._categories, RESPONSE.make(self._doubt))])
+        return Plan([(None, method), (self.categories, RESPONSE.make(self.doubt))])
 
-    def _thinned(self) -> pa.Table:
+    def thinned(self) -> pa.Table:
+        """The table, or a uniform sample of a large one."""
         n = self._table.num_rows
         if n <= MOST_RECORDS:
             return self._table
         rows = np.random.default_rng(self._seed).choice(n, MOST_RECORDS, replace=False)
         return self._table.take(pa.array(np.sort(rows)))
 
-    def _survey(self) -> Survey:
-        plan = self._plan(NUMERIC[0].make(1.0))
+    def survey(self) -> Survey:
+        """What the closed forms need of the table; one that they cannot use is refused."""
+        plan = self.plan(NUMERIC[0].make(1.0))
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-        numbers = [n for n in schema.perturbed if n not in self._categories]
-        values = Truth.of(self._thinned(), numbers).values
+        numbers = [n for n in schema.perturbed if n not in self.categories]
+        values = Truth.of(self.thinned(), numbers).values
         for name, column in zip(numbers, values.T, strict=True):
             _check_squares(name, column)
         complete = values[~np.isnan(values).any(axis=1)]
@@ -94,7 +97,7 @@ class Choices(Findings):
                 f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in numbers[:4]])}, or give "
                 "other roles"
             )
-        return Survey(complete, self._goals.tolerance)
+        return Survey(complete, self._tolerance)
 
 
 def _check_squares(name: str, column: Vector) -> None:

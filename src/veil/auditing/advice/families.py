@@ -155,9 +155,9 @@ RESPONSE = Family(
 
 def matrices(n_columns: int) -> list[Perturbation]:
     """Methods with one secret matrix, which a leak of few records can undo; tried as they are."""
-    found: list[Perturbation] = [OrthogonalTransform()]
+    methods: list[Perturbation] = [OrthogonalTransform()]
     if n_columns >= 2:
-        found.append(PairwiseRotation())
+        methods.append(PairwiseRotation())
     if n_columns >= 3:
-        found.append(RandomProjection(max(1, n_columns // 2)))
-    return found
+        methods.append(RandomProjection(max(1, n_columns // 2)))
+    return methods

@@ -11,35 +11,36 @@ from veil.attacks.knowledge import Unit
 from veil.auditing import Candidate, Goals
 from veil.auditing.advice.families import Family
 from veil.auditing.advice.result import Point
-from veil.auditing.advice.trial import Tried, gains
+from veil.auditing.advice.setting_trials import Tried, gains
 from veil.report.words import knowing
 
 
 class Findings:
-    """The settings that were tried against the goals."""
+    """The settings that were tried against the goals; ``rejected`` says per method why it is not recommended."""
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
         self._points: list[Point] = []
-        self._rejected: dict[str, str] = {}
-        self._names: dict[str, str] = {}
+        self.rejected: dict[str, str] = {}
 
-    def _utility(self, tried: Tried) -> float:
+    def utility(self, tried: Tried) -> float:
         """The mean of the utilities that the goals name, or of all; what was not measured is nothing kept."""
-        names = self._counted_utilities()
+        names = self.utilities()
         return float(np.mean([tried.utilities.get(name, 0.0) for name in names])) if names else 0.0
 
-    def _counted_utilities(self) -> tuple[str, ...]:
+    def utilities(self) -> tuple[str, ...]:
+        """The utilities that count: those that the goals name, or all that were measured."""
         if self._goals.min_utility:
             return tuple(self._goals.min_utility)
-        seen = [name for point in self._points for name in point.utilities]
-        return tuple(dict.fromkeys(seen)) or ("distances", "means", "covariance", "distribution", "clusters")
+        measured = [name for point in self._points for name in point.utilities]
+        return tuple(dict.fromkeys(measured)) or ("distances", "means", "covariance", "distribution", "clusters")
 
-    def _note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
+    def note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
+        """Take in a setting that was tried; the last word on it stands."""
         within = tried.limit <= self._goals.max_advantage
         short = self._goals.utility_failures(tried.candidate.utility)
         how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
-        said = f"{how}: {tried.words}"
+        reason = f"{how}: {tried.words}"
         label = tried.candidate.label
         self._points = [p for p in self._points if p.label != label]
         self._points.append(
@@ -51,18 +52,20 @@ class Findings:
                 utility=math.nan,
                 utilities=tried.utilities,
                 passed=(within if confirmed is None else confirmed) and not short,
-                why=str(short[0]) if within and short else said,
+                why=str(short[0]) if within and short else reason,
             )
         )
 
-    def _note_candidate(self, candidate: Candidate, why: str) -> None:
+    def note_candidate(self, candidate: Candidate, why: str) -> None:
+        """Take in a method that a few keys broke."""
         worst = candidate.worst
         gain = float(worst.advantage) if worst is not None else math.nan
         values = {name: float(value) for name, value in candidate.utility.items()}
         self._points.append(Point(candidate.label, candidate.method, None, gain, math.nan, values, False, why))
 
-    def _finished_points(self) -> tuple[Point, ...]:
-        names = self._counted_utilities()
+    def points(self) -> tuple[Point, ...]:
+        """Every setting with its utility, by method and strength."""
+        names = self.utilities()
         means = [float(np.mean([p.utilities.get(n, 0.0) for n in names])) for p in self._points]
         known = [replace(p, utility=mean) for p, mean in zip(self._points, means, strict=True)]
         return tuple(sorted(known, key=lambda p: (p.method, p.strength or 0.0)))

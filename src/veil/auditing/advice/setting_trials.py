@@ -100,7 +100,7 @@ def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int =
     return mean, float(ends.mean()) + float(stats.t.ppf(CONFIDENCE, len(ends) - 1)) * spread
 
 
-class Bench:
+class SettingTrials:
     """A table on which settings are tried."""
 
     def __init__(
@@ -122,17 +122,17 @@ class Bench:
         self._n_rows, self._progress = n_rows, progress
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
 
-    def of_columns(self, roles: Mapping[str, str]) -> Bench:
-        """The same bench with other roles."""
+    def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
+        """The same with other roles."""
         other = copy.copy(self)
         other._roles = {**self._roles, **roles}
         return other
 
     def tried(self, plans: Sequence[Plan], runs: int) -> list[Tried]:
         """Every setting under every attack, ``runs`` times with other keys and grants."""
-        found, board, levels = self._run(plans, runs, None, exactly=True)
+        candidates, board, levels = self._run(plans, runs, None, exactly=True)
         tried = []
-        for i, (plan, candidate) in enumerate(zip(plans, found, strict=True)):
+        for i, (plan, candidate) in enumerate(zip(plans, candidates, strict=True)):
             each = [[row for row in board.run_rows(i, run) if self._counts(row, levels)] for run in range(runs)]
             rows: dict[tuple[Any, ...], list[AuditRow]] = {}
             for row in (row for run in each for row in run):
@@ -144,7 +144,7 @@ class Bench:
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
             judged += [(max(0.0, row.advantage), row.upper, row) for row in lottery]
             risk = max((mean for mean, _, _ in judged), default=math.inf)
-            _, limit, worst = max(judged, key=lambda told: told[1], default=(math.inf, math.inf, None))
+            _, limit, worst = max(judged, key=lambda judged: judged[1], default=(math.inf, math.inf, None))
             tried.append(Tried(plan, risk, limit, worst, runs, candidate))
         return tried
 
@@ -157,8 +157,8 @@ class Bench:
         attacks: Sequence[str] | None = None,
     ) -> list[Candidate]:
         """Settings as an audit has them: run until a verdict is settled."""
-        found: list[Candidate] = self._run(plans, runs, seconds, exactly=False, attacks=attacks)[0]
-        return found
+        candidates: list[Candidate] = self._run(plans, runs, seconds, exactly=False, attacks=attacks)[0]
+        return candidates
 
     def _run(
         self,
@@ -200,14 +200,14 @@ class Bench:
             ends = [end for row in rows for end in self._ends(row) if not math.isnan(end)]
             return max(0.0, *(float(row.advantage) for row in rows)), max(0.0, *ends)
         n = rows[0].n_scored * self._n_rows / self.n_records
-        found = [limit_of([row.record for row in rows], n, whole=True)]
+        limits = [limit_of([row.record for row in rows], n, whole=True)]
         if not rows[0].links:
-            found.append(limit_of([row.value for row in rows], n, whole=True))
-            found.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
+            limits.append(limit_of([row.value for row in rows], n, whole=True))
+            limits.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
             far_out = [row.far_out for row in rows if row.far_out is not None]
             if len(far_out) == len(rows):
-                found.append(limit_of(far_out, n, whole=False))
-        known = [pair for pair in found if not math.isnan(pair[0])]
+                limits.append(limit_of(far_out, n, whole=False))
+        known = [pair for pair in limits if not math.isnan(pair[0])]
         return max((mean for mean, _ in known), default=math.inf), max((end for _, end in known), default=math.inf)
 
 

@@ -1,0 +1,70 @@
+"""Advice: which method, and how strong, so that every goal holds at the best utility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from veil.arguments import duration, whole
+from veil.auditing import Goals, Grants
+from veil.auditing.advice.result import Advice
+from veil.auditing.advice.search import Search
+from veil.auditing.grants import as_grants
+from veil.data.schema import as_roles
+from veil.perturbations import Perturbation
+from veil.progress import Progress, silent
+from veil.publishing.plan import Plan
+
+
+def advise(
+    table: Any,
+    candidates: Sequence[Perturbation | Plan | str] | None = None,
+    *,
+    goals: Goals | None = None,
+    grants: Grants | None = None,
+    roles: Mapping[str, str] | None = None,
+    target: str | None = None,
+    n_clusters: int = 3,
+    budget: float | str | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> Advice:
+    """Which method, and how strong, so that every goal holds at the best utility?
+
+    Parameters
+    ----------
+    table
+        The private table.
+    candidates
+        What to choose from: names of methods whose strength is searched ("additive-noise", "correlated-noise",
+        "multiplicative-noise", "log-normal-noise"), and perturbations that are tried as they are. All by default.
+    goals
+        The thresholds to hold; utilities that they name are the ones that count, else the mean of all.
+    grants, roles, target, n_clusters, seed, workers
+        As for :func:`veil.audit`.
+    budget
+        Time to spend, in seconds or as "5m". When it is short, fewer settings are tried.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(400, 3))
+    >>> advice = veil.advise(x, ["additive-noise"], goals=veil.Goals(max_advantage=0.2), seed=0)
+    >>> advice.possible, advice.audit.passed, type(advice.recommendation).__name__
+    (True, True, 'AdditiveNoise')
+    """
+    search = Search(
+        table,
+        candidates,
+        goals=Goals() if goals is None else goals,
+        grants=as_grants(grants),
+        roles=as_roles(roles),
+        target=target,
+        n_clusters=whole(n_clusters, "n_clusters", least=1),
+        seconds=None if budget is None else duration(budget, "budget"),
+        seed=None if seed is None else whole(seed, "seed"),
+        workers=None if workers is None else whole(workers, "workers", least=1),
+        progress=progress,
+    )
+    return search.advice()
