@@ -11,26 +11,18 @@ import veil
 from veil.report.model import (
     MODEL_VERSION,
     AdviceView,
-    AttackView,
     BreakView,
     CandidateView,
     ColumnView,
-    Edition,
-    Estimate,
-    KnowledgeView,
     LevelView,
-    Matching,
     NotRunView,
     Picture,
     PointView,
     ReportModel,
-    Risk,
     RiskView,
     RowView,
-    ScoreView,
-    State,
-    Unit,
 )
+from veil.report.values import AttackView, Edition, Estimate, KnowledgeView, Matching, Risk, ScoreView, State, Unit
 
 HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
 

@@ -9,8 +9,9 @@ import pytest
 
 from veil.report.charts import frontier, knowledge_curve, mean_utility, utility_axis
 from veil.report.drawing import Area, Box, free_place, marker, reach
-from veil.report.model import CandidateView, Estimate, KnowledgeView, Picture, ReportModel, Unit
+from veil.report.model import CandidateView, Picture, ReportModel
 from veil.report.pictures import heat_map, near_diagonal, shade, utility_bars
+from veil.report.values import Estimate, KnowledgeView, Unit
 
 Models = Callable[..., ReportModel]
 Candidates = Callable[..., CandidateView]

@@ -16,16 +16,8 @@ from veil.report.folding import (
     reads_alike,
 )
 from veil.report.html import page
-from veil.report.model import (
-    AttackView,
-    BreakView,
-    CandidateView,
-    Estimate,
-    KnowledgeView,
-    LevelView,
-    ReportModel,
-    Unit,
-)
+from veil.report.model import BreakView, CandidateView, LevelView, ReportModel
+from veil.report.values import AttackView, Estimate, KnowledgeView, Unit
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]

@@ -10,18 +10,8 @@ import pytest
 from veil.report.advice import best_points, tried
 from veil.report.columns import exposed_columns
 from veil.report.html import page
-from veil.report.model import (
-    AdviceView,
-    AttackView,
-    CandidateView,
-    ColumnView,
-    KnowledgeView,
-    PointView,
-    ReportModel,
-    RiskView,
-    State,
-    Unit,
-)
+from veil.report.model import AdviceView, CandidateView, ColumnView, PointView, ReportModel, RiskView
+from veil.report.values import AttackView, KnowledgeView, State, Unit
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]

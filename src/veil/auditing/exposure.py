@@ -123,7 +123,7 @@ class Exposures:
         self.levels = [level for level in levels if not refused[level]]
         self._previous = ()
 
-    def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
+    def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities of a release of the whole table."""
         return plan_utilities(self.private, release, **uses)
 

@@ -9,7 +9,8 @@ from veil.auditing.goals import Failure
 from veil.auditing.grants import Level
 from veil.auditing.scores import Score
 from veil.measures import Measure
-from veil.report.model import AttackView, Picture
+from veil.report.model import Picture
+from veil.report.values import AttackView
 
 
 @dataclass(frozen=True)

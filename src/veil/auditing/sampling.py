@@ -7,7 +7,7 @@ linkage looks riskier than it is, and far-out records may not be in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,19 +23,14 @@ from veil.publishing.dask_release import active_cluster
 MOST_RECORDS = 100_000
 
 
-@dataclass(frozen=True)
-class Taking:
-    """Takes some rows, by their numbers in rising order, out of a span."""
-
-    rows: npt.NDArray[np.int64]
-
-    def __call__(self, table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
-        taken = []
-        for block in lane.blocks(table, None, span):
-            low, high = np.searchsorted(self.rows, [block.start, block.start + block.n_rows])
-            if low < high:
-                taken.append(block.batch.take(pa.array(self.rows[low:high] - block.start)))
-        return taken
+def rows_of_span(rows: npt.NDArray[np.int64], table: Table, span: Span, lane: Lane) -> list[pa.RecordBatch]:
+    """Some rows, by their numbers in rising order, out of a span."""
+    batches = []
+    for block in lane.blocks(table, None, span):
+        low, high = np.searchsorted(rows, [block.start, block.start + block.n_rows])
+        if low < high:
+            batches.append(block.batch.take(pa.array(rows[low:high] - block.start)))
+    return batches
 
 
 def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[pa.Table, tuple[str, ...]]:
@@ -48,9 +43,9 @@ def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[p
     rng = np.random.default_rng(None if seed is None else [seed, n_rows])
     rows = np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
     engine: Engine = (active_cluster() if isinstance(table, PartitionedTable) else None) or Threads()
-    batches = [batch for part in engine.run(Taking(rows), table, what="sampling") for batch in part]
-    said = (
+    batches = [batch for part in engine.run(partial(rows_of_span, rows), table, what="sampling") for batch in part]
+    remark = (
         f"Audited on a uniform sample of {most:,} of the table's {n_rows:,} records: linkage looks riskier than among "
         "all of them, and a few far-out records may be missing."
     )
-    return pa.Table.from_batches(batches, schema=table.schema), (said,)
+    return pa.Table.from_batches(batches, schema=table.schema), (remark,)

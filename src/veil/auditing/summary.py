@@ -14,25 +14,17 @@ from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.model import (
     MODEL_VERSION,
-    AttackView,
     BreakView,
     CandidateView,
     ColumnView,
-    Edition,
-    Estimate,
-    KnowledgeView,
     LevelView,
-    Matching,
     NotRunView,
     ReportModel,
-    Risk,
     RiskView,
     RowView,
-    ScoreView,
-    State,
     TimingView,
-    Unit,
 )
+from veil.report.values import AttackView, Edition, Estimate, KnowledgeView, Matching, Risk, ScoreView, State, Unit
 from veil.report.words import knowing, listed, percent
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from veil.report.html import page
 from veil.report.json import as_json
-from veil.report.model import Edition, ReportModel
+from veil.report.model import ReportModel
 from veil.report.schema import json_schema
 from veil.report.terminal import plain_text, render
+from veil.report.values import Edition
 from veil.storage.atomic import write_private, write_public
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from veil.report.columns import exposed_columns
 from veil.report.markup import Markup, el, join
-from veil.report.model import CandidateView, ReportModel, RowView, ScoreView, State
+from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.pictures import heat_map, utility_bars
+from veil.report.values import ScoreView, State
 from veil.report.words import count, gain, interval, knowing, letter, listed, percent, shortened, units
 
 MOST_FAILURES = 5

@@ -20,7 +20,8 @@ from veil.report.drawing import (
 )
 from veil.report.folding import gains_no_more, in_words, level_names
 from veil.report.markup import Markup, el
-from veil.report.model import CandidateView, Estimate, LevelView, ReportModel
+from veil.report.model import CandidateView, LevelView, ReportModel
+from veil.report.values import Estimate
 from veil.report.words import UTILITIES, gain, goal, letter, percent, shortened
 
 WIDTH, WIDE, HEIGHT = 560.0, 860.0, 372.0

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from veil.report.model import CandidateView, KnowledgeView, LevelView, NotRunView, RowView, State, Unit
+from veil.report.model import CandidateView, LevelView, NotRunView, RowView
+from veil.report.values import KnowledgeView, State, Unit
 from veil.report.words import STATES, gain, knowing, listed, percent
 
 

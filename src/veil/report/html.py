@@ -11,8 +11,9 @@ from veil.report.charts import frontier, knowledge_curve, left_out, many_levels,
 from veil.report.drawing import marker
 from veil.report.markup import Markup, el, join, scrolling
 from veil.report.methods import attacks_section, context_section, reading_section
-from veil.report.model import Edition, ReportModel
+from veil.report.model import ReportModel
 from veil.report.risks import risks_section
+from veil.report.values import Edition
 from veil.report.verdict import verdict_section
 from veil.report.words import UTILITIES, letter, listed
 

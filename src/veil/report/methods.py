@@ -7,8 +7,9 @@ from typing import Any
 from veil.report.candidates import badge
 from veil.report.folding import level_names, not_run
 from veil.report.markup import Content, Markup, el, join, scrolling
-from veil.report.model import CandidateView, Estimate, LevelView, ReportModel, RowView, ScoreView, State
+from veil.report.model import CandidateView, LevelView, ReportModel, RowView
 from veil.report.terms import LIMITS, NO_GUARANTEE, SOME_GUARANTEE, terms
+from veil.report.values import Estimate, ScoreView, State
 from veil.report.words import MISSING, STATES, count, interval, listed, percent, shortened, units
 
 MOST_COLUMNS = 100

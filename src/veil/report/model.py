@@ -8,102 +8,11 @@ names of columns, and nothing about single records.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import Any
 
+from veil.report.values import AttackView, Edition, Estimate, KnowledgeView, Matching, Risk, ScoreView, State
+
 MODEL_VERSION = 3
-
-
-class State(StrEnum):
-    """How the goals fare against an attack, or against every attack with one level of knowledge."""
-
-    HOLDS = "holds"
-    BREAKS = "breaks"
-    UNPROVEN = "unproven"
-    NO_ATTACK = "no attack"
-    NOT_COUNTED = "not counted"
-
-
-class Risk(StrEnum):
-    """The three risks that regulators ask about.
-
-    Singling out: whole records come back. Linkability: people of another table are found. Inference: single values are
-    guessed.
-    """
-
-    SINGLING_OUT = "singling out"
-    LINKABILITY = "linkability"
-    INFERENCE = "inference"
-
-
-class Edition(StrEnum):
-    """For whom a report is: the internal edition holds single records."""
-
-    EXTERNAL = "external"
-    INTERNAL = "internal"
-
-
-class Matching(StrEnum):
-    """How released rows were matched to private ones."""
-
-    KNOWN = "known"
-    INFERRED = "inferred"
-
-
-class Unit(StrEnum):
-    """What an amount of knowledge counts: records, a share of them, columns, or nothing."""
-
-    RECORDS = "records"
-    SHARE = "share"
-    COLUMNS = "columns"
-    NONE = "none"
-
-
-@dataclass(frozen=True)
-class KnowledgeView:
-    """A level of knowledge: its kind, how much of it, and both in a few words."""
-
-    kind: str
-    amount: float
-    unit: Unit
-    label: str
-
-
-@dataclass(frozen=True)
-class AttackView:
-    """An attack and, where a release has several parts, the methods of those that it was on.
-
-    >>> AttackView("pca-attack", ("additive-noise",)).name, AttackView("pca-attack", ("a", "b")).name
-    ('pca-attack on additive-noise', 'pca-attack on 2 parts together')
-    """
-
-    label: str
-    target: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The attack and its target in a few words."""
-        if not self.target:
-            return self.label
-        return f"{self.label} on {self.target[0] if len(self.target) == 1 else f'{len(self.target)} parts together'}"
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class ScoreView:
-    """A rate of breaches, the rate of the best constant guess, and the advantage over it."""
-
-    rate: Estimate
-    baseline: float
-    advantage: Estimate
 
 
 @dataclass(frozen=True)

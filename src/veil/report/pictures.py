@@ -6,7 +6,8 @@ import math
 
 from veil.report.drawing import drawing
 from veil.report.markup import Markup, el
-from veil.report.model import Estimate, Picture
+from veil.report.model import Picture
+from veil.report.values import Estimate
 from veil.report.words import UTILITIES, count, goal, percent, shortened
 
 N_SHADES = 8

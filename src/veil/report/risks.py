@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from veil.report.candidates import badge
 from veil.report.markup import Markup, el, scrolling
-from veil.report.model import CandidateView, ReportModel, Risk, RiskView
+from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.values import Risk
 from veil.report.words import gain, interval, knowing, percent
 
 QUESTIONS = {

@@ -14,7 +14,8 @@ from rich.text import Text
 from veil.report.candidates import status
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
-from veil.report.model import CandidateView, Matching, ReportModel, RiskView, State
+from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.values import Matching, State
 from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened
 
 MOST_FAILURES = 2

@@ -6,7 +6,8 @@ from veil.report.candidates import badge, chip
 from veil.report.charts import mean_utility
 from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
 from veil.report.markup import Markup, el, join, scrolling
-from veil.report.model import CandidateView, Matching, ReportModel
+from veil.report.model import CandidateView, ReportModel
+from veil.report.values import Matching
 from veil.report.words import STATES, UTILITIES, counted, goal, letter, percent, shortened
 
 MATCHED = (

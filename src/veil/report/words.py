@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
-from veil.report.model import State
+from veil.report.values import State
 
 MISSING = "–"
 _DIRECTION_MARKS = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -113,7 +113,7 @@ _ARTICLES = {"external": "an ", "matrix": "the ", "sample": "a "}
 def knowing(level: Level) -> str:
     """A knowledge level after the word "with".
 
-    >>> from veil.report.model import KnowledgeView, Unit
+    >>> from veil.report.values import KnowledgeView, Unit
     >>> knowing(KnowledgeView("nothing", 0, Unit.NONE, "nothing"))
     'the release alone'
     >>> knowing(KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample"))

@@ -1,6 +1,6 @@
 """An audit of a release that was made elsewhere, by any tool, described or not.
 
-There is one release and no key: repetitions deal other knowledge, not other releases. The released rows are matched to
+There is one release and no key: repetitions grant other knowledge, not other releases. The released rows are matched to
 the private ones by their order, by a key column, or not at all. Where the matching is not known, guesses are scored
 against everybody and held against strangers (:mod:`veil.measures.unmatched`): the best assignment of unrelated records
 alone would look like a breach of half the table.
@@ -13,11 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
-from veil import measures
-from veil.attacks import Attack, Guess
-from veil.attacks.knowledge import Rows
+from veil.attacks import Attack
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.auditing.elsewhere.released import (
     ORDER,
@@ -29,12 +26,11 @@ from veil.auditing.elsewhere.released import (
     schema_of,
     unscored,
 )
+from veil.auditing.elsewhere.unmatched import UnmatchedJudge
 from veil.auditing.exposure import Exposure, Exposures, matched_previous
 from veil.auditing.grants import ALL_COLUMNS, Grants, Level
 from veil.auditing.judge import Judge
-from veil.auditing.scores import GuessScores
 from veil.auditing.utility import rowless_utilities
-from veil.data.blocks import Matrix
 from veil.data.schema import PERTURBED, Kind, Schema, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
@@ -197,10 +193,10 @@ class ForeignExposures(Exposures):
         kept = np.arange(len(self.truth) if self.matched else count_rows(self._release))
         return Exposure(self._release, kept, self._with_previous(grant, kept))
 
-    def worth(self, release: Release, **uses: Any) -> dict[str, Measure]:
+    def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""
         if self.matched:
-            return super().worth(release, **uses)
+            return super().utilities(release, **uses)
         return rowless_utilities(self.private, release)
 
     def judge(self, *arguments: Any) -> Judge:
@@ -208,21 +204,21 @@ class ForeignExposures(Exposures):
         return Judge(*arguments) if self.matched else UnmatchedJudge(*arguments)
 
     def serves(self, level: Level, attack: Attack) -> bool:
-        """Whether an attack is to be played; without a matching none is told rows, nor whose links are right."""
+        """Whether an attack is to be run; without a matching none is told rows, nor whose links are right."""
         return super().serves(level, attack) and (self.matched or not attack.whole_release)
 
     def remarks(self) -> tuple[str, ...]:
         """How the release was looked at."""
-        said = ["The release was there already: repetitions deal other knowledge, not other releases."]
+        remarks = ["The release was there already: repetitions grant other knowledge, not other releases."]
         if isinstance(self._release.manifest.parts[0].model, ForeignModel):
-            said.append("Its method was not described, so only attacks that need no description were played.")
+            remarks.append("Its method was not described, so only attacks that need no description were run.")
         if not self.matched:
-            said.append(
+            remarks.append(
                 "Whose row is whose was not known. Every person was held against the nearest guess, and the result "
                 "against what a stranger would find among the other records; nobody can be granted known rows, and "
                 "single columns and far-out values were not judged."
             )
-        return (*said, *super().remarks())
+        return (*remarks, *super().remarks())
 
     def words(self) -> list[Any]:
         """All that exposures depend on: what is said about the release, too."""
@@ -231,79 +227,3 @@ class ForeignExposures(Exposures):
     def digest(self, cache: Cache) -> str:
         """A keyed hash of both tables."""
         return f"{cache.table_digest(self._table)} {cache.table_digest(self._foreign)} {self.matched}"
-
-
-class UnmatchedJudge(Judge):
-    """Scores guesses whose rows belong to nobody in particular, against strangers."""
-
-    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
-        """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
-        truth = np.delete(self.truth, given, axis=0)
-        values = _recognised(truth, guess) if guess.up_to else guess.values
-        found = measures.unmatched_breach(truth, values, self.tolerance, self.units)
-        value, record = float(found.value_baseline), float(found.record_baseline)
-        # Of fewer rows than people only so many can be found, and a stranger has only so many to look among.
-        share = min(1.0, len(values) / len(truth))
-        if len(values) < len(truth) - 1:
-            value, record = self._strangers(truth, len(values))
-        silent = np.full(truth.shape[1], np.nan)
-        return GuessScores(
-            value=_rate(found.value_rate, found.value_advantage, value, share),
-            record=_rate(found.record_rate, found.record_advantage, record, share),
-            columns=silent,
-            n_columns=np.zeros(truth.shape[1], dtype=np.int64),
-            far_out=Measure(float("nan"), higher_is="exposed"),
-            n_far_out=0,
-            nrmse=self._nrmse(truth, values[found.nearest]),
-            n_scored=len(truth),
-            value_null=value,
-            record_null=record,
-        )
-
-    def _strangers(self, truth: Matrix, m: int, draws: int = 5) -> tuple[float, float]:
-        """What people find among m others, by value and by record: the mean over draws of the others."""
-        rates = []
-        for draw in range(draws):
-            chosen = np.zeros(len(truth), dtype=bool)
-            chosen[np.random.default_rng(draw).choice(len(truth), m, replace=False)] = True
-            found = measures.unmatched_breach(truth[~chosen], truth[chosen], self.tolerance, self.units)
-            rates.append((float(found.value_rate), float(found.record_rate)))
-        value, record = np.mean(rates, axis=0)
-        return float(value), float(record)
-
-    def picture(self, guess: Guess, kept: Rows, given: Rows, **_: Any) -> Any:
-        """None: nobody knows which guess is whose."""
-        return None
-
-    def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
-        """None: nobody knows which guess is whose."""
-        return []
-
-
-def _rate(rate: Measure, advantage: Measure, baseline: float, share: float) -> Measure:
-    """A rate whose interval is that of its paired advantage over strangers.
-
-    With fewer rows than people, what is found beyond strangers is counted over those who can be found (``share``).
-    """
-    if share == 1.0:
-        low, high = (baseline + gain * (1.0 - baseline) for gain in (advantage.low, advantage.high))
-        return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
-    value, low, high = (min(1.0, baseline + (end - baseline) / share) for end in (float(rate), rate.low, rate.high))
-    return Measure(max(0.0, value), low=max(0.0, low), high=max(0.0, high), higher_is="exposed")
-
-
-def _recognised(truth: Matrix, guess: Guess) -> Matrix:
-    """Columns that a guess leaves open in order and sign, as their distributions tell which is which."""
-    at = np.linspace(0.005, 0.995, 100)
-    unit = np.ones(truth.shape[1]) if guess.units is None else guess.units
-    own = np.nanquantile(truth / unit, at, axis=0)
-    theirs = np.nanquantile(guess.values, at, axis=0)
-    apart = np.array(
-        [[np.abs(own[:, [j]] - side).mean(axis=0) for side in (theirs, -theirs[::-1])] for j in range(own.shape[1])]
-    )
-    columns, chosen = linear_sum_assignment(apart.min(axis=1))
-    values = np.full((len(guess.values), truth.shape[1]), np.nan)
-    for j, k in zip(columns, chosen, strict=True):
-        sign = 1.0 if apart[j, 0, k] <= apart[j, 1, k] else -1.0
-        values[:, j] = sign * guess.values[:, k] * unit[j]
-    return values

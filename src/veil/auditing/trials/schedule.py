@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from veil._version import __version__
@@ -27,24 +28,21 @@ KEYS_OF_UTILITY = 3
 
 
 @dataclass(frozen=True)
-class Worth:
+class UtilityTask:
     """The task of measuring the utility of one of a candidate's releases."""
 
     candidate: int
     repetition: int = 0
 
 
-class Crew:
-    """Does the tasks of an audit, in this process or another."""
+Task = Run | UtilityTask
 
-    def __init__(self, runner: TrialRunner, uses: Mapping[str, Any]) -> None:
-        self.runner, self._uses = runner, dict(uses)
 
-    def __call__(self, task: Run | Worth) -> Outcome | dict[str, Measure]:
-        """Make a run or measure a utility."""
-        if isinstance(task, Worth):
-            return self.runner.worth(task.candidate, task.repetition, **self._uses)
-        return self.runner.outcome(task)
+def perform(runner: TrialRunner, uses: Mapping[str, Any], task: Task) -> Outcome | dict[str, Measure]:
+    """Make a run or measure a utility, in this process or another."""
+    if isinstance(task, UtilityTask):
+        return runner.utilities(task.candidate, task.repetition, **uses)
+    return runner.outcome(task)
 
 
 class Schedule:
@@ -80,10 +78,10 @@ class Schedule:
     ) -> None:
         self._runner, self._goals, self._progress = runner, goals, progress
         self._seconds, self._workers = seconds, workers
-        self._crew = Crew(runner, uses)
+        self._worker = partial(perform, runner, dict(uses))
         self._exactly = exactly
         self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, exactly=exactly)
-        self._worth: dict[int, list[dict[str, Measure]]] = {}
+        self._utilities: dict[int, list[dict[str, Measure]]] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
 
@@ -91,13 +89,13 @@ class Schedule:
         """Run every trial until every verdict is settled or the time, counted from ``began``, is over."""
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
-        n_worths = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
-        worths = [Worth(i, k) for k in range(n_worths) for i in range(len(self._runner.candidates))]
-        self._total = len(first) + len(worths)
+        n_releases = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
+        measured = [UtilityTask(i, k) for k in range(n_releases) for i in range(len(self._runner.candidates))]
+        self._total = len(first) + len(measured)
         breaks: dict[int, tuple[Break, ...]] = {}
         try:
-            with Pool[Run | Worth, Any](self._crew, workers=self._workers, deadline=deadline) as pool:
-                self._perform(pool, [*worths, *first])
+            with Pool[Task, Any](self._worker, workers=self._workers, deadline=deadline) as pool:
+                self._perform(pool, [*measured, *first])
                 for run in first if self._seconds is not None else ():
                     self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
                 while runs := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
@@ -112,10 +110,10 @@ class Schedule:
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
-        said = [
+        remarks = [
             remark for i in range(len(self._runner.candidates)) for remark in remarks_on_parts(self._runner.parts(i))
         ]
-        return tuple(dict.fromkeys(said))
+        return tuple(dict.fromkeys(remarks))
 
     def _first_round(self) -> list[Run]:
         exposures, runs = self._runner.exposures, list[Run]()
@@ -136,18 +134,18 @@ class Schedule:
                             self.board.skip(trial, f"no theory for {part.part.method}", applies=False)
         return runs
 
-    def _perform(self, pool: Pool[Run | Worth, Any], tasks: Sequence[Run | Worth]) -> None:
+    def _perform(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> None:
         for task, answer in self._answers(pool, tasks):
             self._done += 1
-            if isinstance(task, Worth):
-                self._worth.setdefault(task.candidate, []).append(answer)
+            if isinstance(task, UtilityTask):
+                self._utilities.setdefault(task.candidate, []).append(answer)
                 continue
             trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
             label = self._runner.candidates[trial.candidate].describe()
             self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
             self.board.add(task, answer)
 
-    def _answers(self, pool: Pool[Run | Worth, Any], tasks: Sequence[Run | Worth]) -> Iterator[tuple[Any, Any]]:
+    def _answers(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> Iterator[tuple[Any, Any]]:
         """Answers from memory first, then from runs."""
         if not self._memory:
             yield from pool.map(tasks)
@@ -156,7 +154,7 @@ class Schedule:
         for task in tasks:
             answers, address = self._place(task)
             value = answers.get(address)
-            known = utilities_from(value) if isinstance(task, Worth) else outcome_from(value)
+            known = utilities_from(value) if isinstance(task, UtilityTask) else outcome_from(value)
             if known is None:
                 new.append(task)
             else:
@@ -172,14 +170,14 @@ class Schedule:
         common = [__version__, table, self._runner.tolerance, self._runner.exposures.words(), dict(uses)]
         return [cache.answers([*common, candidate_words(plan)]) for plan in self._runner.candidates]
 
-    def _place(self, task: Run | Worth) -> tuple[Answers, str]:
-        if isinstance(task, Worth):
+    def _place(self, task: Task) -> tuple[Answers, str]:
+        if isinstance(task, UtilityTask):
             return self._memory[task.candidate], f"worth/{task.repetition}"
         trial = task.trial
         attack, level = self._runner.attacks[trial.attack], self._runner.exposures.address(trial.level)
         return self._memory[trial.candidate], f"{level}/{task.repetition}/{attack.label}/{trial.part}"
 
-    def _breaks(self, pool: Pool[Run | Worth, Any], candidate: int) -> Iterator[Break]:
+    def _breaks(self, pool: Pool[Task, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
         levels = self._runner.exposures.levels
         if self.board.broken(candidate, levels[0]):
@@ -199,7 +197,7 @@ class Schedule:
                     holds = int(middle.amount)
             yield self._break(candidate, least)
 
-    def _breaks_at(self, pool: Pool[Run | Worth, Any], candidate: int, upper: Level, level: Level) -> bool:
+    def _breaks_at(self, pool: Pool[Task, Any], candidate: int, upper: Level, level: Level) -> bool:
         """Whether the attacks that break at the upper level break at this one too."""
         for trial in self.board.breakers(candidate, upper):
             lower = Trial(candidate, level, trial.attack, trial.part)
@@ -217,8 +215,8 @@ class Schedule:
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
         plan, exposures = self._runner.candidates[index], self._runner.exposures
         manifest, rows = self._runner.manifest(index), self.board.rows(index)
-        worth, skipped = over_keys(self._worth.get(index, [])), self.board.skipped(index)
-        late = sum(said.late for said in skipped)
+        utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
+        late = sum(trial.late for trial in skipped)
         not_run = [Failure(f"{late} attacks were not run: give the audit more time", shown=False)] if late else []
         return Candidate(
             label=plan.describe(),
@@ -229,22 +227,22 @@ class Schedule:
             rows=tuple(rows),
             skipped=tuple(skipped),
             levels=tuple(exposures.levels),
-            utility=worth,
-            other_failures=(*not_run, *self._untested(index, rows), *self._goals.utility_failures(worth)),
+            utility=utility,
+            other_failures=(*not_run, *self._untested(index, rows), *self._goals.utility_failures(utility)),
             breaks=breaks,
         )
 
     def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[Failure]:
         """Levels at which some part that can be guessed was not attacked at all."""
-        found: list[Failure] = []
+        failures: list[Failure] = []
         parts = self._runner.parts(candidate)
         scored = [part for part in parts if part.scored and not part.joins]
         for part in scored or parts:
             mine = [row for row in rows if row.part == part.index and not row.links]
-            found += self._goals.untested(
+            failures += self._goals.untested(
                 mine, self._runner.exposures.levels, part.part.method if len(parts) > 1 else ""
             )
-        return found
+        return failures
 
 
 def remarks_on_parts(parts: Sequence[Target]) -> tuple[str, ...]:
@@ -259,10 +257,10 @@ def remarks_on_parts(parts: Sequence[Target]) -> tuple[str, ...]:
     )
 
 
-def over_keys(found: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
+def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
     """Utilities as means over releases with different keys, from the lowest end to the highest."""
-    names = [name for name in (found[0] if found else {}) if all(name in each for each in found)]
-    return {name: averaged([measured[name] for measured in found]) for name in names}
+    names = [name for name in (releases[0] if releases else {}) if all(name in each for each in releases)]
+    return {name: averaged([measured[name] for measured in releases]) for name in names}
 
 
 def _threat(perturbation: Perturbation) -> str:

@@ -19,12 +19,12 @@ from veil.release.release import Release
 
 
 def together(parts: Sequence[Part]) -> tuple[int, ...]:
-    """Steps that add independent noise of one law: whoever has the release can look at their columns as one."""
+    """Parts that add independent noise of one law: whoever has the release can look at their columns as one."""
     models = [part.model for part in parts]
     laws = [model.distribution for model in models if isinstance(model, AdditiveModel)]
     law = max(laws, key=laws.count, default="")
-    found = tuple(i for i, m in enumerate(models) if isinstance(m, AdditiveModel) and m.distribution == law)
-    return found if len(found) > 1 else ()
+    same = tuple(i for i, m in enumerate(models) if isinstance(m, AdditiveModel) and m.distribution == law)
+    return same if len(same) > 1 else ()
 
 
 def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:

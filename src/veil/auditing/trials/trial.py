@@ -113,13 +113,13 @@ class TrialRunner:
         seconds = time.perf_counter() - began
         judge, given = part.judge(exposure.grant.columns), exposure.grant.given
         first = run.repetition == 0
-        seen = first and not part.truth.categorical.any()
+        pictured = first and not part.truth.categorical.any()
         return Outcome(
             judge.try_guess(guess, exposure.kept, given),
             ambiguity=guess.ambiguity,
             up_to=guess.up_to,
             seconds=seconds,
-            picture=judge.picture(guess, exposure.kept, given) if seen else None,
+            picture=judge.picture(guess, exposure.kept, given) if pictured else None,
             records=tuple(judge.worst_records(guess, exposure.kept, given)) if first else (),
         )
 
@@ -134,7 +134,7 @@ class TrialRunner:
             raise NotApplicableError(f"{attack.attack_name()} takes the whole release and found no links")
         return Outcome(GuessScores.of_links(own, links.rows), seconds=seconds)
 
-    def worth(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
+    def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""
         release = self._exposed(candidate, self.exposures.levels[0], repetition).release
-        return self.exposures.worth(release, n_clusters=n_clusters, labels=labels)
+        return self.exposures.utilities(release, n_clusters=n_clusters, labels=labels)
