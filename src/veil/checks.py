@@ -39,7 +39,10 @@ from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.data.blocks import BLOCK_ROWS, Matrix
 from veil.errors import InputError, KeyRefusedError, MissingKnowledgeError, NotApplicableError
 from veil.keys.key import Key, LedgerPart
-from veil.perturbations import PERTURBATIONS, AdditiveNoise, Perturbation
+from veil.perturbations import PERTURBATIONS, Perturbation, Takes
+from veil.perturbations.additive import AdditiveNoise
+from veil.perturbations.codecs import decoded
+from veil.perturbations.driving import rebuild, released_fields
 from veil.publishing.publish import publish
 from veil.publishing.restore import restore
 from veil.release.release import Release
@@ -62,7 +65,7 @@ def _table(n: int = 300, d: int = 4, seed: int = 0) -> Matrix:
 def _table_for(perturbation: Perturbation, n: int = 300, d: int = 4) -> Matrix:
     """A table that the method takes: zeros and ones where it releases such."""
     x = _table(n, d)
-    return np.asarray(x > np.median(x, axis=0), dtype=np.float64) if perturbation.takes == "bits" else x
+    return np.asarray(x > np.median(x, axis=0), dtype=np.float64) if perturbation.layout.takes is Takes.BITS else x
 
 
 def _categories(n: int = 300, changed: int = 0) -> pa.Table:
@@ -81,7 +84,7 @@ def _seeded(perturbation: Perturbation, seed: int = _SEED) -> Perturbation:
 
 def check_perturbation(perturbation: Perturbation) -> None:
     """Run every contract of a perturbation."""
-    if perturbation.takes == "categories":
+    if perturbation.layout.tabular:
         for check in (check_names, check_categories):
             check(_seeded(perturbation))
         return
@@ -108,7 +111,7 @@ def check_names(perturbation: Perturbation) -> None:
         PERTURBATIONS.get(name, type(perturbation)) is type(perturbation),
         f"{name!r} is taken by another class",
     )
-    _expect("*Threat.*" in (type(perturbation).__doc__ or ""), "the docstring must state its *Threat.*")
+    _expect(perturbation.threat, "threat must say what is released, what is secret, and which knowledge breaks it")
 
 
 def check_categories(perturbation: Perturbation) -> None:
@@ -121,12 +124,12 @@ def check_categories(perturbation: Perturbation) -> None:
         publish(x, perturbation)[0].table.read().equals(release.table.read()),
         "the same table was perturbed differently",
     )
-    said = json.dumps(release.only_part.parameters, allow_nan=False)
-    _expect(str(_SEED) not in said, "disclose() shows the seed")
+    disclosed = json.dumps(release.only_part.parameters, allow_nan=False)
+    _expect(str(_SEED) not in disclosed, "disclose() shows the seed")
     _expect(str(_SEED) not in repr(perturbation) + perturbation._repr_html_(), "a rendering shows the seed")
-    twin = type(perturbation).rebuild(key.ledger[0].parts[0], key)
-    _expect(twin.disclose() == json.loads(said), "rebuild() from disclosed parameters differs")
-    if perturbation.addressed:
+    twin = rebuild(key.ledger[0].parts[0], key)
+    _expect(twin.disclose() == json.loads(disclosed), "the method rebuilt from its model differs")
+    if perturbation.layout.addressed:
         other = publish(_categories(changed=1), perturbation)[0].table.read().column("x0")
         same = np.mean(
             [a == b for a, b in zip(other.to_pylist(), release.table.read().column("x0").to_pylist(), strict=True)]
@@ -137,14 +140,14 @@ def check_categories(perturbation: Perturbation) -> None:
 def check_disclosure(perturbation: Perturbation) -> None:
     """``disclose`` is plain JSON and holds neither the seed nor an extreme or mean of the table."""
     x = _table_for(perturbation)
-    said = json.dumps(perturbation.fit(x).disclose(), allow_nan=False)
-    _expect(str(_SEED) not in said, "disclose() shows the seed")
+    disclosed = json.dumps(perturbation.fit(x).disclose(), allow_nan=False)
+    _expect(str(_SEED) not in disclosed, "disclose() shows the seed")
     facts = [("mean", x.mean(axis=0))]
-    if perturbation.takes != "bits":  # of zeros and ones, the extremes are no secret
+    if perturbation.layout.takes is not Takes.BITS:  # of zeros and ones, the extremes are no secret
         facts += [("minimum", x.min(axis=0)), ("maximum", x.max(axis=0))]
     for what, values in facts:
         for value in values:
-            _expect(repr(float(value)) not in said, f"disclose() shows a column's {what}")
+            _expect(repr(float(value)) not in disclosed, f"disclose() shows a column's {what}")
 
 
 def check_rebuilding(perturbation: Perturbation) -> None:
@@ -152,10 +155,11 @@ def check_rebuilding(perturbation: Perturbation) -> None:
     x = _table_for(perturbation)
     fitted = perturbation.fit(x)
     settings, parameters = json.loads(json.dumps([fitted.settings(), fitted.disclose()]))
-    part = LedgerPart(fitted.method_name(), settings, parameters, ["x0", "x1", "x2", "x3"], fitted._fitted_on)
-    twin = type(fitted).rebuild(part, fitted.key_)
+    columns, name = ["x0", "x1", "x2", "x3"], fitted.model_.recorded_name()
+    part = LedgerPart(fitted.method_name(), settings, parameters, columns, fitted._fitted_on, name)
+    twin = rebuild(part, fitted.key_)
     del twin.feature_names_in_
-    _expect(np.array_equal(twin.transform(x), fitted.transform(x)), "rebuild() from disclosed parameters differs")
+    _expect(np.array_equal(twin.transform(x), fitted.transform(x)), "the method rebuilt from its model differs")
 
 
 def check_secret_is_masked(perturbation: Perturbation) -> None:
@@ -192,7 +196,9 @@ def check_blocks(perturbation: Perturbation) -> None:
     x = _table_for(perturbation, BLOCK_ROWS + 11, 2)
     release, _ = publish(x, perturbation)
     direct = perturbation.fit(x).transform(x)
-    arrays = perturbation.decoded(direct.T)
+    names = [f"x{j}" for j in range(x.shape[1])]
+    fields = released_fields(perturbation, names, pa.table(dict(zip(names, x.T, strict=True))).schema)
+    arrays = decoded(perturbation.model_, direct.T, fields)
     released = [release.table.read().column(n).combine_chunks() for n in release.only_part.released]
     _expect(
         all(a.equals(b) for a, b in zip(arrays, released, strict=True)), "publish and transform differ across blocks"
@@ -203,11 +209,11 @@ def check_same_noise_and_unrelated_noise(perturbation: Perturbation) -> None:
     """The same table gets the same release; with addressed noise, one changed cell gets unrelated noise."""
     # Two values only, so that among equal cells the release differs by its randomness alone.
     x = np.random.default_rng(0).integers(1, 3, size=(4_000, 3)).astype(np.float64)
-    x = x - 1 if perturbation.takes == "bits" else x
+    x = x - 1 if perturbation.layout.takes is Takes.BITS else x
     fitted = perturbation.fit(x)
     first = fitted.transform(x)
     _expect(np.array_equal(first, fitted.transform(x)), "the same table was perturbed differently")
-    if not (perturbation.addressed and perturbation.element_wise):
+    if not (perturbation.layout.addressed and perturbation.layout.passes_missing):
         return
     other = x.copy()
     other[0, 0] = 3 - other[0, 0]
@@ -222,7 +228,7 @@ def check_missing_values(perturbation: Perturbation) -> None:
     """Element-wise methods pass missing values through; methods that mix columns refuse them with a count."""
     x = _table_for(perturbation)
     x[3, 1] = np.nan
-    if perturbation.element_wise:
+    if perturbation.layout.passes_missing:
         released = publish(x, perturbation)[0].table.read()
         gaps = np.column_stack([released.column(j).is_null().to_numpy() for j in range(x.shape[1])])
         _expect(np.array_equal(gaps, np.isnan(x)), "the pattern of missing values changed")
@@ -251,13 +257,13 @@ def check_attack(attack: Attack) -> None:
     _expect(attack.attack_name().endswith("-attack"), "an attack's class name ends in Attack")
     met = 0
     for cls in PERTURBATIONS.values():
-        if cls.takes == "categories":
+        if cls().layout.tabular:
             met += _check_on_categories(attack, cls)
             continue
         x = _table_for(cls())
         release, key = publish(x[:280], _seeded(cls()))
         if attack.applies_to(release.only_part.model):
-            matrix = cls.rebuild(key.ledger[0].parts[0], key).secret_matrix()
+            matrix = rebuild(key.ledger[0].parts[0], key).secret_matrix()
             known = _known_of_numbers(x, matrix)
             met += _check_attack_on(attack, release, {**_drawn(attack, x[:280]), **known})
     _expect(met, "the attack applies to no registered perturbation")

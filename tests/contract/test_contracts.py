@@ -79,7 +79,7 @@ NO_LOGARITHM = dict.fromkeys(
 
 def expected_failures(estimator):
     refused = NO_LOGARITHM if isinstance(estimator, veil.LogNormalNoise) else {}
-    noisy = estimator.addressed and getattr(estimator, "noise_scale", 1.0) > 0
+    noisy = estimator.layout.addressed and getattr(estimator, "noise_scale", 1.0) > 0
     return {**refused, **(ADDRESSED_BY_TABLE if noisy else {})}
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import pyarrow as pa
 
 from veil.auditing import Audit, Goals, audit
-from veil.perturbations import AdditiveNoise, OrthogonalTransform
+from veil.perturbations.additive import AdditiveNoise
+from veil.perturbations.orthogonal import OrthogonalTransform
 from veil.progress import Progress, silent
 
 

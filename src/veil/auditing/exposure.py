@@ -26,7 +26,8 @@ from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.keys.key import Key
 from veil.measures import Measure
-from veil.perturbations import Perturbation, find_perturbation
+from veil.perturbations import Perturbation
+from veil.perturbations.driving import rebuild
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import RowOrder
@@ -264,7 +265,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
     """The matrix that a part of a release was made with, from its key; None where it was made without one."""
     step = key.entry(release.manifest.release_id).parts[part]
-    return find_perturbation(step.method).rebuild(step, key).secret_matrix()
+    return rebuild(step, key).secret_matrix()
 
 
 def _mixed(*words: int) -> int:

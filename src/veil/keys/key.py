@@ -34,13 +34,17 @@ _SCRYPT_LIMIT = 2**20
 
 @dataclass(frozen=True)
 class LedgerPart:
-    """One perturbation of a release: its method, the owner's settings, what it disclosed, and where."""
+    """One perturbation of a release: its method, the owner's settings, what it disclosed, and where.
+
+    ``model`` is the name of the model that describes it; key files of version 0.1 have none.
+    """
 
     method: str
     settings: dict[str, Any]
     parameters: dict[str, Any]
     columns: list[str]
     fingerprint: str
+    model: str | None = None
 
 
 @dataclass(frozen=True)

@@ -24,31 +24,28 @@ Reports compare the upper 63 bits of a word with whole numbers, so the law of th
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from veil.arguments import number, whole
-from veil.data.blocks import Matrix, Words, from_float, tiles
-from veil.data.schema import Kind
+from veil.data.blocks import Matrix, Words, tiles
 from veil.errors import InputError
-from veil.numerics.moments import Moments
-from veil.numerics.response_matrix import UNITS, cumulative, draw_reports, exact_probabilities, implemented_epsilon
-from veil.perturbations.base import Kept, Perturbation, Place
-from veil.perturbations.binary import BinaryScan
-from veil.perturbations.scan import Scan
+from veil.numerics.response_matrix import draw_reports
+from veil.perturbations.base import Perturbation
+from veil.perturbations.basket_law import BasketLaw
+from veil.perturbations.draws import Draws
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
+from veil.release.models import BasketModel
 
 SIZE = "basket_size"
 """The released column with the sizes of transactions, where the method needs them."""
 MOST_CUT = 20
 MOST_PATTERN_ITEMS = 12
 _LEAST = 1e-6
-_UP = 1.0 + 2.0**-50  # more than the rounding of a logarithm
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "mask": {"keep": 0.9, "insert": None},
     "select": {"insert": 0.1, "cutoff": 3},
@@ -81,15 +78,6 @@ class MarketBasket(Perturbation):
     item_epsilon_ : float, local ε of one item; infinite for ``select``, which releases the size
     epsilon_ : float, local ε of one transaction; for ``select``, among transactions of the same size
 
-    Notes
-    -----
-    *Threat.* Released: the reports and the law; with ``select``, also how many items each transaction truly has, so
-    that one of no item or of all is known. Secret: which reports are true. Supports are public by design, and with them
-    the posterior of every report (A20): of an item of support s, a reported 1 under ``mask`` is true with probability
-    ps/(ps + ρ(1 − s)), and items that go together sharpen it. ``mask`` protects single items: over a transaction of d
-    items ε is d times that of one, which protects no long transaction; ``select`` and ``gamma`` protect whole ones. The
-    number of transactions is public, and the key does not bring the table back.
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -100,14 +88,18 @@ class MarketBasket(Perturbation):
     'local differential privacy: epsilon 1.38629 for one item, 6.93147 for all 5 items of one transaction'
     """
 
+    threat = (
+        "Released: the reports and the law; with ``select``, also how many items each transaction truly has, so that "
+        "one of no item or of all is known. Secret: which reports are true. Supports are public by design, and with "
+        "them the posterior of every report (A20): of an item of support s, a reported 1 under ``mask`` is true with "
+        "probability ps/(ps + ρ(1 − s)), and items that go together sharpen it. ``mask`` protects single items: over "
+        "a transaction of d items ε is d times that of one, which protects no long transaction; ``select`` and "
+        "``gamma`` protect whole ones. The number of transactions is public, and the key does not bring the table "
+        "back."
+    )
     catalogue = "P19"
-    covers = frozenset({Kind.NUMERIC, Kind.BOOLEAN})
-    addressed = True
-    boolean = True
-    takes = "bits"
-    item_epsilon_: float
-    epsilon_: float
-    _law: dict[str, Any]
+    layout = Layout(Takes.BITS, MadeOf.RECORD, Noise.RECORD)
+    model_: BasketModel
 
     def __init__(
         self,
@@ -126,19 +118,17 @@ class MarketBasket(Perturbation):
         self.gamma = gamma
         self.random_state = random_state
 
-    @property
-    def keeps_cells(self) -> bool:
-        """The guarantee is for fresh noise, and most kinds draw for whole records."""
-        return False
-
-    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
-        """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, secret=secret, method=type(self).__name__)
-
     # -- the law ------------------------------------------------------------------------------
 
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        self._set_law(self._checked(), len(columns))
+    def learn(self, facts: Facts) -> BasketModel:
+        """The law; nothing depends on the table."""
+        law, d = self._checked(), len(facts.columns)
+        if self.kind == "gamma" and d > MOST_PATTERN_ITEMS:
+            raise InputError(
+                f"kind='gamma' takes at most {MOST_PATTERN_ITEMS} columns, as the truth drowns among 2^d patterns; "
+                f"there are {d}: split them over the parts of a plan, or use kind='mask'"
+            )
+        return BasketModel(self.kind, d, **law)
 
     def _given(self) -> dict[str, Any]:
         """The parameters of this kind, defaults filled in."""
@@ -169,70 +159,24 @@ class MarketBasket(Perturbation):
             )
         return {"keep": keep, "insert": insert}
 
-    def _set_law(self, law: dict[str, Any], d: int) -> None:
-        """Thresholds of the sampler, and what they amount to."""
-        self._law = {"kind": self.kind, "n_items": d, **law}
-        if self.kind == "mask":
-            p, rho = law["keep"], law["insert"]
-            self._reports = cumulative([[1.0 - rho, 1.0 - p], [rho, p]])
-            self.item_epsilon_ = implemented_epsilon(self._reports)
-            self.epsilon_ = d * self.item_epsilon_
-        elif self.kind == "select":
-            rho, width = law["insert"], law["cutoff"] + 1
-            self._reports = cumulative([[1.0 - rho], [rho]])
-            self._sizes = cumulative(np.full((width, 1), 1.0 / width))
-            inserted = exact_probabilities(self._reports)[1][0]
-            chosen = [row[0] for row in exact_probabilities(self._sizes)]
-            ratio = sum((w / chosen[0] / inserted**i for i, w in enumerate(chosen)), Fraction(0))
-            self.item_epsilon_, self.epsilon_ = math.inf, _logarithm(ratio)
-        else:
-            if d > MOST_PATTERN_ITEMS:
-                raise InputError(
-                    f"kind='gamma' takes at most {MOST_PATTERN_ITEMS} columns, as the truth drowns among 2^d patterns; "
-                    f"there are {d}: split them over the parts of a plan, or use kind='mask'"
-                )
-            # Rounded up, so that no ratio exceeds γ.
-            self._unit = math.ceil(UNITS / (Fraction(law["gamma"]) + 2**d - 1))
-            true = UNITS - (2**d - 1) * self._unit
-            self.item_epsilon_ = self.epsilon_ = _logarithm(Fraction(true, self._unit))
+    @property
+    def item_epsilon_(self) -> float:
+        """Local ε of one item."""
+        return BasketLaw(self.model_).item_epsilon
 
-    def disclose(self) -> dict[str, Any]:
-        """The kind, the number of items and the law."""
-        return dict(self._law)
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        law = {n: v for n, v in parameters.items() if n not in ("kind", "n_items")}
-        self._set_law(law, parameters["n_items"])
-
-    def column_parameters(self, j: int) -> dict[str, Any]:
-        """The law, which is the same for all columns."""
-        return self.disclose()
+    @property
+    def epsilon_(self) -> float:
+        """Local ε of one transaction."""
+        return BasketLaw(self.model_).epsilon
 
     def describe(self) -> str:
         """The method, its kind and its parameters."""
-        said = [f"{n} {v}" for n, v in self._given().items() if v is not None] if self.kind in _DEFAULTS else []
-        return f"market basket ({', '.join([str(self.kind), *said])})"
+        named = [f"{n} {v}" for n, v in self._given().items() if v is not None] if self.kind in _DEFAULTS else []
+        return f"market basket ({', '.join([str(self.kind), *named])})"
 
-    def formal_guarantee(self, *, consistent: bool = False) -> str:
-        """Local differential privacy of items and transactions; none with a seed."""
-        if self.key_.seeded:
-            return "none"
-        d, outside = self._law["n_items"], "the number of transactions is outside it"
-        if self.kind == "mask":
-            return (
-                f"local differential privacy: epsilon {self.item_epsilon_:.6g} for one item, {self.epsilon_:.6g} for "
-                f"all {d} items of one transaction; {outside}"
-            )
-        if self.kind == "gamma":
-            return (
-                f"local differential privacy: epsilon {self.epsilon_:.6g} for one transaction of {d} items; {outside}"
-            )
-        # Items are chosen by the order of 64-bit words, uniformly unless two words are equal or one is the largest.
-        delta = (1.0 + math.exp(self.epsilon_)) * d * d * 2.0**-64
-        return (
-            f"local differential privacy: epsilon {self.epsilon_:.6g}, delta {delta:.3g} for one transaction, among "
-            f"those of the same size; the sizes are released as they are; {outside}"
-        )
+    def guarantee(self) -> str:
+        """Local differential privacy of items and transactions."""
+        return BasketLaw(self.model_).guarantee()
 
     # -- the release --------------------------------------------------------------------------
 
@@ -240,65 +184,49 @@ class MarketBasket(Perturbation):
         """The private columns' names; with ``select``, and the size."""
         return [*columns, SIZE] if self.kind == "select" else list(columns)
 
-    def _n_released(self) -> int:
-        return int(self.n_features_in_) + (self.kind == "select")
-
-    def released_fields(self, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
-        """True and false under the private columns' names; the size is a whole number."""
-        fields = [pa.field(name, pa.bool_()) for name in columns]
-        return [*fields, pa.field(SIZE, pa.int64())] if self.kind == "select" else fields
-
-    def decoded(self, values: Matrix) -> list[pa.Array]:
-        """Reports as true and false, sizes as whole numbers."""
-        d = int(self.n_features_in_)
-        return [from_float(row, pa.bool_() if j < d else pa.int64()) for j, row in enumerate(values)]
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Reports of a block of transactions."""
         other = int(((block != 0) & (block != 1)).sum())
         if other:
             raise InputError(f"MarketBasket takes 0 and 1 only; {other} values are neither")
+        law = BasketLaw(self.model_)
         if self.kind == "mask":
             codes = block.astype(np.int64)
-            reports = [draw_reports(self._reports, c, self._words(j, block[j], place)) for j, c in enumerate(codes)]
+            reports = [draw_reports(law.reports, row, draws.words(j)) for j, row in enumerate(codes)]
             return np.array(reports, dtype=np.float64)
         if self.kind == "gamma":
-            return self._patterns(block, self._words(0, block[0], place, "pattern"))
+            return _patterns(block, draws.words(0, "pattern"), law.unit)
         out = np.empty((len(block) + 1, block.shape[1]))
         for tile in tiles(block.shape[1]):
-            there = Place(place.fingerprint, place.start + tile.start)
-            out[:-1, tile] = self._cut_and_pasted(block[:, tile], there)
+            out[:-1, tile] = _cut_and_pasted(block[:, tile], draws.tile(tile), law)
         out[-1] = block.sum(axis=0)
         return out
 
-    def _patterns(self, block: Matrix, words: Words) -> Matrix:
-        """One report of a whole pattern per record: words below (n − 1)·unit stand for the other patterns in turn."""
-        places = np.arange(len(block))[:, None]
-        true = (block.astype(np.int64) << places).sum(axis=0)
-        turn = np.minimum((words >> np.uint64(1)) // np.uint64(self._unit), np.uint64(2 ** len(block) - 1))
-        other = turn.astype(np.int64)
-        other += other >= true
-        reported = np.where(turn < 2 ** len(block) - 1, other, true)
-        return np.asarray((reported >> places) & 1, dtype=np.float64)
 
-    def _cut_and_pasted(self, block: Matrix, place: Place) -> npt.NDArray[np.bool_]:
-        """Keep the items of lowest rank in a random order, as many as drawn, and insert the others by chance."""
-        d, n = block.shape
-        zeros, has = np.zeros(n, dtype=np.int64), block == 1
-        most = draw_reports(self._sizes, zeros, self._words(0, block[0], place, "size"))
-        ranks = np.array([self._words(j, block[j], place, "order") for j in range(d)])
-        order = np.argsort(np.where(has, ranks, np.uint64(2**64 - 1)), axis=0, kind="stable")
-        first = np.zeros((d, n), dtype=bool)
-        np.put_along_axis(first, order, np.arange(d)[:, None] < most, axis=0)
-        pasted = np.array([draw_reports(self._reports, zeros, self._words(j, block[j], place)) for j in range(d)])
-        return np.asarray((first & has) | (pasted == 1))
+def _patterns(block: Matrix, words: Words, unit: int) -> Matrix:
+    """One report of a whole pattern per record: words below (n − 1)·unit stand for the other patterns in turn."""
+    places = np.arange(len(block))[:, None]
+    true = (block.astype(np.int64) << places).sum(axis=0)
+    turn = np.minimum((words >> np.uint64(1)) // np.uint64(unit), np.uint64(2 ** len(block) - 1))
+    other = turn.astype(np.int64)
+    other += other >= true
+    reported = np.where(turn < 2 ** len(block) - 1, other, true)
+    return np.asarray((reported >> places) & 1, dtype=np.float64)
+
+
+def _cut_and_pasted(block: Matrix, draws: Draws, law: BasketLaw) -> npt.NDArray[np.bool_]:
+    """Keep the items of lowest rank in a random order, as many as drawn, and insert the others by chance."""
+    d, n = block.shape
+    zeros, has = np.zeros(n, dtype=np.int64), block == 1
+    most = draw_reports(law.sizes, zeros, draws.words(0, "size"))
+    ranks = np.array([draws.words(j, "order") for j in range(d)])
+    order = np.argsort(np.where(has, ranks, np.uint64(2**64 - 1)), axis=0, kind="stable")
+    first = np.zeros((d, n), dtype=bool)
+    np.put_along_axis(first, order, np.arange(d)[:, None] < most, axis=0)
+    pasted = np.array([draw_reports(law.reports, zeros, draws.words(j)) for j in range(d)])
+    return np.asarray((first & has) | (pasted == 1))
 
 
 def _probability(value: Any, name: str) -> float:
     rule = f"a probability from {_LEAST:g} to 1 − {_LEAST:g} (at 0 and 1 reports would be certain)"
     return number(value, name, least=_LEAST, most=1.0 - _LEAST, rule=rule)
-
-
-def _logarithm(ratio: Fraction) -> float:
-    """ln of a ratio of at least 1, rounded up."""
-    return math.log1p(float(ratio - 1)) * _UP

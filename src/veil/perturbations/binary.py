@@ -10,7 +10,6 @@ Bits are packed into 64-bit words: one released bit costs d/64 operations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numba
@@ -19,33 +18,16 @@ import numpy.typing as npt
 
 from veil.arguments import number, whole
 from veil.data.blocks import Matrix
-from veil.data.schema import Kind
 from veil.errors import InputError
 from veil.keys.randomness import Generator
-from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place
-from veil.perturbations.scan import Counts, Scan, Summary
+from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.draws import Draws, Secrets
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
+from veil.release.models import BinaryProjectionModel
 
 Bits = npt.NDArray[np.uint64]
 MOST_BITS = 50_000_000
-
-
-class BinaryScan(Scan):
-    """The first pass over zeros and ones; counts what is neither."""
-
-    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
-        super().__init__(columns, secret=secret, covariance=False, allow_missing=False, method=method)
-
-    def _refused(self, block: Matrix) -> Counts:
-        return np.asarray(((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1))
-
-    def _check_refused(self, total: Summary) -> None:
-        if total.refused.any():
-            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
-            raise InputError(
-                f"{self._method} takes 0 and 1 (or false and true) only; other values in {', '.join(counts[:8])}; "
-                "recode the columns, or give them another role"
-            )
 
 
 class BinaryProjection(Perturbation):
@@ -67,12 +49,6 @@ class BinaryProjection(Perturbation):
     p_ : float
         The probability of a one in R: ε²/l.
 
-    Notes
-    -----
-    *Threat.* Released: ``u``, k and p. Secret: ``R``. Each released bit is one linear equation modulo 2 with the same
-    coefficients for all records. R is sparse by design: a row with a single one releases an attribute as it is, and a
-    dozen known records with their rows tell which (A9); d of them give all of R. There is no formal guarantee.
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -82,12 +58,17 @@ class BinaryProjection(Perturbation):
     [0.0, 1.0]
     """
 
+    threat = (
+        "Released: ``u``, k and p. Secret: ``R``. Each released bit is one linear equation modulo 2 with the same "
+        "coefficients for all records. R is sparse by design: a row with a single one releases an attribute as it is, "
+        "and a dozen known records with their rows tell which (A9); d of them give all of R. There is no formal "
+        "guarantee."
+    )
     catalogue = "P9"
-    covers = frozenset({Kind.NUMERIC, Kind.BOOLEAN})
+    layout = Layout(Takes.BITS, MadeOf.RECORD, Noise.NONE)
     headline = ("n_components",)
-    boolean = True
-    takes = "bits"
-    p_: float
+    model_: BinaryProjectionModel
+    p_ = Learned("p")
 
     def __init__(
         self,
@@ -102,67 +83,52 @@ class BinaryProjection(Perturbation):
         self.scale = scale
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
-        """A pass that refuses everything but 0 and 1."""
-        return BinaryScan(columns, secret=secret, method=type(self).__name__)
-
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        whole(self.n_components, "n_components", least=1)
+    def learn(self, facts: Facts) -> BinaryProjectionModel:
+        """The probability of a one in R."""
+        k = whole(self.n_components, "n_components", least=1)
         epsilon = number(
             self.epsilon, "epsilon", least=1e-6, most=0.5, rule="above 0 and at most 0.5, for example 0.25"
         )
-        d = len(columns)
+        d = len(facts.columns)
         if d < 2:
             raise InputError(
                 "BinaryProjection hides columns among each other and needs at least 2; there is n_features=1"
             )
-        if int(self.n_components) * d > MOST_BITS:
+        if k * d > MOST_BITS:
             raise InputError(
                 f"n_components must be at most {MOST_BITS // d:,} for {d} columns: the secret matrix is kept in the key"
             )
         scale = max(1.0, d / 4) if self.scale is None else self.scale
         scale = number(scale, "scale", least=1.0, most=float(d), rule=f"from 1 to the number of columns ({d})")
-        self.p_ = epsilon**2 / scale
-
-    def _n_released(self) -> int:
-        return int(self.n_components)
-
-    def disclose(self) -> dict[str, Any]:
-        """The number of bits and the probability of a one in R."""
-        return {"n_components": int(self.n_components), "p": self.p_}
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.p_ = parameters["p"]
-
-    def _bits(self) -> Bits:
-        """The secret matrix, packed; the key keeps the words as they are."""
-        k, d = int(self.n_components), int(self.n_features_in_)
-
-        def drawn(source: Generator) -> Matrix:
-            uniform = source.words(k * d).astype(np.float64) * 2.0**-64
-            return packed_bits((uniform < self.p_).reshape(k, d)).view(np.float64)
-
-        return self._secret_matrix("matrix", drawn).view(np.uint64)
+        model = BinaryProjectionModel(int(k), epsilon**2 / scale)
+        single = int((unpacked_bits(_packed_matrix(facts.secrets, model, d), d).sum(axis=1) == 1).sum())
+        if single:
+            facts.remark(f"Warning: {single} of {k} released bits are private columns as they are.")
+        return model
 
     def secret_matrix(self) -> Matrix:
         """The k × d matrix of zeros and ones."""
-        return unpacked_bits(self._bits(), int(self.n_features_in_))
+        d = int(self.n_features_in_)
+        return unpacked_bits(_packed_matrix(self.secrets(), self.model_, d), d)
 
-    def remarks(self) -> list[str]:
-        """How many released bits are private columns as they are."""
-        single = int((self.secret_matrix().sum(axis=1) == 1).sum())
-        if not single:
-            return []
-        return [f"Warning: {single} of {int(self.n_components)} released bits are private columns as they are."]
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Parities of the block's bits."""
         other = int(((block != 0) & (block != 1)).sum())
         if other:
             raise InputError(f"BinaryProjection takes 0 and 1 only; {other} values are neither")
-        out = np.empty((int(self.n_components), block.shape[1]))
-        _parities(self._bits(), packed_bits(block.T), out)
+        out = np.empty((self.model_.n_components, block.shape[1]))
+        _parities(_packed_matrix(draws.secrets, self.model_, len(block)), packed_bits(block.T), out)
         return out
+
+
+def _packed_matrix(secrets: Secrets, model: BinaryProjectionModel, d: int) -> Bits:
+    """The secret matrix, packed; the key keeps the words as they are."""
+
+    def drawn(source: Generator) -> Matrix:
+        uniform = source.words(model.n_components * d).astype(np.float64) * 2.0**-64
+        return packed_bits((uniform < model.p).reshape(model.n_components, d)).view(np.float64)
+
+    return secrets.matrix("matrix", model.to_json(), drawn).view(np.uint64)
 
 
 def packed_bits(rows: npt.NDArray[Any]) -> Bits:

@@ -24,6 +24,7 @@ import numpy as np
 
 from veil.data.blocks import Matrix, Vector, tiles
 from veil.errors import InputError
+from veil.measures import correlation_dissimilarity
 from veil.numerics.moments import Moments
 from veil.numerics.rounding import two_digits
 
@@ -100,3 +101,18 @@ def explicit_factor(covariance: object, n_columns: int) -> Matrix:
     if not (np.diag(matrix) > 0).all():
         raise InputError("covariance must have a positive variance in every column; one would be released unchanged")
     return np.asarray(q * np.sqrt(np.clip(eigenvalues, 0.0, None)))
+
+
+def dissimilarity(moments: Moments, factor: Matrix) -> dict[str, float] | None:
+    """M9 of the data's and the noise's correlations, rounded."""
+    if moments.comoment is None or len(factor) < 2 or not (moments.std > 0).all():
+        return None
+    unit, noise = np.sqrt(np.diag(moments.covariance)), factor @ factor.T
+    if not (unit > 0).all():
+        return None
+    data = moments.covariance / np.outer(unit, unit)
+    shape = noise / np.sqrt(np.outer(np.diag(noise), np.diag(noise)))
+    return {
+        "paper": two_digits(float(correlation_dissimilarity(data, shape, "paper"))),
+        "rms": two_digits(float(correlation_dissimilarity(data, shape, "rms"))),
+    }

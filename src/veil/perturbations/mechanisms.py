@@ -15,19 +15,20 @@ e^ε·2⁻⁴²), and ε is limited to 15 so that it stays small.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from veil.arguments import number
 from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
 from veil.keys.noise import add_noise
 from veil.numerics.laws import LAPLACE, NORMAL
-from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place
+from veil.perturbations.base import Learned, Perturbation, one_of
+from veil.perturbations.draws import Draws
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, Noise
+from veil.release.models import MechanismModel
 
 MOST_EPSILON = 15.0
 
@@ -69,94 +70,60 @@ def gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 
 
 class _Mechanism(Perturbation):
-    """Clipped noise on single values."""
+    """Clipped noise on single values, always fresh: a cell that kept its noise would be protected only once."""
 
-    element_wise = True
-    addressed = True
+    layout = Layout(noise=Noise.RECORD)
     law: str
     epsilon: float
     bounds: Any
-    scale_: npt.NDArray[np.float64]
-    _clipped: list[str]
-    low_: npt.NDArray[np.float64]
-    high_: npt.NDArray[np.float64]
+    model_: MechanismModel
+    scale_, grid_ = Learned("parameter"), Learned("grid")
 
     def _scale_for(self, sensitivity: float) -> float:
+        """The law's own parameter for a sensitivity."""
         raise NotImplementedError
 
-    @property
-    def _deviation(self) -> npt.NDArray[np.float64]:
-        """Standard deviation of the noise of each column."""
+    def _deviation_of(self, scale: float) -> float:
+        """The standard deviation of noise of that parameter."""
         raise NotImplementedError
 
-    @property
-    def keeps_cells(self) -> bool:
-        """A cell that keeps its noise is protected only once; the guarantee is for fresh noise."""
-        return False
-
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> MechanismModel:
+        """The noise for the declared bounds; nothing depends on the table."""
         self._check()
-        pairs = [_bounds_of(self.bounds, name) for name in columns]
-        self.low_, self.high_ = (np.array(ends) for ends in zip(*pairs, strict=True))
-        width = self.high_ - self.low_
-        rough = [fine_grid(self._scale_for(w)) for w in width]
-        self.scale_ = np.array([self._scale_for(w + 2 * g) for w, g in zip(width, rough, strict=True)])
-        self.grid_ = np.array([min(g, fine_grid(s)) for g, s in zip(rough, self._deviation, strict=True)])
-        outside = (moments.minimum < self.low_) | (moments.maximum > self.high_)
-        self._clipped = [name for name, out in zip(columns, outside, strict=True) if out]
-        reach = np.maximum(np.abs(self.low_), np.abs(self.high_)) + 64 * self._deviation
-        lost = [n for n, far, g in zip(columns, reach, self.grid_, strict=True) if far >= g * 2.0**53]
+        bounds = np.array([_bounds_of(self.bounds, name) for name in facts.columns])
+        low, high = bounds.T
+        rough = [fine_grid(self._scale_for(w)) for w in high - low]
+        scale = [self._scale_for(w + 2 * g) for w, g in zip(high - low, rough, strict=True)]
+        grid = [min(g, fine_grid(self._deviation_of(s))) for g, s in zip(rough, scale, strict=True)]
+        model = MechanismModel.of(self.law, np.array(scale), np.array(grid), bounds)
+        outside = (facts.moments.minimum < low) | (facts.moments.maximum > high)
+        clipped = [name for name, out in zip(facts.columns, outside, strict=True) if out]
+        if clipped:
+            facts.remark(
+                f"Warning: column {listed(clipped)} has values outside its declared bounds; they were clipped."
+            )
+        reach = np.maximum(np.abs(low), np.abs(high)) + 64 * model.scale
+        lost = [n for n, far, g in zip(facts.columns, reach, grid, strict=True) if far >= g * 2.0**53]
         if lost:
             raise InputError(
                 f"bounds of column {lost[0]!r} are too far from 0 for float64 to hold value and noise; shift the column"
             )
+        return model
 
     def _check(self) -> None:
         rule = f"a number from 1e-6 to {MOST_EPSILON:g}"
         number(self.epsilon, "epsilon", least=1e-6, most=MOST_EPSILON, rule=rule)
 
-    def disclose(self) -> dict[str, Any]:
-        """The law, its deviation, the grid and the bounds."""
-        return {
-            "distribution": self.law,
-            "scale": self._deviation.tolist(),
-            "grid": self.grid_.tolist(),
-            "bounds": np.column_stack([self.low_, self.high_]).tolist(),
-        }
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        deviation = np.array(parameters["scale"], dtype=np.float64)
-        self.scale_ = deviation / math.sqrt(2.0) if self.law == LAPLACE.name else deviation
-        self.grid_ = np.array(parameters["grid"], dtype=np.float64)
-        self.low_, self.high_ = np.array(parameters["bounds"], dtype=np.float64).T
-        self._clipped = []
-
-    def column_parameters(self, j: int) -> dict[str, Any]:
-        """All that the noise of one column depends on."""
-        return {
-            "law": self.law,
-            "scale": float(self.scale_[j]),
-            "grid": float(self.grid_[j]),
-            "low": float(self.low_[j]),
-        }
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Clip, and add the noise on the grid."""
-        out = np.empty_like(block)
+        model, out = self.model_, np.empty_like(block)
         for j, row in enumerate(block):
-            clipped = np.clip(row, self.low_[j], self.high_[j])
-            words = self._words(j, row, place)
-            out[j] = add_noise(clipped, words, self.law, float(self._deviation[j]), float(self.grid_[j]))
+            clipped = np.clip(row, *model.bounds[j])
+            out[j] = add_noise(clipped, draws.words(j), self.law, float(model.scale[j]), float(model.grid[j]))
         return out
 
-    def remarks(self) -> list[str]:
-        """Which columns were clipped, and so what is protected in their place."""
-        if not self._clipped:
-            return []
-        return [f"Warning: column {listed(self._clipped)} has values outside its declared bounds; they were clipped."]
-
-    def _said(self, epsilon: float, delta: float) -> str:
-        d = len(self.low_)
+    def _promise(self, delta: float) -> str:
+        d, epsilon = len(self.model_.bounds), float(self.epsilon)
         return (
             f"local differential privacy: epsilon {epsilon:g}, delta {delta:.3g} for one value; epsilon "
             f"{d * epsilon:g}, delta {d * delta:.3g} for all {d} values of one record; the number of records and which "
@@ -179,14 +146,13 @@ class LaplaceMechanism(_Mechanism):
     Attributes
     ----------
     scale_ : array, Laplace scale of each column
-
-    Notes
-    -----
-    *Threat.* Released: the noisy values, bounds and law. One value stays ε-indistinguishable from any other; a record
-    of d columns is protected by d·ε only, and correlated columns make the most of that (A6). Missing values stay
-    missing.
     """
 
+    threat = (
+        "Released: the noisy values, bounds and law. One value stays ε-indistinguishable from any other; a record of "
+        "d columns is protected by d·ε only, and correlated columns make the most of that (A6). Missing values stay "
+        "missing."
+    )
     catalogue = "P21"
     law = LAPLACE.name
     headline = ("epsilon", "bounds")
@@ -199,13 +165,12 @@ class LaplaceMechanism(_Mechanism):
     def _scale_for(self, sensitivity: float) -> float:
         return sensitivity / float(self.epsilon)
 
-    @property
-    def _deviation(self) -> npt.NDArray[np.float64]:
-        return self.scale_ * math.sqrt(2.0)
+    def _deviation_of(self, scale: float) -> float:
+        return scale * math.sqrt(2.0)
 
-    def formal_guarantee(self, *, consistent: bool = False) -> str:
-        """(ε, δ) of one value and of one record; none with a seed."""
-        return "none" if self.key_.seeded else self._said(float(self.epsilon), sampler_delta(float(self.epsilon)))
+    def guarantee(self) -> str:
+        """(ε, δ) of one value and of one record."""
+        return self._promise(sampler_delta(float(self.epsilon)))
 
 
 class GaussianMechanism(_Mechanism):
@@ -223,13 +188,12 @@ class GaussianMechanism(_Mechanism):
     Attributes
     ----------
     scale_ : array, standard deviation of the noise of each column (4.2247·Δ for ε = 1, δ = 1e-6)
-
-    Notes
-    -----
-    *Threat.* Released: the noisy values, bounds and law. One value stays (ε, δ)-indistinguishable from any other; over
-    the columns of a record both add up. Missing values stay missing.
     """
 
+    threat = (
+        "Released: the noisy values, bounds and law. One value stays (ε, δ)-indistinguishable from any other; over "
+        "the columns of a record both add up. Missing values stay missing."
+    )
     catalogue = "P21"
     law = NORMAL.name
     headline = ("epsilon", "delta", "bounds")
@@ -251,18 +215,17 @@ class GaussianMechanism(_Mechanism):
         own = sampler_delta(float(self.epsilon))
         return gaussian_scale(float(self.epsilon), float(self.delta) - own, sensitivity)
 
-    @property
-    def _deviation(self) -> npt.NDArray[np.float64]:
-        return self.scale_
+    def _deviation_of(self, scale: float) -> float:
+        return scale
 
-    def formal_guarantee(self, *, consistent: bool = False) -> str:
-        """(ε, δ) of one value and of one record; none with a seed."""
-        return "none" if self.key_.seeded else self._said(float(self.epsilon), float(self.delta))
+    def guarantee(self) -> str:
+        """(ε, δ) of one value and of one record."""
+        return self._promise(float(self.delta))
 
 
 def _bounds_of(bounds: Any, name: str) -> tuple[float, float]:
     rule = f"bounds must be (low, high) with low below high, for column {name!r}; declare them, do not measure them"
-    given: Any = bounds.get(name) if isinstance(bounds, Mapping) else bounds
+    given = one_of(bounds, name)
     if isinstance(given, str):
         raise InputError(rule)
     try:

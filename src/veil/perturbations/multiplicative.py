@@ -7,20 +7,20 @@ with e independent normal noise (Liu 2007, §3.3). Values are released on a publ
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from veil.arguments import number
-from veil.data.blocks import Matrix
-from veil.errors import InputError, listed
-from veil.keys.noise import grid_for, open_uniform, standard_normal
-from veil.numerics.factor_law import FactorLaw, factor_law
-from veil.numerics.moments import Moments
+from veil.data.blocks import Matrix, Vector
+from veil.errors import InputError
+from veil.keys.noise import grid_for
+from veil.numerics.factor_law import factor_law
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Kept, Perturbation, Place
+from veil.perturbations.base import Learned, Perturbation, refuse_constant
+from veil.perturbations.draws import Draws
+from veil.perturbations.facts import Facts
+from veil.release.models import MultiplicativeModel
 
 
 class MultiplicativeNoise(Perturbation):
@@ -39,11 +39,6 @@ class MultiplicativeNoise(Perturbation):
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
-    Notes
-    -----
-    *Threat.* Released: ``y`` and the law of the factor. Secret: the factors. Zeros and signs go out exactly, and
-    so does a value's order of magnitude. In logarithms the noise is additive, and is filtered there (A8).
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -53,12 +48,14 @@ class MultiplicativeNoise(Perturbation):
     True
     """
 
+    threat = (
+        "Released: ``y`` and the law of the factor. Secret: the factors. Zeros and signs go out exactly, and so does "
+        "a value's order of magnitude. In logarithms the noise is additive, and is filtered there (A8)."
+    )
     catalogue = "P3"
-    element_wise = True
-    addressed = True
     headline: ClassVar[tuple[str, ...]] = ("std",)
-    law_: FactorLaw
-    grid_: npt.NDArray[np.float64]
+    model_: MultiplicativeModel
+    law_, grid_ = Learned("law"), Learned("grid")
 
     def __init__(
         self,
@@ -75,62 +72,45 @@ class MultiplicativeNoise(Perturbation):
         self.notch = notch
         self.random_state = random_state
 
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        self.law_ = factor_law(self.mean, self.std, self.bounds, self.notch)
-        constant = [n for n, s in zip(columns, moments.std, strict=True) if not s > 0 and n not in kept]
-        if constant:
-            raise InputError(
-                f"column {listed(constant)}: all {moments.n_rows} values are equal, and their mean would tell them; "
-                "give the role public or drop"
-            )
-        spread = [
-            kept[n]["grid"] if n in kept else grid_for(self.law_.std * two_digits(s))
-            for n, s in zip(columns, moments.std, strict=True)
+    def learn(self, facts: Facts) -> MultiplicativeModel:
+        """The factor's law, and the grid of each column."""
+        law = factor_law(self.mean, self.std, self.bounds, self.notch)
+        refuse_constant(facts, "and their mean would tell them")
+        grid = [
+            facts.fixed[n]["grid"] if n in facts.fixed else grid_for(law.std * two_digits(s))
+            for n, s in zip(facts.columns, facts.moments.std, strict=True)
         ]
-        self.grid_ = np.array(spread)
-        self._check_reach(np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)), columns)
+        model = MultiplicativeModel(law, np.array(grid))
+        self._check_reach(model, facts.reach, facts.columns)
+        return model
 
-    def _check_reach(self, largest: npt.NDArray[np.float64], columns: Sequence[str]) -> None:
-        for name, size, grid in zip(columns, largest, self.grid_, strict=True):
-            if size * self.law_.bounds[1] >= grid * 2.0**53:
+    def _check_reach(self, model: MultiplicativeModel, largest: Vector, columns: Any) -> None:
+        for name, size, grid in zip(columns, largest, model.grid, strict=True):
+            if size * model.law.bounds[1] >= grid * 2.0**53:
                 raise InputError(
                     f"column {name!r}: its values are so much larger than their spread that float64 cannot hold the "
                     "product; subtract a constant from the column or divide it"
                 )
 
-    def column_parameters(self, j: int) -> dict[str, Any]:
-        """The factor's law and the grid of one column."""
-        return {"factor": self.law_.disclose(), "grid": float(self.grid_[j])}
+    def _factors(self, j: int, draws: Draws) -> Matrix:
+        return self.model_.law.quantile(draws.uniform(j, "factor"))
 
-    def disclose(self) -> dict[str, Any]:
-        """The factor's law and the grid."""
-        return {"factor": self.law_.disclose(), "grid": self.grid_.tolist()}
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.law_ = FactorLaw.from_json(parameters["factor"])
-        self.grid_ = np.array(parameters["grid"], dtype=np.float64)
-
-    def _factors(self, j: int, row: Matrix, place: Place) -> Matrix:
-        return self.law_.quantile(open_uniform(self._words(j, row, place, "factor")))
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Multiply by the factors, on the grid."""
-        sizes = np.abs(block)
-        self._check_reach(np.where(np.isnan(sizes), 0.0, sizes).max(axis=1, initial=0.0), self._column_names())
+        sizes, grid = np.abs(block), self.model_.grid
+        largest = np.where(np.isnan(sizes), 0.0, sizes).max(axis=1, initial=0.0)
+        self._check_reach(self.model_, largest, self.column_names())
         out = np.empty_like(block)
         for j, row in enumerate(block):
-            out[j] = self.grid_[j] * np.rint(row * self._factors(j, row, place) / self.grid_[j])
+            out[j] = grid[j] * np.rint(row * self._factors(j, draws) / grid[j])
         return out
 
-    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+    def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Divide by the same factors."""
-        return np.array([row / self._factors(j, row, place) for j, row in enumerate(block)])
+        return np.array([row / self._factors(j, draws) for j, row in enumerate(block)])
 
-    def invertible(self, *, consistent: bool) -> bool:
-        """With the key, unless the noise was addressed by the private values themselves."""
-        return not consistent
-
-    def _min_rows(self) -> int:
+    def fewest_rows(self) -> int:
+        """A spread is measured on 2 rows at least."""
         return 2
 
 
@@ -145,17 +125,16 @@ class CombinedNoise(MultiplicativeNoise):
         Standard deviation of the added normal noise, in units of each attribute's standard deviation.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
-
-    Notes
-    -----
-    *Threat.* Released: ``y``, the law of the factor and the scale of the noise. Secret: both. The noise hides zeros
-    and small values, which factors do not; the factors hide large values. Correlation filters both, and
-    moments come back by the analyst's recovery (R3).
     """
 
+    threat = (
+        "Released: ``y``, the law of the factor and the scale of the noise. Secret: both. The noise hides zeros and "
+        "small values, which factors do not; the factors hide large values. Correlation filters both, and moments "
+        "come back by the analyst's recovery (R3)."
+    )
     catalogue = "P22"
     headline = ("std", "scale")
-    scale_: npt.NDArray[np.float64]
+    scale_ = Learned("scale")
 
     def __init__(
         self,
@@ -170,41 +149,31 @@ class CombinedNoise(MultiplicativeNoise):
         super().__init__(std, mean=mean, bounds=bounds, notch=notch, random_state=random_state)
         self.scale = scale
 
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> MultiplicativeModel:
+        """The factor's law, the scale of the noise, and the finer of both grids."""
         number(self.scale, "scale", least=1e-9, most=1e9, rule="a positive number, relative to each column's spread")
-        self.scale_ = np.array(
+        scale = np.array(
             [
-                kept[n]["scale"] if n in kept else self.scale * two_digits(s)
-                for n, s in zip(columns, moments.std, strict=True)
+                facts.fixed[n]["scale"] if n in facts.fixed else self.scale * two_digits(s)
+                for n, s in zip(facts.columns, facts.moments.std, strict=True)
             ]
         )
-        super()._learn(moments, columns, kept)
-        self.grid_ = np.minimum(self.grid_, [grid_for(s) if s > 0 else np.inf for s in self.scale_])
+        factors = super().learn(facts)
+        grid = np.minimum(factors.grid, [grid_for(s) if s > 0 else np.inf for s in scale])
+        return MultiplicativeModel(factors.law, grid, scale)
 
-    def column_parameters(self, j: int) -> dict[str, Any]:
-        """The factor's law, the noise's scale and the grid of one column."""
-        return {**super().column_parameters(j), "scale": float(self.scale_[j])}
+    def _noise(self, j: int, draws: Draws) -> Matrix:
+        grid = self.model_.grid[j]
+        return np.asarray(grid * np.rint(self.model_.noise[j] * draws.normal(j) / grid))
 
-    def disclose(self) -> dict[str, Any]:
-        """The factor's law, the noise's scale and the grid."""
-        return {**super().disclose(), "scale": self.scale_.tolist()}
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        super()._adopt(parameters)
-        self.scale_ = np.array(parameters["scale"], dtype=np.float64)
-
-    def _noise(self, j: int, row: Matrix, place: Place) -> Matrix:
-        steps = self.scale_[j] * standard_normal(self._words(j, row, place, "noise")) / self.grid_[j]
-        return np.asarray(self.grid_[j] * np.rint(steps))
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Multiply and add, on the grid."""
-        out = super().perturb_block(block, place)
-        for j, row in enumerate(block):
-            out[j] += self._noise(j, row, place)
+        out = super().perturb(block, draws)
+        for j in range(len(block)):
+            out[j] += self._noise(j, draws)
         return out
 
-    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+    def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Subtract the noise and divide by the factors."""
-        noise = np.array([self._noise(j, row, place) for j, row in enumerate(block)])
-        return super().restore_block(block - noise, place)
+        noise = np.array([self._noise(j, draws) for j in range(len(block))])
+        return super().restore(block - noise, draws)

@@ -11,7 +11,6 @@ diagonal; without that correction Q is not uniform (its determinant is always (â
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -21,10 +20,11 @@ from veil.arguments import flag
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
-from veil.numerics.moments import Moments
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Kept, Place
-from veil.perturbations.linear import LinearPerturbation
+from veil.perturbations.draws import Draws, Secrets
+from veil.perturbations.facts import Facts
+from veil.perturbations.linear import LinearPerturbation, check_digits
+from veil.release.models import OrthogonalModel
 
 
 def haar_orthogonal(generator: Generator, d: int, *, proper: bool = False) -> Matrix:
@@ -57,13 +57,6 @@ class OrthogonalTransform(LinearPerturbation):
     unit_ : array of shape (d,)
         What each attribute was divided by.
 
-    Notes
-    -----
-    *Threat.* Released: ``y``, ``D`` and whether there is a translation. Secret: ``M`` and ``t``.
-    d known records with their rows give every other record exactly, and fewer give their span (A9);
-    a sample of the population gives M up to the precision of its eigenvectors (A11). There is no
-    formal guarantee.
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -73,8 +66,13 @@ class OrthogonalTransform(LinearPerturbation):
     True
     """
 
+    threat = (
+        "Released: ``y``, ``D`` and whether there is a translation. Secret: ``M`` and ``t``. d known records with "
+        "their rows give every other record exactly, and fewer give their span (A9); a sample of the population gives "
+        "M up to the precision of its eigenvectors (A11). There is no formal guarantee."
+    )
     catalogue = "P6"
-    spread_: float
+    model_: OrthogonalModel
 
     def __init__(
         self,
@@ -89,60 +87,38 @@ class OrthogonalTransform(LinearPerturbation):
         self.translation = translation
         self.random_state = random_state
 
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> OrthogonalModel:
+        """Units, and the spread of the translation."""
         flag(self.proper, "proper")
-        self._learn_units(moments, columns)
-        translation = self.translation
+        unit, translation = self._units(facts), self.translation
         if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
-        spread = float(np.sqrt(np.mean((moments.std / self.unit_) ** 2)))
-        self.spread_ = two_digits(spread) if self.translation else 0.0
-        self._check_digits(moments, columns, 8.0 * float(translation) * self.spread_)
+        spread = two_digits(float(np.sqrt(np.mean((facts.moments.std / unit) ** 2)))) if translation else 0.0
+        check_digits(facts, unit, 8.0 * float(translation) * spread)
+        return OrthogonalModel(unit, bool(self.proper), float(translation) * spread)
 
-    def disclose(self) -> dict[str, Any]:
-        """Units, whether reflections were possible, and the law of the translation."""
-        return {
-            "unit": self.unit_.tolist(),
-            "proper": bool(self.proper),
-            "translation": float(self.translation) * self.spread_,
-        }
+    def _matrix(self, secrets: Secrets) -> Matrix:
+        d, proper = len(self.model_.unit), self.model_.proper
+        return secrets.matrix("matrix", self.model_.to_json(), lambda source: haar_orthogonal(source, d, proper=proper))
 
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.unit_ = np.array(parameters["unit"], dtype=np.float64)
-        self.proper = parameters["proper"]
-        self.spread_ = parameters["translation"] / self.translation if self.translation else 0.0
-
-    def _matrix(self) -> Matrix:
-        d = len(self.unit_)
-        return self._secret_matrix("matrix", lambda source: haar_orthogonal(source, d, proper=self.proper))
-
-    def _shift(self) -> Matrix:
+    def _shift(self, secrets: Secrets) -> Matrix:
         """The translation, as a column."""
-        spread, d = self.translation * self.spread_, len(self.unit_)
-        return self._secret_matrix("translation", lambda source: spread * source.normal(d, 1))
+        spread, d = self.model_.translation, len(self.model_.unit)
+        return secrets.matrix("translation", self.model_.to_json(), lambda source: spread * source.normal(d, 1))
 
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Scale, rotate, translate."""
-        out = super().perturb_block(block, place)
-        if self.spread_:
-            out += self._shift()
+        out = super().perturb(block, draws)
+        if self.model_.translated:
+            out += self._shift(draws.secrets)
         return out
 
-    def perturb_rows(self, rows: Matrix, place: Place, out: Matrix) -> None:
-        """Scale, rotate, translate."""
-        super().perturb_rows(rows, place, out)
-        if self.spread_:
-            out += self._shift().T
-
-    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+    def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Translate, rotate and scale back."""
-        turned = block - self._shift() if self.spread_ else block
-        return np.asarray((self._matrix().T @ turned) * self.unit_[:, None])
+        turned = block - self._shift(draws.secrets) if self.model_.translated else block
+        return np.asarray((self._matrix(draws.secrets).T @ turned) * self.model_.unit[:, None])
 
-    def invertible(self, *, consistent: bool) -> bool:
-        """Always, with the key."""
-        return True
-
-    def _min_rows(self) -> int:
+    def fewest_rows(self) -> int:
+        """A spread is measured on 2 rows at least."""
         moved = not isinstance(self.translation, int | float) or self.translation != 0
         return 2 if isinstance(self.scaling, str) or moved else 1

@@ -11,19 +11,17 @@ import base64
 import hashlib
 import hmac
 import unicodedata
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from veil.arguments import whole
-from veil.data.blocks import Block, Matrix
-from veil.data.schema import Kind, Role
 from veil.errors import InputError
-from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place
-from veil.perturbations.coded import ValueScan, plain_values
-from veil.perturbations.scan import Scan
+from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.draws import Draws
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, Noise, Takes
+from veil.release.models import PseudonymModel
 
 
 class Pseudonymize(Perturbation):
@@ -43,12 +41,6 @@ class Pseudonymize(Perturbation):
     collision_probability_ : float
         An upper bound of the chance that two different values of a column share a pseudonym.
 
-    Notes
-    -----
-    *Threat.* Released: pseudonyms, and with them which records have equal values and how often each occurs; rare and
-    frequent values can be recognised by their frequency, and whoever has the key can test any value. Secret: the key.
-    Missing values stay missing. There is no formal guarantee.
-
     Examples
     --------
     >>> import pandas as pd, veil
@@ -59,65 +51,43 @@ class Pseudonymize(Perturbation):
     True
     """
 
+    threat = (
+        "Released: pseudonyms, and with them which records have equal values and how often each occurs; rare and "
+        "frequent values can be recognised by their frequency, and whoever has the key can test any value. Secret: "
+        "the key. Missing values stay missing. There is no formal guarantee."
+    )
     catalogue = "P20"
-    covers = frozenset({Kind.TEXT, Kind.CATEGORY, Kind.NUMERIC, Kind.BOOLEAN})
-    element_wise = True
-    natural_role = Role.QUASI
-    takes = "categories"
-    scored = False
-    collision_probability_: float
+    layout = Layout(Takes.IDENTIFIERS, noise=Noise.NONE)
+    model_: PseudonymModel
+    collision_probability_ = Learned("collision_probability")
 
     def __init__(self, *, domain: str | None = None, bits: int = 128, random_state: Any = None) -> None:
         self.domain = domain
         self.bits = bits
         self.random_state = random_state
 
-    def new_scan(self, columns: Sequence[str], secret: bytes) -> Scan:
-        """A pass for the fingerprint."""
-        return ValueScan(columns, secret=secret, method=type(self).__name__)
-
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> PseudonymModel:
+        """The chance of a collision, from the number of rows alone."""
         if self.domain is not None and not (isinstance(self.domain, str) and self.domain):
             raise InputError("domain must be a text that is not empty, or None for the column's name")
         bits = whole(self.bits, "bits", least=128)
         if bits % 8 or bits > 256:
             raise InputError(f"bits must be a multiple of 8 from 128 to 256; got {bits}")
         # No more different values than rows: at most n²/2 pairs, each alike with probability 2^−bits.
-        self.collision_probability_ = float(f"{1.05 * float(moments.n_rows) ** 2 / 2.0 ** (bits + 1):.1e}")
+        chance = float(f"{1.05 * float(facts.moments.n_rows) ** 2 / 2.0 ** (bits + 1):.1e}")
+        return PseudonymModel(int(bits), self.domain, chance)
 
-    def disclose(self) -> dict[str, Any]:
-        """Length, domain, and what remains visible."""
-        return {
-            "bits": int(self.bits),
-            "domain": self.domain,
-            "collision_probability_below": self.collision_probability_,
-            "warning": "equal values have equal pseudonyms: equality and frequency remain",
-        }
+    def perturb(self, block: Any, draws: Draws) -> Any:
+        """Pseudonyms of the columns' values, each distinct one made once."""
+        columns = zip(block, draws.secrets.columns, strict=True)
+        return [self._pseudonyms(array, name, draws) for array, name in columns]
 
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.collision_probability_ = parameters["collision_probability_below"]
-
-    def fit(self, X: Any, y: Any = None) -> Pseudonymize:
-        """Not for arrays: pseudonyms are texts."""
-        raise InputError("Pseudonymize works on whole tables; use veil.publish")
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
-        """Pseudonyms are texts; see :meth:`released_arrays`."""
-        raise InputError("Pseudonymize works on tables, not on arrays of numbers; use veil.publish")
-
-    def released_arrays(self, block: Block, columns: Sequence[str], place: Place) -> list[pa.Array]:
-        """Pseudonyms of the block's values, each distinct one made once."""
-        return [self._pseudonyms(plain_values(block.column(name), name), name) for name in columns]
-
-    def released_fields(self, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
-        """Texts under the columns' own names."""
-        return [pa.field(name, pa.string()) for name in columns]
-
-    def _pseudonyms(self, array: pa.Array, name: str) -> pa.Array:
-        secret = self._key().derive("pseudonyms", name if self.domain is None else self.domain)
+    def _pseudonyms(self, array: pa.Array, name: str, draws: Draws) -> pa.Array:
+        domain = name if self.model_.domain is None else self.model_.domain
+        subkey = draws.secrets.subkey("pseudonyms", domain)
         encoded = array.dictionary_encode()
-        made = [pseudonym(secret, value, int(self.bits)) for value in encoded.dictionary.to_pylist()]
-        return pa.array(made, type=pa.string()).take(encoded.indices)
+        texts = [pseudonym(subkey, value, self.model_.bits) for value in encoded.dictionary.to_pylist()]
+        return pa.array(texts, type=pa.string()).take(encoded.indices)
 
 
 def pseudonym(secret: bytes, value: Any, bits: int = 128) -> str:

@@ -13,15 +13,14 @@ known exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from veil.arguments import flag
-from veil.data.blocks import Matrix, Words
+from veil.arguments import choice, flag
+from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.numerics.moments import Moments
 from veil.numerics.response_matrix import (
     check_response_matrix,
     cumulative,
@@ -33,13 +32,17 @@ from veil.numerics.response_matrix import (
     keep_matrix,
 )
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Kept, Place
-from veil.perturbations.coded import CodedPerturbation
+from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.categories import listed_categories
+from veil.perturbations.draws import Draws
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, Noise, Takes
+from veil.release.models import ResponseModel
 
 MOST_COMPOUND = 2_000
 
 
-class RandomizedResponse(CodedPerturbation):
+class RandomizedResponse(Perturbation):
     """P16. Report a random category that depends on the true one by a public matrix.
 
     Parameters
@@ -70,12 +73,6 @@ class RandomizedResponse(CodedPerturbation):
     categories_ : the categories of each column, in the order of the codes
     matrices_ : P of each column, or one for the compound variable
 
-    Notes
-    -----
-    *Threat.* Released: reported categories and P. Secret: who was reported truly. The posterior of a report is public
-    (A20), and columns that depend on each other sharpen it. ε holds per value of one column and adds up over the
-    columns of a record; with ``invariant``, or with categories taken from the table, there is no formal guarantee.
-
     Examples
     --------
     >>> import pandas as pd, veil
@@ -85,10 +82,15 @@ class RandomizedResponse(CodedPerturbation):
     ['no', 'yes']
     """
 
+    threat = (
+        "Released: reported categories and P. Secret: who was reported truly. The posterior of a report is public "
+        "(A20), and columns that depend on each other sharpen it. ε holds per value of one column and adds up over "
+        "the columns of a record; with ``invariant``, or with categories taken from the table, there is no formal "
+        "guarantee."
+    )
     catalogue = "P16"
-    addressed = True
-    matrices_: list[Matrix]
-    compound_: list[tuple[int, ...]] | None
+    model_: ResponseModel
+    categories_, matrices_ = Learned("categories"), Learned("matrices")
 
     def __init__(
         self,
@@ -113,54 +115,49 @@ class RandomizedResponse(CodedPerturbation):
         self.missing = missing
         self.random_state = random_state
 
-    def _joint(self) -> bool:
-        flag(self.joint, "joint")
-        return bool(self.joint)
-
     @property
-    def keeps_cells(self) -> bool:
+    def layout(self) -> Layout:
         """A cell's report can be kept with an id, unless columns are randomized together."""
-        return not self.joint
+        joint = bool(self.joint) if isinstance(self.joint, bool | np.bool_) else False
+        noise = Noise.RECORD if joint else Noise.CELL
+        category = isinstance(self.missing, str) and self.missing == "category"
+        return Layout(Takes.CATEGORIES, noise=noise, combinations=joint, missing_is_category=category)
 
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> ResponseModel:
+        """Categories and matrices."""
+        choice(self.missing, "missing", ("refuse", "category"))
+        flag(self.joint, "joint")
         flag(self.invariant, "invariant")
         given = [n for n in ("keep", "matrix", "epsilon", "gamma") if getattr(self, n) is not None]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} both say how to report; give one of them")
-        single = [n for n, c in zip(columns, self.categories_, strict=True) if len(c) < 2]
+        tallies = facts.scan.categories or ()
+        categories = [
+            listed_categories(self.categories, name, tally, facts.fixed.get(name))
+            for name, tally in zip(facts.columns, tallies, strict=True)
+        ]
+        single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
         if single:
             raise InputError(
                 f"column {single[0]!r} has one category, and there is nothing to hide; give it another role"
             )
-        self.compound_ = self._compound() if self.joint else None
-        if self.compound_ is not None:
-            counts = np.array([(self._combinations or {}).get(self._labels(c), 0) for c in self.compound_])
-            self.matrices_ = [self._made(len(self.compound_), counts, "the compound variable", None)]
+        compound = None
+        if self.joint:
+            combinations = facts.scan.combinations or {}
+            compound = _compound(categories, combinations)
+            labels = [tuple(c[i] for c, i in zip(categories, codes, strict=True)) for codes in compound]
+            counts = np.array([combinations.get(label, 0) for label in labels])
+            matrices = [self._matrix_for(len(compound), counts, "the compound variable", None)]
         else:
-            self.matrices_ = [
-                np.array(kept[name]["matrix"])
-                if name in kept
-                else self._made(len(c), np.array([seen.get(v, 0) for v in c]), f"column {name!r}", (name, c))
-                for name, c, seen in zip(columns, self.categories_, self._counts, strict=True)
+            matrices = [
+                np.array(facts.fixed[name]["matrix"])
+                if name in facts.fixed
+                else self._matrix_for(len(c), np.array([tally.get(v, 0) for v in c]), f"column {name!r}", (name, c))
+                for name, c, tally in zip(facts.columns, categories, tallies, strict=True)
             ]
-        self._thresholds = [cumulative(m) for m in self.matrices_]
+        return ResponseModel(tuple(tuple(c) for c in categories), tuple(matrices), compound, bool(self.invariant))
 
-    def _labels(self, codes: tuple[int, ...]) -> tuple[Any, ...]:
-        return tuple(c[i] for c, i in zip(self.categories_, codes, strict=True))
-
-    def _compound(self) -> list[tuple[int, ...]]:
-        at = [{value: i for i, value in enumerate(c)} for c in self.categories_]
-        found = sorted(
-            tuple(a[v] for a, v in zip(at, combination, strict=True)) for combination in self._combinations or {}
-        )
-        if not 2 <= len(found) <= MOST_COMPOUND:
-            raise InputError(
-                f"joint needs 2 to {MOST_COMPOUND:,} combinations of categories; these columns have {len(found):,}: "
-                "randomize fewer together"
-            )
-        return found
-
-    def _made(self, k: int, counts: Any, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:
+    def _matrix_for(self, k: int, counts: Any, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:
         if self.matrix is not None:
             matrix = _explicit(self.matrix, k, what, labels)
         elif self.keep is not None:
@@ -187,64 +184,46 @@ class RandomizedResponse(CodedPerturbation):
 
     def describe(self) -> str:
         """The method and how it reports."""
-        said = [f"{n} {getattr(self, n)}" for n in ("keep", "epsilon", "gamma") if getattr(self, n) is not None]
-        said = said or (["given matrix"] if self.matrix is not None else ["epsilon 1"])
-        said += [n for n in ("invariant", "joint") if getattr(self, n)]
-        return f"randomized response ({', '.join(said)})"
+        how = [f"{n} {getattr(self, n)}" for n in ("keep", "epsilon", "gamma") if getattr(self, n) is not None]
+        how = how or (["given matrix"] if self.matrix is not None else ["epsilon 1"])
+        how += [n for n in ("invariant", "joint") if getattr(self, n)]
+        return f"randomized response ({', '.join(how)})"
 
-    def disclose(self) -> dict[str, Any]:
-        """Categories and matrices."""
-        return {
-            "categories": [list(c) for c in self.categories_],
-            "matrices": [m.tolist() for m in self.matrices_],
-            "compound": None if self.compound_ is None else [list(c) for c in self.compound_],
-            "invariant": bool(self.invariant),
-        }
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.categories_ = [list(c) for c in parameters["categories"]]
-        self.matrices_ = [np.array(m, dtype=np.float64) for m in parameters["matrices"]]
-        compound = parameters["compound"]
-        self.compound_ = None if compound is None else [tuple(c) for c in compound]
-        self._thresholds = [cumulative(m) for m in self.matrices_]
-
-    def column_parameters(self, j: int) -> dict[str, Any]:
-        """The categories and the matrix of one column."""
-        if self.compound_ is not None:
-            return {"matrix": self.matrices_[0].tolist(), "compound": [list(c) for c in self.compound_]}
-        return {"categories": list(self.categories_[j]), "matrix": self.matrices_[j].tolist()}
-
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Reported codes of true ones."""
-        codes = block.astype(np.int64)
-        if self.compound_ is None:
-            return np.array(
-                [
-                    draw_reports(self._thresholds[j], row, self._words(j, block[j], place))
-                    for j, row in enumerate(codes)
-                ],
-                dtype=np.float64,
-            )
-        table = np.array(self.compound_, dtype=np.int64)
-        radix = np.cumprod([1, *(len(c) for c in self.categories_[:0:-1])])[::-1]
+        codes, model = block.astype(np.int64), self.model_
+        thresholds = [cumulative(m) for m in model.matrices]
+        if model.compound is None:
+            reports = [draw_reports(thresholds[j], row, draws.words(j)) for j, row in enumerate(codes)]
+            return np.array(reports, dtype=np.float64)
+        table = np.array(model.compound, dtype=np.int64)
+        radix = np.cumprod([1, *(len(c) for c in model.categories[:0:-1])])[::-1]
         known = table @ radix
         order = np.argsort(known)
         true = order[np.searchsorted(known, radix @ codes, sorter=order)]
-        words: Words = self._words(0, block[0], place)
-        return table[draw_reports(self._thresholds[0], true, words)].T.astype(np.float64)
+        return table[draw_reports(thresholds[0], true, draws.words(0))].T.astype(np.float64)
 
-    def formal_guarantee(self, *, consistent: bool = False) -> str:
+    def guarantee(self) -> str:
         """ε-local differential privacy per value, where categories are declared and P does not depend on the table."""
-        epsilon = max(implemented_epsilon(t) for t in self._thresholds)
-        if not self.declared or self.invariant or not math.isfinite(epsilon):
+        each = [implemented_epsilon(cumulative(m)) for m in self.model_.matrices]
+        if self.categories is None or self.invariant or self.joint or not math.isfinite(max(each)):
             return "none"
-        if self.compound_ is not None or consistent or self.key_.seeded:
-            return "none"
-        total, n = sum(implemented_epsilon(t) for t in self._thresholds), len(self.matrices_)
         return (
-            f"local differential privacy: epsilon {epsilon:.6g} for one value, {total:.6g} for all {n} randomized "
-            "values of one record; the number of records is outside it, and releases of one key add up"
+            f"local differential privacy: epsilon {max(each):.6g} for one value, {sum(each):.6g} for all {len(each)} "
+            "randomized values of one record; the number of records is outside it, and releases of one key add up"
         )
+
+
+def _compound(categories: list[list[Any]], combinations: Mapping[Any, int]) -> tuple[tuple[int, ...], ...]:
+    """The combinations that occur, as codes."""
+    at = [{value: i for i, value in enumerate(c)} for c in categories]
+    codes = sorted(tuple(a[v] for a, v in zip(at, combination, strict=True)) for combination in combinations)
+    if not 2 <= len(codes) <= MOST_COMPOUND:
+        raise InputError(
+            f"joint needs 2 to {MOST_COMPOUND:,} combinations of categories; these columns have {len(codes):,}: "
+            "randomize fewer together"
+        )
+    return tuple(codes)
 
 
 def _explicit(given: Any, k: int, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:

@@ -12,7 +12,7 @@ that is rotated twice may come back part of the way), and bounds no attack.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,7 +24,11 @@ from veil.errors import InputError, listed
 from veil.keys.randomness import Generator
 from veil.measures.pair_rotation import point_in, security_range
 from veil.numerics.moments import Moments
-from veil.perturbations.base import Kept, Perturbation, Place
+from veil.perturbations.base import Perturbation
+from veil.perturbations.draws import Draws, Secrets
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, MadeOf, Noise
+from veil.release.models import NormalizedRotationModel
 from veil.secret import SecretParameter, revealed
 
 NORMALIZATIONS = ("zscore", "minmax")
@@ -50,14 +54,6 @@ class PairwiseRotation(Perturbation):
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
-    Notes
-    -----
-    *Threat.* Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and
-    width, which stay in the key unrounded. Distances between normalized records are kept exactly. Each released column
-    mixes two private ones, so that four known records with their rows give everything, whatever d is (A9); a sample
-    of the population gives the rotation (A11). The thresholds say how far each rotation moves its columns, not what is
-    safe. There is no formal guarantee.
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -67,10 +63,18 @@ class PairwiseRotation(Perturbation):
     True
     """
 
+    threat = (
+        "Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and width, "
+        "which stay in the key unrounded. Distances between normalized records are kept exactly. Each released column "
+        "mixes two private ones, so that four known records with their rows give everything, whatever d is (A9); a "
+        "sample of the population gives the rotation (A11). The thresholds say how far each rotation moves its "
+        "columns, not what is safe. There is no formal guarantee."
+    )
     catalogue = "P5"
+    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
     pairs = SecretParameter()
     angles = SecretParameter()
-    _given: str | None
+    model_: NormalizedRotationModel
 
     def __init__(
         self,
@@ -87,13 +91,10 @@ class PairwiseRotation(Perturbation):
         self.normalize = normalize
         self.random_state = random_state
 
-    @property
-    def wants_covariance(self) -> bool:
-        """Security ranges depend on the covariance of each pair."""
-        return True
-
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
+    def learn(self, facts: Facts) -> NormalizedRotationModel:
+        """How columns are normalized; centres, widths and the rotation are secrets of the key."""
         choice(self.normalize, "normalize", NORMALIZATIONS)
+        moments, columns = facts.moments, facts.columns
         if len(columns) < 2:
             raise InputError("PairwiseRotation rotates pairs of columns and needs at least 2; there is n_features=1")
         constant = [n for n, low, high in zip(columns, moments.minimum, moments.maximum, strict=True) if low == high]
@@ -102,9 +103,12 @@ class PairwiseRotation(Perturbation):
                 f"column {listed(constant)}: all {moments.n_rows} values are equal and cannot be normalized; give the "
                 "role public or drop"
             )
-        self._given = self._name_of(self._checked(columns))
-        self._normalization(moments)
-        self._rotation(moments)
+        model = NormalizedRotationModel(self.normalize, facts.secrets.name_of(self._checked(columns)))
+        about = model.to_json()
+        width = facts.secrets.matrix("normalization", about, lambda _: _measured(self.normalize, moments))[1]
+        covariance = moments.covariance / np.outer(width, width)
+        facts.secrets.matrix("rotation", about, lambda source: self._turned(columns, covariance, source))
+        return model
 
     def _checked(self, columns: Sequence[str]) -> list[Any]:
         """Pairs (None: drawn), angles (None: drawn) and thresholds, checked and plain."""
@@ -113,40 +117,14 @@ class PairwiseRotation(Perturbation):
         n_pairs = -(-len(columns) // 2) if pairs is None else len(pairs)
         return [pairs, _angles(revealed(self.angles), n_pairs), _thresholds(self.thresholds, n_pairs)]
 
-    def disclose(self) -> dict[str, Any]:
-        """How columns were normalized, and a keyed name of pairs, angles and thresholds."""
-        return {"normalize": self.normalize, "rotation": self._given}
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self._given = parameters["rotation"]
-
-    def _normalization(self, moments: Moments | None = None) -> Matrix:
-        """Centre and width of every column (2 × d); taken from the moments once, then kept in the key."""
-
-        def measured(_: Generator) -> Matrix:
-            assert moments is not None  # noqa: S101 - a key that made a release has the matrix
-            if self.normalize == "zscore":
-                return np.array([moments.mean, moments.std])
-            return np.array([moments.minimum, moments.maximum - moments.minimum])
-
-        return self._secret_matrix("normalization", measured)
-
-    def _rotation(self, moments: Moments | None = None) -> Matrix:
+    def _turned(self, columns: Sequence[str], covariance: Matrix, source: Generator) -> Matrix:
         """The rotation of all columns, as the product of the pairs' rotations."""
+        for _ in range(MOST_DRAWS - 1):  # angles drawn first may leave a column that is rotated twice no room
+            with suppress(InputError):
+                return self._turned_once(columns, covariance, source)
+        return self._turned_once(columns, covariance, source)
 
-        def turned(source: Generator) -> Matrix:
-            assert moments is not None  # noqa: S101 - a key that made a release has the matrix
-            width = self._normalization(moments)[1]
-            covariance = moments.covariance / np.outer(width, width)
-            for _ in range(MOST_DRAWS - 1):  # angles drawn first may leave a column that is rotated twice no room
-                with suppress(InputError):
-                    return self._turned(covariance, source)
-            return self._turned(covariance, source)
-
-        return self._secret_matrix("rotation", turned)
-
-    def _turned(self, covariance: Matrix, source: Generator) -> Matrix:
-        columns = self._column_names()
+    def _turned_once(self, columns: Sequence[str], covariance: Matrix, source: Generator) -> Matrix:
         given, angles, thresholds = self._checked(columns)
         pairs = given if given is not None else _drawn_pairs(len(columns), source)
         unit = np.diag(covariance)
@@ -164,29 +142,39 @@ class PairwiseRotation(Perturbation):
             rotation = _givens(len(columns), i, j, angle) @ rotation
         return rotation
 
+    def _secret_parts(self, secrets: Secrets) -> tuple[Matrix, Matrix, Matrix]:
+        """Centre and width of every column, and the rotation, as the key keeps them."""
+        about = self.model_.to_json()
+        centre, width = secrets.matrix("normalization", about)
+        return centre[:, None], width[:, None], secrets.matrix("rotation", about)
+
     def secret_matrix(self) -> Matrix:
         """The rotation of the normalized columns."""
-        return self._rotation()
+        return self._secret_parts(self.secrets())[2]
 
-    def perturb_block(self, block: Matrix, place: Place) -> Matrix:
+    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Normalize and rotate."""
-        (centre, width), rotation = self._normalization(), self._rotation()
+        centre, width, rotation = self._secret_parts(draws.secrets)
         out = np.empty_like(block)
         for tile in tiles(block.shape[1]):
-            np.matmul(rotation, (block[:, tile] - centre[:, None]) / width[:, None], out=out[:, tile])
+            np.matmul(rotation, (block[:, tile] - centre) / width, out=out[:, tile])
         return out
 
-    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+    def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Rotate back and undo the normalization."""
-        (centre, width), rotation = self._normalization(), self._rotation()
-        return np.asarray((rotation.T @ block) * width[:, None] + centre[:, None])
+        centre, width, rotation = self._secret_parts(draws.secrets)
+        return np.asarray((rotation.T @ block) * width + centre)
 
-    def invertible(self, *, consistent: bool) -> bool:
-        """Always, with the key."""
-        return True
-
-    def _min_rows(self) -> int:
+    def fewest_rows(self) -> int:
+        """A spread is measured on 2 rows at least."""
         return 2
+
+
+def _measured(normalize: str, moments: Moments) -> Matrix:
+    """Centre and width of every column (2 × d)."""
+    if normalize == "zscore":
+        return np.array([moments.mean, moments.std])
+    return np.array([moments.minimum, moments.maximum - moments.minimum])
 
 
 def _drawn_pairs(d: int, source: Generator) -> Pairs:
@@ -233,23 +221,23 @@ def _angles(given: Any, n_pairs: int) -> list[float | None]:
     if given is None:
         return [None] * n_pairs
     try:
-        found = np.array(given, dtype=np.float64)
+        values = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.shape != (n_pairs,) or not np.isfinite(found).all():
+        values = np.empty(0)
+    if values.shape != (n_pairs,) or not np.isfinite(values).all():
         raise InputError(f"angles must be one finite number per pair ({n_pairs}), in radians")
-    still = int((np.abs(np.sin(found)) < 1e-9).sum())
+    still = int((np.abs(np.sin(values)) < 1e-9).sum())
     if still:
         raise InputError(f"angles: {still} is a multiple of π, which releases its columns as they are; turn them")
-    return [float(a) for a in found]
+    return [float(a) for a in values]
 
 
 def _thresholds(given: Any, n_pairs: int) -> list[tuple[float, float]]:
     try:
-        found = np.array(given, dtype=np.float64)
-        found = np.broadcast_to(found, (n_pairs, 2))
+        values = np.array(given, dtype=np.float64)
+        values = np.broadcast_to(values, (n_pairs, 2))
     except (TypeError, ValueError):
-        found = np.full((1, 2), np.nan)
-    if not (np.isfinite(found).all() and (found >= 0).all()):
+        values = np.full((1, 2), np.nan)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
         raise InputError(f"thresholds must be one number of at least 0, two, or two for each of the {n_pairs} pairs")
-    return [(float(a), float(b)) for a, b in found]
+    return [(float(a), float(b)) for a, b in values]

@@ -131,11 +131,15 @@ class Scan:
 
     def __call__(self, block: Block) -> Summary:
         """What a block of a table adds."""
-        return self.summary(block.matrix(self._columns, lent=True))
+        return self.summary(self.read(block))
 
-    def digests(self, block: Block) -> bytes:
+    def read(self, block: Block) -> Any:
+        """The columns of a block as the scan and the method take them; the memory is lent until the next block."""
+        return block.matrix(self._columns, lent=True)
+
+    def digests(self, columns: Any) -> bytes:
         """The digests of a block's columns, to be compared with those of the first pass."""
-        return column_digests(self._secret, block.matrix(self._columns, lent=True))
+        return column_digests(self._secret, columns)
 
     def summary(self, block: Matrix) -> Summary:
         """What a block adds, as a matrix."""
@@ -146,7 +150,7 @@ class Scan:
             moments = block_moments(self._measured(block), covariance=self._covariance)
         return Summary(
             n_rows=block.shape[1],
-            digests=column_digests(self._secret, block),
+            digests=self.digests(block),
             infinite=infinite,
             refused=refused,
             missing=np.zeros_like(infinite) if moments is None else moments.missing,

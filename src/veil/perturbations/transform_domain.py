@@ -8,7 +8,6 @@ lose little.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,12 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
 from veil.numerics.moments import Moments
-from veil.numerics.transforms import TRANSFORMS, orthonormal_transform
-from veil.perturbations.base import Kept, Place
-from veil.perturbations.linear import LinearPerturbation
+from veil.numerics.transforms import TRANSFORMS
+from veil.perturbations.draws import Draws, Secrets
+from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout, MadeOf, Noise
+from veil.perturbations.linear import LinearPerturbation, check_digits
+from veil.release.models import PermutedTransformModel
 
 
 class TransformDomain(LinearPerturbation):
@@ -37,12 +39,6 @@ class TransformDomain(LinearPerturbation):
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
-    Notes
-    -----
-    *Threat.* Released: ``y``, the units, and which transform. Secret: which coefficients are kept and their order. That
-    is far less than a secret matrix: one known record with its row usually gives the whole order away (A9), and
-    so does a sample of the population wherever coefficients differ in distribution (A11). There is no formal guarantee.
-
     Examples
     --------
     >>> import numpy as np, veil
@@ -52,7 +48,15 @@ class TransformDomain(LinearPerturbation):
     True
     """
 
+    threat = (
+        "Released: ``y``, the units, and which transform. Secret: which coefficients are kept and their order. That "
+        "is far less than a secret matrix: one known record with its row usually gives the whole order away (A9), and "
+        "so does a sample of the population wherever coefficients differ in distribution (A11). There is no formal "
+        "guarantee."
+    )
     catalogue = "P10"
+    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
+    model_: PermutedTransformModel
 
     def __init__(
         self,
@@ -67,51 +71,35 @@ class TransformDomain(LinearPerturbation):
         self.scaling = scaling
         self.random_state = random_state
 
-    @property
-    def wants_covariance(self) -> bool:
-        """The energy of each coefficient follows from the covariance."""
-        return True
-
-    def _learn(self, moments: Moments, columns: Sequence[str], kept: Kept) -> None:
-        self._learn_units(moments, columns)
+    def learn(self, facts: Facts) -> PermutedTransformModel:
+        """Units; which coefficients are kept is a secret of the key."""
+        unit, d = self._units(facts), len(facts.columns)
         choice(self.basis, "basis", TRANSFORMS)
-        if self.n_components is not None and whole(self.n_components, "n_components", least=1) > len(columns):
-            raise InputError(f"n_components must be at most the number of columns ({len(columns)})")
-        self._check_digits(moments, columns)
-        self._order(moments)
+        if self.n_components is not None and whole(self.n_components, "n_components", least=1) > d:
+            raise InputError(f"n_components must be at most the number of columns ({d})")
+        check_digits(facts, unit)
+        k = d if self.n_components is None else int(self.n_components)
+        model = PermutedTransformModel(unit, k, self.basis)
+        facts.secrets.matrix("order", model.to_json(), lambda source: _strongest(model, facts.moments, source))
+        return model
 
-    def _n_released(self) -> int:
-        return len(self.unit_) if self.n_components is None else int(self.n_components)
+    def _matrix(self, secrets: Secrets) -> Matrix:
+        order = secrets.matrix("order", self.model_.to_json())[0].astype(np.intp)
+        return np.ascontiguousarray(self.model_.transform[order])
 
-    def disclose(self) -> dict[str, Any]:
-        """Units, the transform, and how many coefficients are kept."""
-        return {"unit": self.unit_.tolist(), "basis": self.basis, "n_components": self._n_released()}
-
-    def _adopt(self, parameters: Mapping[str, Any]) -> None:
-        self.unit_ = np.array(parameters["unit"], dtype=np.float64)
-
-    def _order(self, moments: Moments | None = None) -> Matrix:
-        """The kept coefficients in their secret order (1 × k); chosen once, then kept in the key."""
-
-        def chosen(source: Generator) -> Matrix:
-            assert moments is not None  # noqa: S101 - a key that made a release has the order
-            mean = moments.mean / self.unit_
-            power = moments.covariance / np.outer(self.unit_, self.unit_) + np.outer(mean, mean)
-            transform = orthonormal_transform(self.basis, len(mean))
-            energy = np.einsum("ij,jk,ik->i", transform, power, transform)
-            strongest = np.argsort(-energy, kind="stable")[: self._n_released()]
-            return strongest[source.permutation(len(strongest))][None, :].astype(np.float64)
-
-        return self._secret_matrix("order", chosen)
-
-    def _matrix(self) -> Matrix:
-        transform = orthonormal_transform(self.basis, len(self.unit_))
-        return np.ascontiguousarray(transform[self._order()[0].astype(np.intp)])
-
-    def restore_block(self, block: Matrix, place: Place) -> Matrix:
+    def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Put the coefficients in place and transform back."""
-        return np.asarray((self._matrix().T @ block) * self.unit_[:, None])
+        return np.asarray((self._matrix(draws.secrets).T @ block) * self.model_.unit[:, None])
 
     def invertible(self, *, consistent: bool) -> bool:
         """When every coefficient was kept."""
-        return self._n_released() == len(self.unit_)
+        return self.model_.n_components == len(self.model_.unit)
+
+
+def _strongest(model: PermutedTransformModel, moments: Moments, source: Generator) -> Matrix:
+    """The coefficients of most energy in a secret order (1 × k)."""
+    mean = moments.mean / model.unit
+    power = moments.covariance / np.outer(model.unit, model.unit) + np.outer(mean, mean)
+    energy = np.einsum("ij,jk,ik->i", model.transform, power, model.transform)
+    strongest = np.argsort(-energy, kind="stable")[: model.n_components]
+    return strongest[source.permutation(len(strongest))][None, :].astype(np.float64)

@@ -26,8 +26,10 @@ from veil.data.blocks import Matrix, Vector
 from veil.data.tables import memory_table
 from veil.errors import InputError, KeyRefusedError, NotApplicableError, listed
 from veil.keys.key import Key, LedgerPart
-from veil.perturbations import PairwiseRotation, Perturbation, Place, find_perturbation
+from veil.perturbations import Perturbation, Place
+from veil.perturbations.driving import perturbed, rebuild
 from veil.perturbations.linear import LinearPerturbation
+from veil.perturbations.rotation import PairwiseRotation
 from veil.release.release import Release
 
 FAR = 2.0**300
@@ -213,14 +215,13 @@ def _ledger_part(key: Key, release: Release | None) -> LedgerPart:
 def _affine(part: LedgerPart, key: Key) -> Perturbation:
     """The method behind a part, without its noise."""
     noiseless = {"noise": [0.0] * len(part.parameters["noise"])} if "noise" in part.parameters else {}
-    kind = find_perturbation(part.method)
-    if not issubclass(kind, LinearPerturbation | PairwiseRotation):
+    method = rebuild(replace(part, parameters={**part.parameters, **noiseless}), key)
+    if not isinstance(method, LinearPerturbation | PairwiseRotation):
         raise NotApplicableError(
             f"{part.method} does not release every record by one linear map; linear models map back from "
             "pairwise-rotation, orthogonal-transform, linear-transform, random-projection and transform-domain"
         )
-    method: Perturbation = kind.rebuild(replace(part, parameters={**part.parameters, **noiseless}), key)
-    if method.reduces:
+    if method.layout.reduces:
         raise NotApplicableError(
             "the rows of this release are projections of all records, not records: its columns are the private ones, "
             "and a linear model of them needs no mapping"
@@ -232,8 +233,8 @@ def _map_of(method: Perturbation, part: LedgerPart) -> tuple[Matrix, Vector]:
     """The matrix A (k × d) and the offset t of ``y = A x + t``."""
     d = len(part.columns)
     with one_blas_thread():
-        seen = method.perturb_block(np.hstack([np.zeros((d, 1)), FAR * np.eye(d)]), Place(part.fingerprint, 0))
-    return np.asarray(seen[:, 1:] / FAR), np.asarray(seen[:, 0])
+        images: Matrix = perturbed(method, np.hstack([np.zeros((d, 1)), FAR * np.eye(d)]), Place(part.fingerprint, 0))
+    return np.asarray(images[:, 1:] / FAR), np.asarray(images[:, 0])
 
 
 # -- the trained model ----------------------------------------------------------------------

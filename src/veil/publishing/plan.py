@@ -54,18 +54,18 @@ class Plan:
     @property
     def reduces(self) -> bool:
         """Whether the release has no rows that are records."""
-        return any(p.reduces for p in self.perturbations)
+        return any(p.layout.reduces for p in self.perturbations)
 
     def describe(self) -> str:
         """The plan in one line."""
         if len(self.parts) == 1 and self.parts[0][0] is None:
             return self.parts[0][1].describe()
-        said = []
+        parts = []
         for columns, perturbation in self.parts:
             n = 0 if columns is None else len(columns)
             where = "the rest" if columns is None else f"{n} column{'s' if n != 1 else ''}"
-            said.append(f"{perturbation.describe()} on {where}")
-        return " + ".join(said)
+            parts.append(f"{perturbation.describe()} on {where}")
+        return " + ".join(parts)
 
     def __repr__(self) -> str:
         return f"<Plan: {self.describe()}>"
@@ -96,11 +96,11 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         _check_consistent(consistent_on, plan, names)
         given.setdefault(consistent_on, Role.IDENTIFIER)
     named, rest = _named(plan, names, given)
-    if rest is not None and rest.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
+    if rest is not None and rest.layout.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
         for name in [n for n, role in given.items() if role is Role.IDENTIFIER and n not in (*named, consistent_on)]:
             given[name] = Role.QUASI
-    covers = {name: p.covers for name, p in named.items()}
-    open_kinds: frozenset[Kind] = rest.covers if rest is not None else frozenset()
+    covers = {name: p.layout.covers for name, p in named.items()}
+    open_kinds: frozenset[Kind] = rest.layout.covers if rest is not None else frozenset()
     open_columns = [f.name for f in table.schema if f.name not in given and kind_of(f.type) in open_kinds]
     schema = assign_roles(
         table.schema,
@@ -138,8 +138,8 @@ def _named(
             if name in named:
                 raise InputError(f"plan names column {name!r} in two parts; a column has one method")
             named[name] = perturbation
-            role = given.setdefault(name, perturbation.natural_role)
-            if role is Role.IDENTIFIER and perturbation.natural_role is Role.QUASI:
+            role = given.setdefault(name, perturbation.layout.natural_role)
+            if role is Role.IDENTIFIER and perturbation.layout.natural_role is Role.QUASI:
                 given[name] = Role.QUASI  # a pseudonym stands for the identifier
             elif role not in PERTURBED:
                 raise RoleError(f"column {name!r} has the role {role} and is in the plan; take it out of one of them")
@@ -150,12 +150,12 @@ def _check_consistent(consistent_on: Any, plan: Plan, names: Sequence[str]) -> N
     if not isinstance(consistent_on, str):
         raise InputError("consistent_on must be the name of an id column")
     check_known_columns([consistent_on], names, "consistent_on")
-    if not any(p.addressed for p in plan.perturbations):
+    if not any(p.layout.addressed for p in plan.perturbations):
         raise InputError(
             f"consistent_on keeps noise with an id, and {type(plan.perturbations[0]).__name__} adds none; leave it out"
         )
     for p in plan.perturbations:
-        if p.addressed and not p.keeps_cells:
+        if p.layout.addressed and not p.layout.keeps_cells:
             raise InputError(
                 f"consistent_on keeps the noise of single cells, and that of {p.describe()} belongs to whole records "
                 "or must be fresh; use independent noise"
@@ -166,7 +166,7 @@ def _checked_parts(parts: Any) -> list[tuple[tuple[str, ...] | None, Perturbatio
     rule = "parts must be a list of (columns, perturbation), for example [(['age'], AdditiveNoise())]"
     if not isinstance(parts, Sequence) or isinstance(parts, str) or not len(parts):
         raise InputError(rule)
-    found: list[tuple[tuple[str, ...] | None, Perturbation]] = []
+    checked: list[tuple[tuple[str, ...] | None, Perturbation]] = []
     for part in parts:
         if not isinstance(part, Sequence) or len(part) != 2 or not isinstance(part[1], Perturbation):
             raise InputError(rule)
@@ -176,12 +176,12 @@ def _checked_parts(parts: Any) -> list[tuple[tuple[str, ...] | None, Perturbatio
             raise InputError(rule)
         if columns is not None and not len(columns):
             raise InputError("parts: a part names no column; leave it out, or use None for all other columns")
-        found.append((None if columns is None else tuple(columns), part[1]))
-    if sum(columns is None for columns, _ in found) > 1:
+        checked.append((None if columns is None else tuple(columns), part[1]))
+    if sum(columns is None for columns, _ in checked) > 1:
         raise InputError("parts: only one part can take the rest (None)")
-    if len(found) > 1 and any(p.reduces for _, p in found):
+    if len(checked) > 1 and any(p.layout.reduces for _, p in checked):
         raise InputError("parts: a method that sums records up can only stand alone; its rows are no records")
-    twice = [c for columns, _ in found for c in columns or ()]
+    twice = [c for columns, _ in checked for c in columns or ()]
     if len(set(twice)) != len(twice):
         raise InputError(f"parts name {listed(sorted({c for c in twice if twice.count(c) > 1}))} more than once")
-    return found
+    return checked

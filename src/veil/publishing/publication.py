@@ -3,7 +3,7 @@
 One pipeline serves frames and files. A first pass scans the private columns (rules, moments,
 fingerprint); then canonical blocks are perturbed one at a time and handed on, to a frame in
 memory or to a writer. A plan gives different columns to different methods; each is a
-:class:`veil.publishing.parts.Part` of the same two passes.
+:class:`veil.publishing.parts.FittedPart` of the same two passes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.dask_release import corrections_of, released_partitions
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
-from veil.publishing.parts import Corrections, Part
+from veil.publishing.parts import Corrections, FittedPart
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.second_pass import Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
@@ -86,7 +86,7 @@ class Publication:
             if not part.perturbation.invertible(consistent=self._consistent_on is not None)
         )
         summary = _what_comes_back(stuck, sum(len(part.columns) for part in self._parts), len(self._private.withheld))
-        return [summary, *(remark for part in self._parts for remark in part.perturbation.remarks())]
+        return [summary, *(remark for part in self._parts for remark in part.remarks)]
 
     # -- first pass -------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Publication:
         resolved = resolve(table, self._plan, roles, self._consistent_on)
         pairs = zip(self._plan.perturbations, resolved.columns, strict=True)
         self._private = resolved.schema
-        self._parts = [Part(p, columns, self.key, self._consistent_on) for p, columns in pairs]
+        self._parts = [FittedPart(p, columns, self.key, self._consistent_on) for p, columns in pairs]
         self._table = table.coded(categorical(self._parts))
 
     def _scan(self) -> Scanned | None:

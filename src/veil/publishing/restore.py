@@ -15,8 +15,9 @@ from veil.data.blocks import Block, from_float
 from veil.data.passes import map_blocks
 from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
-from veil.keys.key import Key, LedgerEntry, LedgerPart
-from veil.perturbations import Perturbation, Place, find_perturbation
+from veil.keys.key import Key, LedgerEntry
+from veil.perturbations import Perturbation, Place
+from veil.perturbations.driving import rebuild, restored
 from veil.publishing.content import CONTENT, block_content, check_content, content_of, content_secret
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
@@ -51,7 +52,7 @@ class Restoring:
         for part, public, method in zip(self.entry.parts, self.manifest.parts, self.methods, strict=True):
             if part.columns[0] not in self.schema.names:
                 continue
-            values = method.restore_block(block.matrix(public.released), Place(part.fingerprint, block.start))
+            values = restored(method, block.matrix(public.released), Place(part.fingerprint, block.start))
             for name, row in zip(part.columns, values, strict=True):
                 self._correct(name, row, block.start)
                 columns[name] = from_float(row, self.schema.field(name).type)
@@ -116,7 +117,7 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     entry = key.entry(release.manifest.release_id)
     if len(entry.parts) != len(release.manifest.parts):
         raise InputError("restore needs the whole release, not one part of it")
-    methods = tuple(_rebuilt(part, key) for part in entry.parts)
+    methods = tuple(rebuild(part, key) for part in entry.parts)
     stuck = [c["name"] for c in entry.columns if c["role"] in ("identifier", "drop")]
     for part, method in zip(entry.parts, methods, strict=True):
         if not method.invertible(consistent=entry.consistent_on is not None):
@@ -141,7 +142,3 @@ def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:
     """A private column's own type; nested public ones are released as they are."""
     dtype = arrow_type(column["dtype"])
     return released.field(column["name"]).type if dtype is None else dtype
-
-
-def _rebuilt(part: LedgerPart, key: Key) -> Perturbation:
-    return find_perturbation(part.method).rebuild(part, key)

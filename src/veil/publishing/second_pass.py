@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from veil.data.blocks import Block
 from veil.keys.randomness import id_digests
-from veil.publishing.parts import Corrections, Part
+from veil.publishing.parts import Corrections, FittedPart
 from veil.storage.shards import BlockRows
 
 
@@ -37,7 +37,7 @@ class Releasing:
         The sub-key of id digests.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[FittedPart, ...]
     columns: tuple[str, ...]
     schema: pa.Schema
     consistent_on: str | None = None
@@ -68,9 +68,9 @@ def join_corrections(total: Corrections, more: Corrections) -> None:
         so_far[1].extend(amounts)
 
 
-def categorical(parts: Sequence[Part]) -> list[str]:
+def categorical(parts: Sequence[FittedPart]) -> list[str]:
     """Columns that are read as categories, for which a file's own dictionaries are best."""
-    return [name for part in parts if part.perturbation.takes == "categories" for name in part.columns]
+    return [name for part in parts if part.perturbation.layout.tabular for name in part.columns]
 
 
 def clean(array: pa.Array) -> pa.Array:

@@ -15,16 +15,14 @@ from scipy.special import ndtr
 
 from veil import measures
 from veil.data.blocks import Matrix
-from veil.perturbations import (
-    AdditiveNoise,
-    LogNormalNoise,
-    MultiplicativeNoise,
-    OrthogonalTransform,
-    PairwiseRotation,
-    Perturbation,
-    RandomizedResponse,
-    RandomProjection,
-)
+from veil.perturbations import Perturbation
+from veil.perturbations.additive import AdditiveNoise
+from veil.perturbations.lognormal import LogNormalNoise
+from veil.perturbations.multiplicative import MultiplicativeNoise
+from veil.perturbations.orthogonal import OrthogonalTransform
+from veil.perturbations.projection import RandomProjection
+from veil.perturbations.response import RandomizedResponse
+from veil.perturbations.rotation import PairwiseRotation
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, listed
 from veil.measures import Measure
-from veil.perturbations import AdditiveNoise
+from veil.perturbations.additive import AdditiveNoise
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import (

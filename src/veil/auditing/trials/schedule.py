@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -264,7 +263,5 @@ def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
 
 
 def _threat(perturbation: Perturbation) -> str:
-    """The *Threat* paragraph of the method's docstring, as plain text."""
-    text = inspect.getdoc(type(perturbation)) or ""
-    _, _, after = text.partition("*Threat.*")
-    return " ".join(after.partition("\n\n")[0].replace("``", "").split())
+    """What the method says of its threat, as plain text."""
+    return perturbation.threat.replace("``", "")

@@ -12,9 +12,8 @@ from veil.attacks import Attack, Guess
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
-from veil.perturbations import find_perturbation
 from veil.release.manifest import Part
-from veil.release.models import AdditiveModel, ForeignModel, ResponseModel
+from veil.release.models import AdditiveModel, ForeignModel, PseudonymModel, ResponseModel
 from veil.release.release import Release
 
 
@@ -76,7 +75,7 @@ class Target:
     @property
     def scored(self) -> bool:
         """Whether there is anything to guess: a pseudonym says nothing."""
-        return not self.described or find_perturbation(self.part.method).scored
+        return not self.described or not isinstance(self.part.model, PseudonymModel)
 
     def methods(self, attack: Attack) -> tuple[str, ...]:
         """The methods of the parts that an attack is on, where the release has several and it does not take all."""

@@ -1,0 +1,90 @@
+"""First passes that refuse more, or learn more, than moments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from veil.data.blocks import Matrix, Vector
+from veil.errors import InputError
+from veil.perturbations.scan import Counts, Scan, ScanResult, Summary
+
+GRAIN = 1_000
+"""Quantiles that are kept of each block; edges of equal count are right to a thousandth of the records."""
+
+
+class LogScan(Scan):
+    """The first pass over logarithms; counts what has none."""
+
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=True, allow_missing=True, method=method)
+
+    def _refused(self, block: Matrix) -> Counts:
+        return np.asarray((block <= 0).sum(axis=1))
+
+    def _measured(self, block: Matrix) -> Matrix:
+        return np.asarray(np.log(block))
+
+    def _check_refused(self, total: Summary) -> None:
+        if total.refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
+            raise InputError(
+                f"{self._method} takes logarithms and refuses values that are not positive: {', '.join(counts[:8])}; "
+                "shift the columns, give them another role, or use MultiplicativeNoise"
+            )
+
+
+class BinaryScan(Scan):
+    """The first pass over zeros and ones; counts what is neither."""
+
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=False, allow_missing=False, method=method)
+
+    def _refused(self, block: Matrix) -> Counts:
+        return np.asarray(((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1))
+
+    def _check_refused(self, total: Summary) -> None:
+        if total.refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
+            raise InputError(
+                f"{self._method} takes 0 and 1 (or false and true) only; other values in {', '.join(counts[:8])}; "
+                "recode the columns, or give them another role"
+            )
+
+
+class QuantileScan(Scan):
+    """The first pass with, per block, a thousand quantiles of each column."""
+
+    def __init__(self, columns: Sequence[str], *, secret: bytes, method: str) -> None:
+        super().__init__(columns, secret=secret, covariance=False, allow_missing=True, method=method)
+
+    def summary(self, block: Matrix) -> Summary:
+        """What a block adds."""
+        return replace(super().summary(block), sketches=tuple(_sketch(column) for column in block))
+
+    def result(self, total: Summary | None) -> ScanResult:
+        """Moments and quantiles, once every rule holds."""
+        result = super().result(total)
+        assert total is not None and total.sketches is not None  # noqa: S101, PT018 - it has rows
+        return replace(result, quantiles=tuple(_merged(sketches) for sketches in total.sketches))
+
+
+def _sketch(column: Vector) -> tuple[tuple[Vector, int], ...]:
+    """A thousand quantiles of one block's column, and how many values they stand for."""
+    values = np.sort(column[np.isfinite(column)])
+    at = np.linspace(0, len(values) - 1, min(GRAIN, len(values))).round().astype(int)
+    return ((values[at], len(values)),) if len(values) else ()
+
+
+def _merged(sketches: Sequence[tuple[Vector, int]]) -> Vector:
+    """A thousand quantiles of all blocks together."""
+    if not sketches:
+        return np.empty(0)
+    values = np.concatenate([part for part, _ in sketches])
+    weight = np.concatenate([np.full(len(part), n / len(part)) for part, n in sketches])
+    order = np.argsort(values)
+    share = np.cumsum(weight[order]) - weight[order] / 2
+    at = np.linspace(0, share[-1] + weight[order][-1] / 2, GRAIN + 1)
+    return np.asarray(np.interp(at, share, values[order]))
