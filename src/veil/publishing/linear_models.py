@@ -246,7 +246,7 @@ def _read(model: Any) -> _Trained:
 
     scalers: list[Any] = []
     if isinstance(model, Pipeline):
-        scalers, model = [scaler for _, scaler in model.steps[:-1]], model.parts[-1][1]
+        scalers, model = [scaler for _, scaler in model.steps[:-1]], model.steps[-1][1]
     coefficients, intercept = getattr(model, "coef_", None), getattr(model, "intercept_", None)
     if coefficients is None or intercept is None:
         raise InputError(
