@@ -421,9 +421,9 @@ def test_no_way_back():
     x = population(60, np.random.default_rng(0))
     fitted = basket("mask").fit(x)
     assert not fitted.invertible(consistent=False)
-    assert not fitted.keeps_cells
+    assert not fitted.layout.keeps_cells
     with pytest.raises(NotImplementedError):
-        fitted.restore_block(x.T, None)
+        fitted.restore(x.T, None)
     frame = pd.DataFrame(x, columns=list("abcde")).assign(id=[f"p{i}" for i in range(60)])
     with pytest.raises(InputError, match="consistent_on"):
         veil.publish(frame, basket("mask"), roles={"id": "identifier"}, consistent_on="id")

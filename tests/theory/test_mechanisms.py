@@ -53,8 +53,8 @@ def words_in_cell(steps, per_step, law):
 def delta_of(mechanism, *, strata=30, cells=80, seed=0):
     """δ between the two ends of the bounds at the mechanism's ε, and its standard error over sampled cells."""
     p = fitted(mechanism)
-    law, grid, deviation = p.law, float(p.grid_[0]), float(p._deviation[0])
-    per_step, apart = deviation / grid, round(float(p.high_[0] - p.low_[0]) / grid)
+    law, grid, deviation = p.law, float(p.grid_[0]), float(p.model_.scale[0])
+    per_step, apart = deviation / grid, round(float(np.ptp(p.model_.bounds[0])) / grid)
     reach = int((32 if law == "laplace" else 9.3) * per_step) + 1
     rng = np.random.default_rng(seed)
     edges = np.linspace(-reach, reach, strata + 1).astype(np.int64)

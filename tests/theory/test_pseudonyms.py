@@ -156,10 +156,14 @@ def test_numbers_with_fractions_are_refused_by_name():
         veil.publish(frame([1.5, 2.5]), veil.Pseudonymize())
 
 
-@pytest.mark.parametrize("x", [np.ones((3, 1)), frame(NAMES)], ids=["array", "texts"])
-def test_fit_says_to_use_publish(x):
-    with pytest.raises(InputError, match="publish"):
-        veil.Pseudonymize().fit(x)
+def test_transform_makes_the_pseudonyms_that_publish_makes():
+    direct = veil.Pseudonymize(random_state=3).fit_transform(frame(NAMES))
+    assert (
+        direct["name"].tolist()
+        == veil.publish(frame(NAMES), veil.Pseudonymize(random_state=3))[0].data["name"].tolist()
+    )
+    with pytest.raises(InputError, match="'x0'"):
+        veil.Pseudonymize().fit(np.ones((3, 1)))
 
 
 # -- in a plan, and what the world sees ------------------------------------------------------------------------------

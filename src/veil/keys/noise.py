@@ -132,32 +132,6 @@ def _add_on_grid(
         out[i] = grid * (np.rint(x[i] * per_unit) + sign * np.rint(out[i] * per_step))
 
 
-@numba.njit(cache=True, nogil=True)
-def _add_to_rows(
-    x: Matrix,
-    words: Words,
-    law: int,
-    std: npt.NDArray[np.float64],
-    grid: npt.NDArray[np.float64],
-    out: Matrix,
-    largest: npt.NDArray[np.float64],
-) -> None:
-    n, d = x.shape
-    draws = np.empty((d, _STRIP + 8))  # rows of a power of two would fall on the same lines of the cache
-    per_step, per_unit = std / grid, 1.0 / grid
-    for start in range(0, n, _STRIP):
-        stop = min(start + _STRIP, n)
-        for j in range(d):
-            _draws(words[j, start:stop], law, draws[j, : stop - start])
-            for i in range(stop - start):
-                draws[j, i] = np.rint(draws[j, i] * per_step[j])
-        for i in range(start, stop):
-            for j in range(d):
-                size = abs(x[i, j])
-                largest[j] = size if size > largest[j] else largest[j]
-                out[i, j] = grid[j] * (np.rint(x[i, j] * per_unit[j]) + draws[j, i - start])
-
-
 def standard_normal(words: Words) -> Matrix:
     """Standard normal draws, one per word."""
     return standard_draws(words, "normal")
@@ -182,20 +156,6 @@ def add_noise(
     noisy = np.empty(len(words)) if out is None else out
     _add_on_grid(x, words, LAWS[law].code, std, grid, 1.0, noisy)
     return noisy
-
-
-def add_noise_to_rows(
-    x: Matrix,
-    words: Words,
-    law: str,
-    std: npt.NDArray[np.float64],
-    grid: npt.NDArray[np.float64],
-    out: Matrix,
-) -> npt.NDArray[np.float64]:
-    """:func:`add_noise` for records as rows, ``words`` with a row for each column; returns how far each reaches."""
-    largest = np.zeros(x.shape[1])
-    _add_to_rows(np.ascontiguousarray(x), words, LAWS[law].code, std, grid, out, largest)
-    return largest
 
 
 def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:
