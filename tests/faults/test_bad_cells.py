@@ -210,7 +210,7 @@ def test_no_table(columns, says):
 @pytest.mark.parametrize("k", [np.float64(2), np.bool_(True), Decimal(2), math.nan, math.inf, [2], np.array([2])])
 def test_no_k(k):
     for call in (uniqueness, discernibility, lambda c, k: classification_cost(c, [1, 2], k)):
-        with pytest.raises(InputError, match=r"^k: "):
+        with pytest.raises(InputError, match=r"^k must be "):
             call([[1, 2]], k)
 
 
