@@ -87,7 +87,7 @@ def process():
 
     def run(*arguments, **options):
         command = [tool, *(str(a) for a in arguments)]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, **options)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)
 
     return run
 

@@ -156,7 +156,7 @@ def bits():
     return lambda table: {name: _column_bits(table.column(name)) for name in table.column_names}
 
 
-def run_until(command, seen, how, patience=60.0, group=False):
+def run_until(command, seen, how, patience=180.0, group=False):
     """Start a command, wait until ``seen()``, send a signal, and return exit code and standard error."""
     process = subprocess.Popen(
         [str(part) for part in command],
@@ -171,7 +171,7 @@ def run_until(command, seen, how, patience=60.0, group=False):
             time.sleep(0.002)
         assert process.poll() is None, process.communicate()
         (os.killpg if group else os.kill)(process.pid, how)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=180)
     finally:
         if process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
@@ -195,7 +195,7 @@ def command():
             capture_output=True,
             text=True,
             check=False,
-            timeout=180,
+            timeout=300,
             **options,
         )
 

@@ -149,7 +149,7 @@ def test_tasks_of_an_earlier_run_do_not_write_into_the_next_one(home, tmp_path, 
         if entered.is_set():
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(Releasing, "__call__", slow)
+    monkeypatch.setattr(Releasing, "batch", slow)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local,
         distributed.Client(local, set_as_default=False) as client,
@@ -204,7 +204,7 @@ class Processes:
     def scheduler(self):
         host, port = self.address.removeprefix("tcp://").split(":")
         found = self._start("dask_scheduler", "--host", host, "--port", port, "--no-dashboard")
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             with socket.socket() as probe:
                 if probe.connect_ex((host, int(port))) == 0:
@@ -256,7 +256,7 @@ def test_no_scheduler_is_one_line(address, command, tmp_path):
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert address in done.stderr
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
 
 
@@ -297,7 +297,7 @@ def started(command, arguments):
 
 
 def wait_for_part(draft, process):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 180
     while not any(draft.shards.glob("part-*.json")):
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
@@ -311,7 +311,7 @@ def test_a_killed_worker_changes_nothing(command, processes, large, undisturbed,
     run = started(command, perturb(large, tmp_path, "--scheduler", processes.address))
     wait_for_part(Draft(tmp_path / "r"), run)
     first.kill()
-    _, stderr = run.communicate(timeout=120)
+    _, stderr = run.communicate(timeout=300)
     assert run.returncode == 0, stderr
     assert stderr.splitlines() == ["Warning: the key was seeded and is not secret."]
     assert hashes(tmp_path / "r") == undisturbed
@@ -327,7 +327,7 @@ def test_a_worker_that_comes_late_is_let_in(command, processes, large, undisturb
     wait_for_part(Draft(tmp_path / "r"), run)
     first.kill()
     processes.worker()
-    _, stderr = run.communicate(timeout=120)
+    _, stderr = run.communicate(timeout=300)
     assert run.returncode == 0, stderr
     assert hashes(tmp_path / "r") == undisturbed
 
@@ -339,7 +339,7 @@ def test_a_killed_scheduler(command, processes, large, undisturbed, tmp_path, ha
     run = started(command, perturb(large, tmp_path, "--scheduler", processes.address))
     wait_for_part(Draft(tmp_path / "r"), run)
     scheduler.kill()
-    _, stderr = run.communicate(timeout=120)
+    _, stderr = run.communicate(timeout=300)
     assert run.returncode == 1
     assert len(stderr.splitlines()) == 1
     assert not (tmp_path / "r").exists()

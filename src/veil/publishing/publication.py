@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,6 @@ import pyarrow as pa
 from veil._version import __version__
 from veil.data.blas import arithmetic
 from veil.data.blocks import Block, from_float
-from veil.data.cluster import Cluster
 from veil.data.dask_frames import PartitionedTable
 from veil.data.passes import Engine, map_blocks, summed
 from veil.data.schema import Role
@@ -28,7 +27,6 @@ from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
-from veil.publishing.dask_release import corrections_of, released_partitions
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
 from veil.publishing.parts import Corrections, FittedPart
 from veil.publishing.plan import Plan, as_plan, resolve
@@ -38,6 +36,9 @@ from veil.release.release import Release
 from veil.secret import revealed
 from veil.storage.jobs import Output, as_rows
 from veil.storage.shards import BlockRows
+
+if TYPE_CHECKING:
+    from veil.data.cluster import Cluster
 
 T = TypeVar("T")
 CORRECTIONS = "corrections"
@@ -259,6 +260,8 @@ class Publication:
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""
+        from veil.publishing.dask_release import corrections_of, released_partitions
+
         releasing = self.releasing
         corrections: Corrections = {}
         if any(part.corrects for part in self._parts):  # the key must have them before anybody asks for it

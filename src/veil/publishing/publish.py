@@ -12,7 +12,6 @@ from veil.data.sources import as_table
 from veil.data.tables import Table
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
-from veil.publishing.dask_release import active_cluster
 from veil.publishing.plan import Plan
 from veil.publishing.publication import Publication
 from veil.release.release import Release, memory_release
@@ -58,7 +57,11 @@ def publish(
     True
     """
     source = as_table(table, settle=False)
-    cluster = active_cluster() if isinstance(source, PartitionedTable) else None
+    cluster = None
+    if isinstance(source, PartitionedTable):
+        from veil.publishing.dask_release import active_cluster
+
+        cluster = active_cluster()
     publication = Publication(
         source,
         perturbation,

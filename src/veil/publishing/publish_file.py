@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veil.data.cluster import Cluster
 from veil.data.files import format_of, open_table
-from veil.data.passes import Engine
+from veil.data.passes import Engine, Threads
 from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
@@ -129,7 +128,7 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
             seeded = seed_of(order.perturbation)
             if seeded is not None and not key.same_as(Key.from_seed(seeded)):
                 raise another_run()
-        table = open_table(order.source, settle=isinstance(order.options["engine"], Cluster))
+        table = open_table(order.source, settle=_elsewhere(order.options["engine"]))
         publication = Publication(table, order.perturbation, key=key, **order.options)
         kind = order.format or format_of(table.path)
         about = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
@@ -143,6 +142,11 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         publication.key.save(key_path, order.passphrase, replace=not fresh or key_path.exists())
         job.land(draft)
         return publication.remarks()
+
+
+def _elsewhere(engine: Engine | None) -> bool:
+    """Whether another process makes the passes: then nobody here sees what types the first one settles."""
+    return engine is not None and not isinstance(engine, Threads)
 
 
 def _same_key(path: Path, drafted: Path, passphrase: str | None) -> bool:

@@ -1,0 +1,107 @@
+"""Two source trees of Veil side by side, alternately, in processes of their own: medians and ratios.
+
+    python benchmarks/bench_house.py --before /path/to/old/src [--rows 1000000] [--repeats 5]
+
+Cases: CSV files (10 columns of numbers) and Parquet files (20 columns, in row groups as writers cut them)
+with additive noise (P1) and a rotation (P6), and a CSV file of 1,000 rows on the command line, of which imports are the
+larger part. Wall time is what a user waits; processor time says more on a machine that does other work as well.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+METHODS = {"additive": "veil.AdditiveNoise(0.5, random_state=1)", "P6": "veil.OrthogonalTransform(random_state=1)"}
+GROUPS = {"65,536": 65_536, "122,880": 122_880, "1,048,576": 1_048_576, "one": 1 << 30}
+RUN = """
+import resource, sys, tempfile, time, veil
+source, small = sys.argv[1:]
+def spent():
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+with tempfile.TemporaryDirectory(dir=sys.argv[1].rpartition("/")[0]) as home:
+    veil.publish_file(small, {method}, home + "/w", new_key=home + "/w.key")
+    wall, cpu = time.perf_counter(), spent()
+    veil.publish_file(source, {method}, home + "/r", new_key=home + "/r.key")
+    print(time.perf_counter() - wall, spent() - cpu)
+"""
+COMMAND = """
+import resource, subprocess, sys, tempfile, time
+with tempfile.TemporaryDirectory() as home:
+    code = "from veil.cli import main; main()"
+    order = ["perturb", sys.argv[2], "--method", "additive-noise", "-o", home + "/r", "--key", home + "/k"]
+    wall = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code, *order], check=True, capture_output=True)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(time.perf_counter() - wall, used.ru_utime + used.ru_stime)
+"""
+
+
+def measured(tree: Path, code: str, source: Path, small: Path) -> tuple[float, float]:
+    """Wall and processor time of one run, in seconds."""
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    order = [sys.executable, "-c", code, str(source), str(small)]
+    wall, cpu = subprocess.run(order, env=environment, check=True, capture_output=True, text=True).stdout.split()
+    return float(wall), float(cpu)
+
+
+def compared(trees: tuple[Path, Path], code: str, source: Path, small: Path, repeats: int) -> list[tuple[float, float]]:
+    """Medians for each tree."""
+    times: list[list[tuple[float, float]]] = [[], []]
+    for _ in range(repeats):
+        for runs, tree in zip(times, trees, strict=True):
+            runs.append(measured(tree, code, source, small))
+    return [tuple(statistics.median(column) for column in zip(*runs, strict=True)) for runs in times]
+
+
+def cases(home: Path, rows: int) -> list[tuple[str, str, Path]]:
+    """Name, code and table of every case."""
+    rng = np.random.default_rng(0)
+    table = pa.table({f"c{j}": rng.normal(50, 9, rows) for j in range(10)})
+    pacsv.write_csv(table, home / "table.csv")
+    wide = pa.table({f"c{j}": rng.normal(50, 9, 2 * rows) for j in range(20)})
+    listed = [(f"CSV, {name}", RUN.format(method=method), home / "table.csv") for name, method in METHODS.items()]
+    for name, size in GROUPS.items():
+        path = home / f"{size}.parquet"
+        pq.write_table(wide, path, row_group_size=size)
+        listed.append((f"Parquet, row groups of {name}, P6", RUN.format(method=METHODS["P6"]), path))
+    listed.append(("Parquet, row groups of one, additive", RUN.format(method=METHODS["additive"]), path))
+    listed.append(("veil perturb, 1,000 rows", COMMAND, home / "table.csv"))
+    return listed
+
+
+def main() -> None:
+    """Print a line for every case."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--before", type=Path, required=True, help="the other source tree")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the CSV file; Parquet files have twice as many")
+    parser.add_argument("--repeats", type=int, default=5)
+    chosen = parser.parse_args()
+    print(f"{'case':40} {'before':>15} {'after':>15} {'wall':>6} {'cpu':>6}   (seconds of wall/cpu, times faster)")
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        listed = cases(home, chosen.rows)
+        small = home / "small.csv"
+        with (home / "table.csv").open() as lines:
+            small.write_text("".join(next(lines) for _ in range(1_001)))
+        for name, code, source in listed:
+            before, after = compared((chosen.before, HERE), code, source, small, chosen.repeats)
+            shown = [f"{wall:.2f}/{cpu:.2f}" for wall, cpu in (before, after)]
+            ratios = [b / a for b, a in zip(before, after, strict=True)]
+            print(f"{name:40} {shown[0]:>15} {shown[1]:>15} {ratios[0]:6.2f} {ratios[1]:6.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
