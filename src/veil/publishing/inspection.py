@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Block, Matrix
+from veil.data.passes import Engine, summed
 from veil.data.schema import Kind, Role, kind_of, parse_roles
 from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import Table
@@ -22,7 +25,7 @@ from veil.measures import (
     sample_risk,
     security_range,
 )
-from veil.numerics.moments import Moments, MomentTree
+from veil.numerics.moments import Moments, block_moments
 from veil.progress import Progress, silent
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
@@ -87,7 +90,35 @@ class Inspection:
         return asdict(self)
 
 
-def inspect(table: Any, *, roles: Mapping[str, str] | None = None, progress: Progress = silent) -> Inspection:
+@dataclass(frozen=True)
+class Counted:
+    """Of some rows: missing values of every column, and of the numeric ones infinite values and moments."""
+
+    missing: npt.NDArray[np.int64]
+    infinite: npt.NDArray[np.int64]
+    moments: Moments
+
+    def __add__(self, other: Counted) -> Counted:
+        moments = self.moments + other.moments
+        return Counted(self.missing + other.missing, self.infinite + other.infinite, moments)
+
+
+def count_block(numeric: Sequence[str], block: Block) -> Counted:
+    """The counts and moments of a block; what is infinite has no moments."""
+    missing = np.array([block.column(name).null_count for name in block.schema.names], dtype=np.int64)
+    matrix = block.matrix(numeric)
+    infinite = np.isinf(matrix)
+    matrix[infinite] = np.nan
+    return Counted(missing, infinite.sum(axis=1), block_moments(matrix))
+
+
+def inspect(
+    table: Any,
+    *,
+    roles: Mapping[str, str] | None = None,
+    engine: Engine | None = None,
+    progress: Progress = silent,
+) -> Inspection:
     """Columns, inferred roles, missing values and warnings of a table or a file, in one pass.
 
     Parameters
@@ -96,6 +127,8 @@ def inspect(table: Any, *, roles: Mapping[str, str] | None = None, progress: Pro
         A frame, an array, or the path of a file or a folder of Parquet files.
     roles
         What the owner has decided already, by column; the rest is inferred, or None where it cannot be.
+    engine
+        Runs the pass; all cores of this machine by default.
 
     >>> import pyarrow as pa
     >>> [column.role for column in inspect(pa.table({"age": [31.5, 40.0], "name": ["x", "y"]})).columns]
@@ -106,21 +139,12 @@ def inspect(table: Any, *, roles: Mapping[str, str] | None = None, progress: Pro
     numeric = source.numeric()
     unique = unique_integer_columns(source, numeric)
     nearly = nearly_numeric_columns(source)
-    tree, infinite, missing, n_rows = (
-        MomentTree(),
-        np.zeros(len(numeric), dtype=int),
-        dict.fromkeys(source.schema.names, 0),
-        0,
-    )
-    for block in source.blocks():
-        n_rows += block.n_rows
-        for name in source.schema.names:
-            missing[name] += block.column(name).null_count
-        matrix = block.matrix(numeric)
-        infinite += np.isinf(matrix).sum(axis=1)
-        tree.update(np.where(np.isinf(matrix), np.nan, matrix))
-        progress("reading", n_rows, None)
-    moments = tree.result()
+    counts = summed(partial(count_block, numeric), source, engine=engine, progress=progress)
+    moments, n_rows = (None, 0) if counts is None else (counts.moments, counts.moments.n_rows)
+    infinite = np.zeros(len(numeric), dtype=np.int64) if counts is None else counts.infinite
+    missing = dict.fromkeys(source.schema.names, 0)
+    if counts is not None:
+        missing.update(zip(source.schema.names, counts.missing.tolist(), strict=True))
     facts = []
     for field in source.schema:
         kind, notes = kind_of(field.type), []
