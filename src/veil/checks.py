@@ -104,7 +104,7 @@ def check_perturbation(perturbation: Perturbation) -> None:
 
 def check_names(perturbation: Perturbation) -> None:
     """It has a catalogue id, a command-line name, a threat paragraph and a place in the registry or outside."""
-    _expect(re.fullmatch(r"P\d+", perturbation.catalogue), "catalogue must be an id like P1")
+    _expect(re.fullmatch(r"[PX]\d+", perturbation.catalogue), "catalogue must be an id like P1, or X1 of your own")
     name = perturbation.method_name()
     _expect(re.fullmatch(r"[a-z]+(-[a-z]+)*", name), f"{name!r} is not a command-line name")
     _expect(

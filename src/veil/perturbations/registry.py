@@ -11,19 +11,18 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import warnings
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
+from functools import cache
 from typing import TYPE_CHECKING
 
 from veil.errors import InputError
+from veil.extensions import load_extensions
 
 if TYPE_CHECKING:
     from veil.perturbations.base import Perturbation
 
 GROUP = "veil.perturbations"
 _CLASSES: dict[str, type[Perturbation]] = {}
-_LOADED: set[str] = set()
 
 
 def register(cls: type[Perturbation]) -> None:
@@ -38,22 +37,16 @@ def register(cls: type[Perturbation]) -> None:
     _CLASSES[name] = cls
 
 
-def _load() -> None:
+@cache
+def _load_built_in() -> None:
     package = importlib.import_module("veil.perturbations")
     for module in pkgutil.iter_modules(package.__path__, "veil.perturbations."):
         importlib.import_module(module.name)
-    for point in entry_points(group=GROUP):
-        if point.value in _LOADED:
-            continue
-        _LOADED.add(point.value)
-        try:
-            point.load()
-        except Exception as error:
-            package_name = point.dist.name if point.dist is not None else point.value
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            warnings.warn(
-                f"perturbation {point.name!r} of the package {package_name} is left out: {reason}", stacklevel=3
-            )
+
+
+def _load() -> None:
+    _load_built_in()
+    load_extensions(GROUP)
 
 
 class Register(Mapping[str, "type[Perturbation]"]):
