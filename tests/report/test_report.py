@@ -7,7 +7,10 @@ import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -114,3 +117,22 @@ def test_colours_are_for_terminals(real_audit: veil.Audit):
 def test_square_brackets_in_names_are_text(make_model: Models, make_candidate: Candidates):
     text = plain_text(make_model(make_candidate("[bold]noise[/bold]"), make_candidate("b")))
     assert "[bold]noise[/bold]" in text
+
+
+def test_json_is_text_without_a_path_and_the_same_under_a_seed_but_for_timing(tmp_path: Path):
+    x = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
+    settings: dict[str, Any] = {"grants": veil.Grants(pairs=2, sample=()), "seed": 1, "repetitions": 1, "workers": 1}
+    parts = veil.Plan([(["a"], veil.AdditiveNoise(1.0)), (["b", "c"], veil.OrthogonalTransform())])
+    first, second = (veil.audit(x, parts, **settings) for _ in range(2))
+    assert first.rows == second.rows
+    texts = [audit.to_json() for audit in (first, second)]
+    first.to_json(tmp_path / "report.json")
+    assert (tmp_path / "report.json").read_text("utf-8") == texts[0]
+    reports = [json.loads(text) for text in texts]
+    assert all(time["seconds"] >= 0 for time in reports[0].pop("timing"))
+    reports[1].pop("timing")
+    assert reports[0] == reports[1]
+    rows = {(row["attack"]["label"], *row["attack"]["target"]): row for row in reports[0]["candidates"][0]["rows"]}
+    pairs = rows["known-pairs-attack", "orthogonal-transform"]
+    assert pairs["knowledge"] == {"kind": "pairs", "amount": 2, "unit": "records", "label": "2 known records"}
+    assert pairs["state"] == "unproven"  # one run says little about other keys

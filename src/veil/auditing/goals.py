@@ -35,9 +35,9 @@ class Failure(str):
 
     def __new__(cls, text: str, *, shown: bool = True) -> Failure:
         """A failure with its text."""
-        made = super().__new__(cls, text)
-        made.shown = shown
-        return made
+        failure = super().__new__(cls, text)
+        failure.shown = shown
+        return failure
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class Judge:
         baselines, confidence = self._column_baselines(guesses), 1 - 0.05 / len(self.columns)
         lucks = [t.column_lucks for t in guesses if t.column_lucks is not None]
         luck = np.mean(lucks, axis=0) if lucks else np.zeros(len(self.columns))
-        found: list[tuple[float, float, int, Score]] = []
+        ranked: list[tuple[float, float, int, Score]] = []
         for place, j in enumerate(by_name(self.columns)):  # of equally exposed columns the first by name
             counts = [int(t.n_columns[j]) for t in guesses]
             if min(counts) < SMALLEST_CELL or any(np.isnan(t.columns[j]) for t in guesses):
@@ -214,11 +214,11 @@ class Judge:
                 for t, (low, high) in zip(guesses, ends, strict=True)
             ]
             score = unless_luck(pool(rates, float(baselines[j]), n=counts, confidence=confidence), float(luck[j]))
-            found.append((score.advantage.low, float(score.advantage), -place, score))
-        if not found:
+            ranked.append((score.advantage.low, float(score.advantage), -place, score))
+        if not ranked:
             nothing = Measure(math.nan, higher_is="exposed")
             return "", Score(nothing, math.nan, nothing)
-        best = max(found, key=lambda told: told[:3])
+        best = max(ranked, key=lambda entry: entry[:3])
         return self.columns[by_name(self.columns)[-best[2]]], best[3]
 
     def _picture_units(self) -> npt.NDArray[np.float64]:
@@ -271,9 +271,9 @@ def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
     values = np.nan_to_num(guess.values, posinf=0.0, neginf=0.0)
     centre, spread = values.mean(axis=0), values.std(axis=0)
     white = np.where(spread > 0, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
-    found = []
+    guesses = []
     for run in range(runs):
         gauss = np.random.default_rng(run).standard_normal((values.shape[1], values.shape[1]))
         basis, corner = np.linalg.qr(gauss)
-        found.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
-    return found
+        guesses.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
+    return guesses

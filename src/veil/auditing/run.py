@@ -113,8 +113,8 @@ def audit(
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
-    >>> found = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants(pairs=3), seed=0)
-    >>> found.passed, found.worst.attack, found.worst.knowledge
+    >>> audit = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants(pairs=3), seed=0)
+    >>> audit.passed, audit.worst.attack, audit.worst.knowledge
     (False, 'known-pairs-attack', '3 known records')
     """
     began = time.monotonic()
@@ -165,14 +165,14 @@ def audit(
         cache=_as_cache(cache),
         progress=progress,
     )
-    found = schedule.candidates(began)
+    audited = schedule.candidates(began)
     if attacks != "all":
-        _check_all_ran(chosen, found)
+        _check_all_ran(chosen, audited)
     context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": schedule.remembered}
     inferred = isinstance(exposures, ForeignExposures) and not exposures.matched
     matching = "inferred" if inferred else "known"
     remarks = (*exposures.remarks(), *schedule.remarks())
-    return Audit(tuple(found), goals, len(exposures.truth), exposures.columns, context, matching, remarks)
+    return Audit(tuple(audited), goals, len(exposures.truth), exposures.columns, context, matching, remarks)
 
 
 def audit_context(
@@ -206,12 +206,12 @@ def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -
 def _as_candidates(perturbations: Any, *, foreign: bool) -> list[Plan]:
     if perturbations is None and foreign:
         return []
-    found = list(perturbations) if isinstance(perturbations, Sequence) else [perturbations]
-    if not found or not all(isinstance(p, Perturbation | Plan) for p in found):
+    methods = list(perturbations) if isinstance(perturbations, Sequence) else [perturbations]
+    if not methods or not all(isinstance(p, Perturbation | Plan) for p in methods):
         raise InputError("perturbations must be one perturbation or a list of them, for example AdditiveNoise()")
-    if foreign and len(found) > 1:
-        raise InputError(f"perturbations: a release was made by one method; got {len(found)} descriptions of it")
-    return [as_plan(p) for p in found]
+    if foreign and len(methods) > 1:
+        raise InputError(f"perturbations: a release was made by one method; got {len(methods)} descriptions of it")
+    return [as_plan(p) for p in methods]
 
 
 def _as_match(match: Any) -> str | None:

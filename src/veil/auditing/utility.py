@@ -224,38 +224,38 @@ def utilities(
     seed: int = 0,
 ) -> dict[str, Measure]:
     """Every utility that the release can have, between 0 (nothing kept) and 1 (as good as the original)."""
-    found: dict[str, Measure] = {}
+    by_name: dict[str, Measure] = {}
     if len(truth) < 3:
-        return found
+        return by_name
     for name, measured in (("means", means_kept), ("covariance", covariance_kept), ("distribution", distribution_kept)):
-        kept = measured(truth, release)
-        if kept is not None:
-            found[name] = kept
+        utility = measured(truth, release)
+        if utility is not None:
+            by_name[name] = utility
     if isinstance(release.only_part.model, RecordProjectionModel):
-        return found
+        return by_name
     x, y = analyst_views(truth, release)
     if len(x) < 3:
-        return found
+        return by_name
     if not isinstance(release.only_part.model, BinaryProjectionModel):
-        found = {"distances": _kept(measures.distance_distortion(x, y, random_state=seed)), **found}
+        by_name = {"distances": _kept(measures.distance_distortion(x, y, random_state=seed)), **by_name}
     if len(x) > n_clusters:
         agreement = measures.clustering_agreement(x, y, n_clusters, random_state=seed)
-        found["clusters"] = Measure(
+        by_name["clusters"] = Measure(
             max(0.0, agreement),
             low=max(0.0, agreement.low),
             high=max(0.0, agreement.high),
             higher_is="useful",
         )
     if len(x) > 11:
-        found["neighbours"] = measures.neighbour_retention(x, y, random_state=seed)
+        by_name["neighbours"] = measures.neighbour_retention(x, y, random_state=seed)
     if labels is not None:
         complete = ~(np.isnan(truth).any(axis=1))
         classes = np.asarray(labels)[complete]
         largest = int(np.unique(classes, return_counts=True)[1].max())
         if largest > 1:  # else nothing can be learned from one record and tried on another
             folds = min(MOST_FOLDS, largest)
-            found["classification"] = measures.classification_retention(x, y, classes, folds=folds, random_state=seed)
-    return found
+            by_name["classification"] = measures.classification_retention(x, y, classes, folds=folds, random_state=seed)
+    return by_name
 
 
 def _kept(distortion: Measure) -> Measure:
