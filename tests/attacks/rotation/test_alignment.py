@@ -7,7 +7,8 @@ import pytest
 from scipy.stats import ortho_group, special_ortho_group
 from sklearn.datasets import load_breast_cancer
 
-from veil.attacks.rotation.alignment import align_sample, spectral_start
+from veil.attacks.rotation.alignment import align_sample
+from veil.attacks.rotation.principal_axes import spectral_start
 from veil.errors import InputError
 
 

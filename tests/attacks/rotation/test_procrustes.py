@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from scipy.stats import ortho_group, special_ortho_group
 
 from veil.attacks.rotation import procrustes
-from veil.attacks.rotation.alignment import spectral_start
+from veil.attacks.rotation.principal_axes import spectral_start
 from veil.attacks.rotation.procrustes import energy_procrustes, nearest_distances, nearest_procrustes, polar, twins
 from veil.attacks.rotation.signs import greedy_signs
 from veil.errors import InputError

@@ -98,7 +98,7 @@ class ResponsePosteriorAttack(GuessingAttack):
         groups = _groups(codes, model, joint=self.joint)
         if model.compound is None:
             groups = [sorted(group, key=release.only_part.names.__getitem__) for group in groups]
-        found: dict[int, ColumnPosterior] = {}
+        posteriors: dict[int, ColumnPosterior] = {}
         steps = []
         for group in groups:
             if model.compound is None:
@@ -108,8 +108,8 @@ class ResponsePosteriorAttack(GuessingAttack):
             else:
                 columns = _compound_posteriors(codes, model, model.compound)
                 steps.append(0)
-            found.update(zip(group, columns, strict=True))
-        columns = [found[j] for j in range(codes.shape[1])]
+            posteriors.update(zip(group, columns, strict=True))
+        columns = [posteriors[j] for j in range(codes.shape[1])]
         confidence = np.column_stack([c.posterior.max(axis=1)[c.rows] for c in columns])
         return full_guess(
             release,
@@ -147,13 +147,13 @@ def sequential_posteriors(codes: Codes, matrices: Sequence[Matrix], prior: Matri
     )
     counts = n.astype(np.float64)
     reports = np.unravel_index(cells, prior.shape)
-    found = []
+    posteriors = []
     for j, matrix in enumerate(matrices):
         others = [np.eye(len(m)) if i == j else m for i, m in enumerate(matrices)]
         carried = np.moveaxis(kron_apply(others, prior), j, -1)[tuple(r for i, r in enumerate(reports) if i != j)]
         margin = prior.sum(axis=tuple(i for i in range(prior.ndim) if i != j))
-        found.append(ColumnPosterior(counts, _normal(matrix[reports[j]] * carried, margin), margin, rows))
-    return found
+        posteriors.append(ColumnPosterior(counts, _normal(matrix[reports[j]] * carried, margin), margin, rows))
+    return posteriors
 
 
 def _compound_posteriors(
@@ -171,11 +171,11 @@ def _compound_posteriors(
     counts[cells] = n
     prior = most_likely(counts, [matrix])
     after = posterior(matrix, prior)[cells]
-    found = []
+    posteriors = []
     for j, labels in enumerate(model.categories):
         fold = np.equal.outer([cell[j] for cell in compound], np.arange(len(labels))).astype(np.float64)
-        found.append(ColumnPosterior(counts[cells], after @ fold, prior @ fold, rows.ravel()))
-    return found
+        posteriors.append(ColumnPosterior(counts[cells], after @ fold, prior @ fold, rows.ravel()))
+    return posteriors
 
 
 def _groups(codes: Codes, model: ResponseModel, *, joint: bool) -> list[list[int]]:

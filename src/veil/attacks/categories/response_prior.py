@@ -78,10 +78,10 @@ def _best_steps(folds: Sequence[Matrix], matrices: Sequence[Matrix]) -> int:
         for i, (fold, start) in enumerate(zip(folds, starts, strict=True)):
             for _ in range(steps - done):
                 priors[i] = em_step(rests[i], matrices, priors[i])
-            told = (fold > 0.0) & (start > 0.0)
+            positive = (fold > 0.0) & (start > 0.0)
             with np.errstate(divide="ignore"):  # a report that became impossible: an infinite loss
-                gains.append(np.log(kron_apply(matrices, priors[i])[told] / start[told]))
-            weights.append(fold[told])
+                gains.append(np.log(kron_apply(matrices, priors[i])[positive] / start[positive]))
+            weights.append(fold[positive])
         done = steps
         gain, error = _weighted(np.concatenate(gains), np.concatenate(weights))
         if gain > peak:

@@ -85,29 +85,29 @@ class Evidence:
 
     def clues(self) -> list[Clue]:
         """What the published laws say."""
-        found: list[Clue] = [EqualityClue(*self._equal(name)) for name in self._public]
+        clues: list[Clue] = [EqualityClue(*self._equal(name)) for name in self._public]
         for i, step in enumerate(self._release.manifest.parts):
             shared = [j for j, name in enumerate(step.names) if name in self._table.column_names]
             if shared:
-                found += self._of_part(self._release.part(i), step, shared)
-        return found
+                clues += self._of_part(self._release.part(i), step, shared)
+        return clues
 
     def distances(self) -> list[Clue]:
         """Half the squared distance in units of each released column's spread; other values of a category count 1."""
-        found: list[Clue] = [EqualityClue(*self._equal(name), gain=0.0, cost=-0.5) for name in self._public]
+        clues: list[Clue] = [EqualityClue(*self._equal(name), gain=0.0, cost=-0.5) for name in self._public]
         for i, step in enumerate(self._release.manifest.parts):
             for j, name in enumerate(step.names):
                 if name not in self._table.column_names or step.released[j : j + 1] != (name,):
                     continue
                 part, model = self._release.part(i), step.model
                 if isinstance(model, ClassModel):
-                    found.append(EqualityClue(*self._classes(step, model, j), gain=0.0, cost=-0.5))
+                    clues.append(EqualityClue(*self._classes(step, model, j), gain=0.0, cost=-0.5))
                 elif isinstance(model, ResponseModel):
-                    found.append(EqualityClue(self._codes(part, j), part.codes()[:, j], gain=0.0, cost=-0.5))
+                    clues.append(EqualityClue(self._codes(part, j), part.codes()[:, j], gain=0.0, cost=-0.5))
                 elif isinstance(model, NUMBERS) and self._is_number(name):
                     y = self._released(name)
-                    found.append(DistanceClue(self._numbers([name])[:, 0], y, _spread(y)))
-        return found
+                    clues.append(DistanceClue(self._numbers([name])[:, 0], y, _spread(y)))
+        return clues
 
     def _of_part(self, part: Release, step: Part, shared: list[int]) -> list[Clue]:
         model, names = step.model, [step.names[j] for j in shared]
@@ -168,8 +168,8 @@ class Evidence:
         assert isinstance(model, ResponseModel)  # noqa: S101 - for the type checker
         values = self._cast(name, part.table.schema.field(part.only_part.released[j]).type)
         known = pa.array(list(model.categories[j]), type=values.type)
-        found = pc.index_in(values, value_set=known, skip_nulls=True).fill_null(-1)
-        return np.asarray(found.to_numpy(), dtype=np.int64)
+        codes = pc.index_in(values, value_set=known, skip_nulls=True).fill_null(-1)
+        return np.asarray(codes.to_numpy(), dtype=np.int64)
 
     def _equal(self, name: str) -> tuple[Codes, Codes]:
         """External and released values of a public column as codes that are equal where the values are."""
@@ -201,8 +201,8 @@ def _near(x: Matrix, y: Matrix) -> Clue:
 
 def _spread(y: Matrix) -> float:
     """The standard deviation of the values there are; 1 where they do not differ."""
-    seen = y[np.isfinite(y)]
-    return float(np.std(seen)) if seen.size and seen.min() < seen.max() else 1.0
+    present = y[np.isfinite(y)]
+    return float(np.std(present)) if present.size and present.min() < present.max() else 1.0
 
 
 def _noisy(
@@ -249,11 +249,11 @@ def _responses(model: ResponseModel, reports: Codes, known: list[tuple[int, Code
     """Clues of randomized responses: N × d reported codes, and the true codes of some columns for m people."""
     n = len(reports)
     if model.compound is None:
-        found: list[Clue] = []
+        clues: list[Clue] = []
         for j, codes in known:
             share = np.maximum(np.bincount(reports[:, j], minlength=len(model.matrices[j])), 1.0) / n
-            found.append(TableClue(_logs(model.matrices[j].T) - np.log(share), codes, reports[:, j]))
-        return found
+            clues.append(TableClue(_logs(model.matrices[j].T) - np.log(share), codes, reports[:, j]))
+        return clues
     place = {combination: i for i, combination in enumerate(model.compound)}
     rows = np.array([place.get(row, -1) for row in map(tuple, reports.tolist())], dtype=np.int64)
     counts = np.bincount(rows[rows >= 0], minlength=len(place)).astype(np.float64)

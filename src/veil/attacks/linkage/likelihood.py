@@ -61,9 +61,9 @@ class EqualityClue(Clue):
     def score(self, records: slice) -> Matrix:
         """One over the share where equal, ``cost`` where not."""
         codes = self._records[records][:, None]
-        found = np.where(codes == self._rows, self._gain, self._cost)
-        found[(codes < 0) | (self._rows < 0)] = 0.0
-        return found
+        scores = np.where(codes == self._rows, self._gain, self._cost)
+        scores[(codes < 0) | (self._rows < 0)] = 0.0
+        return scores
 
 
 class TableClue(Clue):
@@ -86,9 +86,9 @@ class DistanceClue(Clue):
 
     def score(self, records: slice) -> Matrix:
         """No likelihood: for nearest neighbours."""
-        found = -0.5 * (self._records[records][:, None] - self._rows) ** 2
-        found[np.isnan(found)] = -0.5
-        return np.asarray(found)
+        scores = -0.5 * (self._records[records][:, None] - self._rows) ** 2
+        scores[np.isnan(scores)] = -0.5
+        return np.asarray(scores)
 
 
 class Background:
@@ -100,12 +100,12 @@ class Background:
 
     def __init__(self, rows: Matrix, least: Vector, jacobian: Matrix | None = None) -> None:
         self._rows, self._jacobian = rows, jacobian
-        seen = ~np.isnan(rows)
-        counts = np.maximum(seen.sum(axis=0), 1)
-        self._mean = np.where(seen, rows, 0.0).sum(axis=0) / counts
-        centred = np.where(seen, rows - self._mean, 0.0)
+        present = ~np.isnan(rows)
+        counts = np.maximum(present.sum(axis=0), 1)
+        self._mean = np.where(present, rows, 0.0).sum(axis=0) / counts
+        centred = np.where(present, rows - self._mean, 0.0)
         variance = np.maximum((centred**2).sum(axis=0) / counts, least)
-        complete = centred[seen.all(axis=1)]
+        complete = centred[present.all(axis=1)]
         n, d = len(complete), rows.shape[1]
         weight = n / (n + d + 1.0)
         covariance = complete.T @ complete / n if n else np.zeros((d, d))
@@ -133,16 +133,16 @@ class NumericClue(Clue):
         x = self._records[records]
         out = np.zeros((len(x), len(self._rows)))
         for have, people in _patterns(~np.isnan(x)):
-            for seen, rows in self._patterns:
-                both = have & seen
+            for present, rows in self._patterns:
+                both = have & present
                 if not both.any():
                     continue
                 values = np.ascontiguousarray(self._rows[np.ix_(rows, both)].T)
-                found = np.tile(-self._log_density(both)[rows], (len(people), 1))
-                self._add(x[np.ix_(people, both)], values, both, found)
-                if found.shape == out.shape:
-                    return found
-                out[np.ix_(people, rows)] = found
+                scores = np.tile(-self._log_density(both)[rows], (len(people), 1))
+                self._add(x[np.ix_(people, both)], values, both, scores)
+                if scores.shape == out.shape:
+                    return scores
+                out[np.ix_(people, rows)] = scores
         return out
 
     def _log_density(self, both: Mask) -> Vector:
@@ -202,10 +202,10 @@ class FactorClue(NumericClue):
         law = self._law
         out -= math.log(law.acceptance) * int(both.sum())
         columns = [(np.ascontiguousarray(x[:, j]), y[j], float(tau)) for j, tau in enumerate(self._noise[both])]
-        for known, seen, tau in columns:
-            _add_products(known, seen, law.mean, law.std, tau, out)
-        for known, seen, tau in columns:
-            _add_truncation(known, seen, law.mean, law.std, tau, self._pieces, out)
+        for known, observed, tau in columns:
+            _add_products(known, observed, law.mean, law.std, tau, out)
+        for known, observed, tau in columns:
+            _add_truncation(known, observed, law.mean, law.std, tau, self._pieces, out)
 
 
 def _patterns(present: Mask) -> Iterator[tuple[Mask, npt.NDArray[np.intp]]]:

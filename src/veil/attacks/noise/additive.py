@@ -235,8 +235,8 @@ def pair_sums(y: Matrix, mean: Vector) -> Matrix:
     """Products of deviations and numbers of pairs (2 × d × d) of present values."""
     present = ~np.isnan(y)
     centred = np.where(present, y - mean, 0.0)
-    seen = present.astype(np.float64)
-    return np.stack([centred.T @ centred, seen.T @ seen])
+    observed = present.astype(np.float64)
+    return np.stack([centred.T @ centred, observed.T @ observed])
 
 
 def release_covariance(release: Release) -> Matrix:

@@ -111,13 +111,13 @@ class IntervalAttack(GuessingAttack):
         self, y: Matrix, law: str, noise: Matrix, variance: Matrix, share: float
     ) -> list[tuple[int, tuple[Vector, Vector]]]:
         """The columns whose own distribution says more than the rest of the record does."""
-        found = []
+        intervals = []
         for j, present, prior in _column_priors(y, law, noise):
             if prior.expected_variance < float(variance[present, j].mean()):
                 lower, upper = np.full(len(y), np.nan), np.full(len(y), np.nan)
                 lower[present], upper[present] = prior.posterior_interval(y[present, j], share)
-                found.append((j, (lower, upper)))
-        return found
+                intervals.append((j, (lower, upper)))
+        return intervals
 
 
 def ellipsoid_radius(confidence: float, columns: int) -> float:
@@ -141,9 +141,9 @@ def posterior(y: Matrix, mean: Vector, prior: Matrix, noise: Matrix) -> tuple[Ma
         variance[:] = np.diag(gain @ noise)
         return mean + (y - mean) @ gain.T, variance
     patterns, index = np.unique(present, axis=0, return_inverse=True)
-    for i, seen in enumerate(patterns):
-        known = np.linalg.solve(total[np.ix_(seen, seen)], prior[seen])
-        variance[index.ravel() == i] = np.clip(np.diag(prior) - np.einsum("ij,ij->j", prior[seen], known), 0.0, None)
+    for i, pattern in enumerate(patterns):
+        known = np.linalg.solve(total[np.ix_(pattern, pattern)], prior[pattern])
+        variance[index.ravel() == i] = np.clip(np.diag(prior) - np.einsum("ij,ij->j", prior[pattern], known), 0.0, None)
     return filter_incomplete(y, mean, prior, noise), variance
 
 

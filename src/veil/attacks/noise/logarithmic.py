@@ -88,12 +88,12 @@ class LogAttack(BlockwiseAttack):
             linear = base.run(linear_release(release), *knowledge)
             return full_guess(release, linear.values, ambiguity=linear.ambiguity)
         logs, shift = log_release(release)
-        found = base.run(logs, *knowledge)
-        spread = found.details.get("expected_mse")
+        guess = base.run(logs, *knowledge)
+        spread = guess.details.get("expected_mse")
         if spread is None:
-            spread = _left(logs, block_moments(np.ascontiguousarray(found.values.T), covariance=False))
-        values = exponential(release.to_numpy(), found.values - shift, spread)
-        return full_guess(release, values, ambiguity=found.ambiguity, log_values=found.values - shift)
+            spread = _left(logs, block_moments(np.ascontiguousarray(guess.values.T), covariance=False))
+        values = exponential(release.to_numpy(), guess.values - shift, spread)
+        return full_guess(release, values, ambiguity=guess.ambiguity, log_values=guess.values - shift)
 
     def _base(self) -> GuessingAttack:
         base = BayesEstimateAttack() if self.base is None else self.base
@@ -112,9 +112,9 @@ class FromLogs(Reconstruction):
     spread: Vector
 
     def __call__(self, block: Block) -> BlockGuess:
-        found = self.logs(block).values - self.shift
-        values = exponential(block.matrix(self.released).T, found, self.spread)
-        return BlockGuess(values, beside={"log_values": found})
+        logs = self.logs(block).values - self.shift
+        values = exponential(block.matrix(self.released).T, logs, self.spread)
+        return BlockGuess(values, beside={"log_values": logs})
 
 
 @dataclass(frozen=True)

@@ -68,9 +68,9 @@ class PartialDisclosureAttack(BlockwiseAttack):
         known, given, n = records.known, records.given, moments.n_rows
         columns = (*release.only_part.released, *known.public)
         expected = np.zeros(len(given))
-        found = {"known": known.names, "expected_mse": expected}
+        details = {"known": known.names, "expected_mse": expected}
         if given.all():
-            return Conditional(columns=columns, details=found, records=records)
+            return Conditional(columns=columns, details=details, records=records)
         centre = records.rest(moments.mean[:, None], known.mean[:, None])[:, 0]
         triangle = release.summed(TriangleOf(records, centre), columns).factor
         k = len(known.names) + 1
@@ -80,7 +80,7 @@ class PartialDisclosureAttack(BlockwiseAttack):
         prior, expected[~given] = _residual_prior(covariance, records.noise, n, k - 1)
         gain = np.linalg.solve(prior + records.noise, prior)
         fit = Fit(centre, *(np.asarray(each, dtype=np.float64) for each in (weights, gain)))
-        return Conditional(columns=columns, details=found, records=records, fit=fit)
+        return Conditional(columns=columns, details=details, records=records, fit=fit)
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         noise = noise_covariance(release, knowledge)
@@ -138,8 +138,8 @@ class PartialRecords:
 
     def rest(self, y: Matrix, attributes: Matrix) -> Matrix:
         """The unknown columns less what the known columns' noise tells of theirs."""
-        told = np.nan_to_num(y[self.given] - attributes[self.place])
-        return np.asarray(y[~self.given] - self.share @ told)
+        deviation = np.nan_to_num(y[self.given] - attributes[self.place])
+        return np.asarray(y[~self.given] - self.share @ deviation)
 
 
 @dataclass(frozen=True)
@@ -248,10 +248,10 @@ def known_attributes(release: Release, known: KnownAttributes | None) -> Known:
             mean, unit = own.mean, own.std
     public = tuple(c.name for c in release.manifest.public if c.kind is Kind.NUMERIC and c.name not in names)
     if public:
-        found = release.summed(ColumnMoments(public), public)
-        whole = (found.missing == 0) & np.isfinite(found.minimum) & np.isfinite(found.maximum)
-        public = tuple(name for name, kept in zip(public, whole, strict=True) if kept)
-        mean, unit = np.append(mean, found.mean[whole]), np.append(unit, found.std[whole])
+        moments = release.summed(ColumnMoments(public), public)
+        whole = (moments.missing == 0) & np.isfinite(moments.minimum) & np.isfinite(moments.maximum)
+        public = tuple(name for name, complete in zip(public, whole, strict=True) if complete)
+        mean, unit = np.append(mean, moments.mean[whole]), np.append(unit, moments.std[whole])
     return Known((*names, *public), values, public, mean, unit)
 
 

@@ -53,11 +53,11 @@ def pooled_eigenvalues(eigenvalues: Vector, n_rows: int) -> Vector:
     given = np.asarray(eigenvalues, dtype=np.float64)
     order = np.argsort(given)[::-1]
     values = given[order]
-    seen = _seen(values, n_rows)
+    rank = _seen(values, n_rows)
     pooled = np.ones_like(values)
-    if seen:
-        raw = 1.0 - _stein_factors(values[:seen], n_rows, len(values)) / values[:seen]
-        free, flat = (_shrunk(raw, values, bulk) for bulk in (seen, bulk_start(values, n_rows)))
+    if rank:
+        raw = 1.0 - _stein_factors(values[:rank], n_rows, len(values)) / values[:rank]
+        free, flat = (_shrunk(raw, values, bulk) for bulk in (rank, bulk_start(values, n_rows)))
         risks = [direction_errors(values, each, n_rows).sum() for each in (free, flat)]
         pooled[order] = flat if risks[1] <= risks[0] + MOST_RISE else free
     return pooled
@@ -73,9 +73,9 @@ def bulk_start(eigenvalues: Vector, n_rows: int) -> int:
     1
     """
     d, n = len(eigenvalues), max(n_rows - 1, 1)
-    seen = _seen(eigenvalues, n_rows)
+    rank = _seen(eigenvalues, n_rows)
     tails = np.cumsum(eigenvalues[::-1])[::-1]
-    for k in range(seen):
+    for k in range(rank):
         m, left = d - k, max(n - k, 1)
         level = tails[k] / m * n / left
         root_n, root_m = np.sqrt(left), np.sqrt(m)
@@ -87,7 +87,7 @@ def bulk_start(eigenvalues: Vector, n_rows: int) -> int:
             bottom = level * ((root_n - root_m) ** 2 - 3.0 * margin) / n
         else:
             bottom = 0.0
-        if eigenvalues[k] <= top and eigenvalues[seen - 1] >= bottom:
+        if eigenvalues[k] <= top and eigenvalues[rank - 1] >= bottom:
             return k
     return d
 
@@ -99,11 +99,11 @@ def direction_errors(eigenvalues: Vector, pooled: Vector, n_rows: int) -> Vector
     """
     order = np.argsort(eigenvalues)[::-1]
     values, gain = eigenvalues[order], 1.0 - 1.0 / pooled[order]
-    d, seen = len(values), _seen(values, n_rows)
-    if not seen:
+    d, rank = len(values), _seen(values, n_rows)
+    if not rank:
         return np.zeros(d)
     factors = np.zeros(d)
-    factors[:seen] = _stein_factors(values[:seen], n_rows, d)
+    factors[:rank] = _stein_factors(values[:rank], n_rows, d)
     # Within a pool the factors of neighbours diverge and cancel: only their sum means anything.
     _, pool = np.unique(gain, return_inverse=True)
     factors = (np.bincount(pool, factors) / np.bincount(pool))[pool]

@@ -111,10 +111,10 @@ def _fitted(z: Vector, make: Callable[[Vector], SeriesModel], start: list[float]
         model = make(theta)
         return -float(likelihood(z, *model.transition, *model.power, *model.start, SKIPPED)) / len(z)
 
-    found = minimize(cost, np.array(start), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-7})
-    model = make(found.x)
+    optimum = minimize(cost, np.array(start), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-7})
+    model = make(optimum.x)
     return SeriesModel(
-        model.name, model.parameters, model.transition, model.power, model.start, -float(found.fun) * len(z)
+        model.name, model.parameters, model.transition, model.power, model.start, -float(optimum.fun) * len(z)
     )
 
 

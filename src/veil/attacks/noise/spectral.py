@@ -81,11 +81,11 @@ class _ProjectionAttack(BlockwiseAttack):
         identity = np.eye(len(noise))
         into, back = (identity, identity) if self.variant == "paper" else self._units(noise)
         chosen = self._choose(moments.n_rows, into.T @ moments.covariance @ into, into.T @ noise @ into)
-        kept = chosen.basis if chosen.weights is None else chosen.basis * chosen.weights
-        gain = (into @ kept) @ (chosen.basis.T @ back)
-        found = {"n_components": chosen.basis.shape[1], "eigenvalues": chosen.eigenvalues, **chosen.details}
+        basis = chosen.basis if chosen.weights is None else chosen.basis * chosen.weights
+        gain = (into @ basis) @ (chosen.basis.T @ back)
+        details = {"n_components": chosen.basis.shape[1], "eigenvalues": chosen.eigenvalues, **chosen.details}
         return LinearFilter(
-            columns=release.only_part.released, details=found, mean=moments.mean, centre=moments.mean, gain=gain.T
+            columns=release.only_part.released, details=details, mean=moments.mean, centre=moments.mean, gain=gain.T
         )
 
 
@@ -196,10 +196,10 @@ class SVDAttack(_ProjectionAttack):
         if not self.shrink:
             return _Filter(vectors[:, singular >= np.sqrt(2.0) * level], singular**2 / n, details=details)
         ratio, size = d / n, singular / level
-        kept = size > 1.0 + np.sqrt(ratio)
-        power = size[kept] ** 2
+        signal = size > 1.0 + np.sqrt(ratio)
+        power = size[signal] ** 2
         weights = np.sqrt((power - ratio - 1.0) ** 2 - 4.0 * ratio) / power
-        return _Filter(vectors[:, kept], singular**2 / n, weights, details)
+        return _Filter(vectors[:, signal], singular**2 / n, weights, details)
 
 
 def widest_gap(eigenvalues: Vector, total: Vector, level: float, n: int) -> int | None:

@@ -154,8 +154,8 @@ class UnivariateBayesAttack(BlockwiseAttack):
             priors[j] = prior
         errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
         kinds = tuple("none" if prior is None else prior.kind for prior in priors)
-        found = {"expected_mse": errors, "prior": kinds}
-        return ColumnFilter(columns=release.only_part.released, details=found, priors=tuple(priors), hits=tuple(hits))
+        details = {"expected_mse": errors, "prior": kinds}
+        return ColumnFilter(columns=release.only_part.released, details=details, priors=tuple(priors), hits=tuple(hits))
 
 
 def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
@@ -165,8 +165,8 @@ def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
     priors = tuple(
         NormalPrior(*each) for each in zip(moments.mean.tolist(), spread.tolist(), noise.tolist(), strict=True)
     )
-    found = {
+    details = {
         "expected_mse": np.array([prior.expected_variance for prior in priors]),
         "prior": tuple("normal" if n else "none" for n in moments.count),
     }
-    return ColumnFilter(columns=release.only_part.released, details=found, priors=priors, hits=(None,) * len(priors))
+    return ColumnFilter(columns=release.only_part.released, details=details, priors=priors, hits=(None,) * len(priors))

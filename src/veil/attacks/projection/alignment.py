@@ -121,8 +121,8 @@ class _Frame:
     ) -> None:
         some = y if len(y) <= _ROWS else y[rng.choice(len(y), _ROWS, replace=False)]
         size, axes = np.linalg.eigh(np.atleast_2d(np.cov(some.T)))
-        kept = size > _RANK * size[-1]  # collinear records leave released columns collinear
-        size, self.axes = size[kept], axes[:, kept]
+        varying = size > _RANK * size[-1]  # collinear records leave released columns collinear
+        size, self.axes = size[varying], axes[:, varying]
         self.k, self.d, self.n = len(size), s.shape[1], len(s)
         self.mean_y = some.mean(axis=0) @ self.axes
         self.unit, self.v = np.sqrt(size), (some @ self.axes - self.mean_y) / np.sqrt(size)

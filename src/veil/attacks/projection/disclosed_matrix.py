@@ -198,7 +198,7 @@ def _parities(release: Release, matrix: Matrix, known: KnownSample | None) -> Pa
     _check_shape(matrix, k, len(release.only_part.names))
     usual = np.zeros(matrix.shape[1]) if known is None else np.rint(known.sample.mean(axis=0))
     determined, _ = parities_of(matrix > 0.5, np.empty((0, k)), usual)
-    named = tuple(name for name, told in zip(release.only_part.names, determined, strict=True) if told)
+    named = tuple(name for name, sure in zip(release.only_part.names, determined, strict=True) if sure)
     return Parities(
         columns=release.only_part.released, details={"determined": named}, subsets=matrix > 0.5, usual=usual
     )

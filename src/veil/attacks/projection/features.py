@@ -79,8 +79,8 @@ def release_features(v: Matrix, n_sample: int, n_directions: int, rng: np.random
     rest = covariance[first:, first:] - slope @ covariance[:first, first:]
     unit = np.sqrt(np.maximum(np.diag(rest), 1e-300))
     size, axes = np.linalg.eigh(rest / np.outer(unit, unit))
-    kept = size > _RANK * size[-1]
-    whiten = (axes[:, kept] / np.sqrt(size[kept])).T / unit
+    varying = size > _RANK * size[-1]
+    whiten = (axes[:, varying] / np.sqrt(size[varying])).T / unit
     standard = math.sqrt(effective) * whiten @ np.hstack([-slope, np.eye(len(slope))])
 
     rows = v[: min(len(v), _TURNED_ROWS)]
@@ -89,8 +89,8 @@ def release_features(v: Matrix, n_sample: int, n_directions: int, rng: np.random
     # Means over finitely many rows differ by themselves; the last factor is the edge of such eigenvalues.
     chance = 2.0 * effective / len(rows) * (1.0 + math.sqrt(len(strength) / len(shown))) ** 2
     strength = np.maximum(strength - chance, 0.0)
-    told = (axes * np.sqrt(strength / (1.0 + strength))).T @ standard
-    return Features(directions, values.mean(axis=0), normal_weight, normal_weight + told.T @ told)
+    informative = (axes * np.sqrt(strength / (1.0 + strength))).T @ standard
+    return Features(directions, values.mean(axis=0), normal_weight, normal_weight + informative.T @ informative)
 
 
 def _values(v: Matrix, directions: Matrix) -> Matrix:

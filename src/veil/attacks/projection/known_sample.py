@@ -92,7 +92,7 @@ class ProjectedSampleAttack(GuessingAttack):
         released, private = by_name(release.only_part.released), by_name(release.only_part.names)
         shown = y[:, released]
         pairs = self._pairs(release, knowledge, model, y)
-        found = align_projection(
+        alignment = align_projection(
             shown[row_order(shown)],
             np.ascontiguousarray(sample[:, private]),
             entry_variance=variance,
@@ -105,11 +105,11 @@ class ProjectedSampleAttack(GuessingAttack):
         back = np.argsort(private)
         return full_guess(
             release,
-            model.private(found.recover(shown)[:, back]),
-            ambiguity="none" if found.certainty > CERTAIN else "matrix",
-            certainty=found.certainty,
-            expected_mse=found.expected_mse[back] * model.unit**2,
-            matrix=found.matrices.mean(axis=0)[np.ix_(np.argsort(released), back)],
+            model.private(alignment.recover(shown)[:, back]),
+            ambiguity="none" if alignment.certainty > CERTAIN else "matrix",
+            certainty=alignment.certainty,
+            expected_mse=alignment.expected_mse[back] * model.unit**2,
+            matrix=alignment.matrices.mean(axis=0)[np.ix_(np.argsort(released), back)],
         )
 
     @staticmethod

@@ -130,7 +130,7 @@ class LatticeSearch:
             target = np.hstack([np.broadcast_to(self._middle / self._half, (len(part), d)), part / self.tolerance])
             projected = target @ self._q
             outside = ((target - projected @ self._q.T) ** 2).sum(axis=1)
-            found = np.empty((len(part), most_matches, d))
+            matches = np.empty((len(part), most_matches, d))
             limits = (self.matrix, self.lower, self.upper, self.tolerance)
             here = slice(start, start + len(part))
             _compiled_enumeration()(
@@ -141,13 +141,13 @@ class LatticeSearch:
                 part,
                 *limits,
                 most_nodes,
-                found,
+                matches,
                 count[here],
                 complete[here],
             )
             filled = np.arange(most_matches) < count[here, None]
             rows.append(start + np.nonzero(filled)[0])
-            values.append(found[filled])
+            values.append(matches[filled])
         none = np.zeros((0, d))
         return Matches(
             np.concatenate([np.empty(0, dtype=np.intp), *rows]),
@@ -245,13 +245,13 @@ def _enumerate(
     upper: Vector,
     tolerance: Vector,
     most_nodes: int,
-    found: Matrix,
+    matches: Matrix,
     count: Integers,
     complete: npt.NDArray[np.bool_],
 ) -> None:
     """Visit every point of the ball, nearest layers first, and keep those that fit box and equations."""
     k, d = matrix.shape
-    most = found.shape[1]
+    most = matches.shape[1]
     c, step, x = np.zeros(d), np.zeros(d), np.zeros(d)
     centre, distance = np.zeros(d), np.zeros(d + 1)
     for record in range(len(y)):
@@ -291,7 +291,7 @@ def _enumerate(
                         miss -= matrix[i, j] * x[j]
                     fits = fits and abs(miss) <= tolerance[i]
                 if fits:
-                    found[record, count[record]] = x
+                    matches[record, count[record]] = x
                     count[record] += 1
             else:
                 level += 1

@@ -50,11 +50,11 @@ def conditional_mean(y: Matrix, matrix: Matrix, prior: Prior, noise: Vector) -> 
     mean, covariance = prior
     eigenvalues, q = np.linalg.eigh(covariance)
     root = q * np.sqrt(np.clip(eigenvalues, 0.0, None))
-    seen = matrix @ root
+    image = matrix @ root
     if noise.any():
-        gain = root @ seen.T @ np.linalg.pinv(seen @ seen.T + np.diag(noise**2), hermitian=True)
+        gain = root @ image.T @ np.linalg.pinv(image @ image.T + np.diag(noise**2), hermitian=True)
     else:
-        gain = root @ np.linalg.pinv(seen, rcond=1e-13)
+        gain = root @ np.linalg.pinv(image, rcond=1e-13)
     return np.asarray(mean + (y - matrix @ mean) @ gain.T)
 
 

@@ -109,10 +109,10 @@ class ProjectionMAPAttack(GuessingAttack):
                 records = pairs.records if known is None else np.vstack([pairs.records, known.sample])
                 integers = None if solvable else whole_numbers(release.only_part.columns, model.unit, ranges, records)
                 start = None if solvable else z
-                z, found = solve_disclosed(
+                z, counts = solve_disclosed(
                     y, belief.mean, prior, model.noise, integers, tolerance=belief.error, start=start
                 )
-                details.update(found)
+                details.update(counts)
         z[pairs.rows] = known_z
         return full_guess(release, model.private(z), **details)
 
@@ -180,18 +180,18 @@ def matrix_belief(known_z: Matrix, known_y: Matrix, model: ProjectionModel) -> M
         known_y = q.T @ known_y
     left, size, right = np.linalg.svd(known_z)
     size = np.append(size, np.zeros(d - len(size)))
-    seen = size > RANK * size[0]
+    spanned = size > RANK * size[0]
     turned = np.zeros((d, k))
     turned[: len(known_z)] = left.T @ known_y
-    divisor = np.where(seen, size, 1.0)[:, None]
+    divisor = np.where(spanned, size, 1.0)[:, None]
     variance = 1.0 / k
-    if model.kind == "given" and seen.any():
+    if model.kind == "given" and spanned.any():
         power = (turned**2 - model.noise**2) / divisor**2
-        variance = max(float(power[seen].mean()), 1e-12)
-    mean = np.where(seen[:, None], turned * divisor / (divisor**2 + model.noise**2 / variance), 0.0)
+        variance = max(float(power[spanned].mean()), 1e-12)
+    mean = np.where(spanned[:, None], turned * divisor / (divisor**2 + model.noise**2 / variance), 0.0)
     levels, group = np.unique(model.noise**2, return_inverse=True)
     noisy = levels[:, None]
-    doubt = np.where(seen, variance * noisy / (noisy + variance * divisor.T**2), variance)
+    doubt = np.where(spanned, variance * noisy / (noisy + variance * divisor.T**2), variance)
     spread = np.einsum("di,gd,dj->gij", right, np.vstack([np.zeros(d), doubt]), right)
     if doubt[0].any():
         return MatrixBelief(mean.T @ right, spread, group + 1)
@@ -215,9 +215,9 @@ def known_rows(belief: MatrixBelief, known_z: Matrix, known_y: Matrix, model: Pr
         search = LatticeSearch(system, -np.ones(d), np.ones(d))
     if search.expected_nodes > MOST_ROW_NODES:
         return belief
-    found = search.solve(released, most_matches=2, most_nodes=MOST_ROW_NODES)
-    unique = found.unique
-    values = found.values[unique[found.record]]
+    matches = search.solve(released, most_matches=2, most_nodes=MOST_ROW_NODES)
+    unique = matches.unique
+    values = matches.values[unique[matches.record]]
     signs = 2 * values - 1 if sparsity == 1.0 else values
     mean = belief.mean.copy()
     mean[unique] = signs * math.sqrt(sparsity / len(model.noise))

@@ -102,9 +102,9 @@ class WholeSearch:
         boxes = [BoxSearch("box", whole, system, margin, MOST_CHANCE)]
         if not whole.certain:
             boxes += [BoxSearch(f"box × {f:g}", whole.grown(f), system, margin, RARE_CHANCE) for f in BOX_FACTORS[1:]]
-        found = cls(matrix, prior, noise, free, spread, tuple(boxes))
-        found.boxes[0].search  # noqa: B018 - is asked for in any case: once here, and not in every thread
-        return found
+        search = cls(matrix, prior, noise, free, spread, tuple(boxes))
+        search.boxes[0].search  # noqa: B018 - is asked for in any case: once here, and not in every thread
+        return search
 
     def expected_matches(self, tally: Counter[str]) -> float:
         """Candidates per record that fit by chance, in the widest box that was searched."""
@@ -126,14 +126,14 @@ class WholeSearch:
             tally[box.name] += 1
             if box.search.expected_nodes * len(left) > nodes:
                 break
-            found = box.search.solve(released[left], most_nodes=max(1_000, int(nodes // len(left))))
-            good = (found.count > 0) & found.complete
-            tally["unique"] += int(found.unique.sum())
-            tally["ambiguous"] += int((good & ~found.unique).sum())
+            matches = box.search.solve(released[left], most_nodes=max(1_000, int(nodes // len(left))))
+            good = (matches.count > 0) & matches.complete
+            tally["unique"] += int(matches.unique.sum())
+            tally["ambiguous"] += int((good & ~matches.unique).sum())
             if box.search.expected_matches < RARE_CHANCE:  # a match of an unfinished search is hardly a chance one
-                good |= found.count == 1
+                good |= matches.count == 1
             if good.any():
-                self._put(z, left, good, found, released[left], y[left], box)
+                self._put(z, left, good, matches, released[left], y[left], box)
             left = left[~good]
         return tally
 
@@ -142,7 +142,7 @@ class WholeSearch:
         z: Matrix,
         rows: npt.NDArray[np.intp],
         good: npt.NDArray[np.bool_],
-        found: Matches,
+        matches: Matches,
         released: Matrix,
         y: Matrix,
         box: BoxSearch,
@@ -150,14 +150,14 @@ class WholeSearch:
         """Write found whole numbers into the guess, and let the other columns follow from them."""
         whole, prior = box.whole, self.prior
         inner = (prior[0][whole.columns], prior[1][np.ix_(whole.columns, whole.columns)])
-        misses = released[found.record] - found.values @ box.system.T
+        misses = released[matches.record] - matches.values @ box.system.T
         fit = ((misses / np.where(self.spread > 0, self.spread, np.inf)) ** 2).sum(axis=1)
-        weight = _log_density(found.values / whole.unit, inner) - fit / 2
-        guess = _weighted_means(found.record, found.values / whole.unit, weight, len(rows))[good]
+        weight = _log_density(matches.values / whole.unit, inner) - fit / 2
+        guess = _weighted_means(matches.record, matches.values / whole.unit, weight, len(rows))[good]
         # With the whole numbers observed, the other columns follow as before.
         units = np.eye(self.matrix.shape[1])[whole.columns]
-        seen, noise = np.hstack([y[good], guess]), np.append(self.noise, np.zeros(len(units)))
-        z[rows[good]] = conditional_mean(seen, np.vstack([self.matrix, units]), prior, noise)
+        observed, noise = np.hstack([y[good], guess]), np.append(self.noise, np.zeros(len(units)))
+        z[rows[good]] = conditional_mean(observed, np.vstack([self.matrix, units]), prior, noise)
         z[np.ix_(rows[good], whole.columns)] = guess
 
 

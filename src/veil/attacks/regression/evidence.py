@@ -84,8 +84,8 @@ class Design:
         else:
             features = np.column_stack([np.full(k, math.sqrt(offset)), features])
         left, size, right = np.linalg.svd(basis.T @ features, full_matrices=False)
-        kept = size > ROUNDING * len(features) * size.max(initial=0.0)
-        return cls(known, turn, ranked, offset, basis, left[:, kept], size[kept], right[kept].T)
+        varying = size > ROUNDING * len(features) * size.max(initial=0.0)
+        return cls(known, turn, ranked, offset, basis, left[:, varying], size[varying], right[varying].T)
 
     def weigh(self, residual: Vector) -> tuple[Vector, Matrix]:
         """Log evidence for each of `SHARES`, and the coefficients."""
@@ -171,8 +171,8 @@ def likely_defaults(weights: Cells) -> Cells:
     per_default: dict[tuple[int, bool], float] = {}
     for cell, weight in weights.items():
         per_default[_default(cell)] = per_default.get(_default(cell), 0.0) + float(weight.sum())
-    kept = sum(total for total in per_default.values() if total >= UNLIKELY)
-    return {cell: w / kept for cell, w in weights.items() if per_default[_default(cell)] >= UNLIKELY}
+    likely = sum(total for total in per_default.values() if total >= UNLIKELY)
+    return {cell: w / likely for cell, w in weights.items() if per_default[_default(cell)] >= UNLIKELY}
 
 
 def _default(cell: Cell) -> tuple[int, bool]:

@@ -96,20 +96,20 @@ def learn_map(
         defaults, scale = _defaults(j, own[j], centre, unit, records[:, j], prior, bayes)
         place = own[j]
         designs = shared if place is None else [*shared, *_own_designs(u[rows], place)]
-        found: dict[Cell, _Hypothesis] = {}
+        cells: dict[Cell, _Hypothesis] = {}
         for a, default in enumerate(defaults):
             residual = (records[:, j] - default.constant - u[rows] @ default.slope) / scale
             for b, design in enumerate(designs):
                 if place is not None or prior is not None or design.offset is None:
-                    found[a, b] = _Hypothesis(default, scale, design, residual, *design.weigh(residual))
-        hypotheses.append(found)
-    posterior = posterior_weights([{c: h.evidence for c, h in found.items()} for found in hypotheses], records)
+                    cells[a, b] = _Hypothesis(default, scale, design, residual, *design.weigh(residual))
+        hypotheses.append(cells)
+    posterior = posterior_weights([{c: h.evidence for c, h in cells.items()} for cells in hypotheses], records)
     exact = taken_for_exact(posterior, saturated=len(rows) - 1 == rank)
     constant, slopes, explained = np.zeros(d), np.zeros((2, u.shape[1], d)), np.zeros(d)
-    for j, (found, weights) in enumerate(zip(hypotheses, posterior, strict=True)):
+    for j, (cells, weights) in enumerate(zip(hypotheses, posterior, strict=True)):
         chosen = exact_only(weights) if exact[j] else likely_defaults(weights)
         for cell, weight in chosen.items():
-            h, total = found[cell], float(weight.sum())
+            h, total = cells[cell], float(weight.sum())
             change = h.design.affine(weight @ h.coefficients, total * h.residual)
             constant[j] += total * h.default.constant + h.scale * change.constant
             slopes[0, :, j] += total * h.default.slope
@@ -144,9 +144,9 @@ def _shared_designs(u: Matrix, ranks: Matrix, rows: npt.NDArray[np.intp]) -> tup
     n, p = u.shape
     some = np.arange(n) if n <= MOST_ROWS else np.union1d(size_order(u)[:MOST_ROWS], rows)
     _, size, axes = np.linalg.svd(u[some] - u[some].mean(axis=0), full_matrices=False)
-    kept = size > NULL * max(float(size[0]), 1e-300)
-    rank = int(kept.sum())
-    components = axes[kept].T * math.sqrt(len(some) / max(rank, 1)) / size[kept]
+    varying = size > NULL * max(float(size[0]), 1e-300)
+    rank = int(varying.sum())
+    components = axes[varying].T * math.sqrt(len(some) / max(rank, 1)) / size[varying]
     equal = np.eye(p) / math.sqrt(max(int(u.any(axis=0).sum()), 1))
     spaces = [(u[rows], equal, False), (u[rows], components, False), (ranks[rows], equal, True)]
     return [Design.of(x, turn, offset, ranked=r) for x, turn, r in spaces for offset in (*OFFSETS, None)], rank
@@ -189,15 +189,15 @@ def _defaults(
 ) -> tuple[list[Affine], float]:
     """What x_j is by default, hypothesis by hypothesis, and the column's scale."""
     flat, spread = np.zeros(len(unit)), 0.0
-    found = [Affine(float(known.mean()), flat)] if place is None and prior is None else []
+    defaults = [Affine(float(known.mean()), flat)] if place is None and prior is None else []
     if prior is not None:
         middle, spread = float(prior[0][j]), math.sqrt(float(prior[1][j, j]))
-        found.append(Affine(middle, flat))
+        defaults.append(Affine(middle, flat))
     if place is not None:
         same = np.zeros(len(unit))
         same[place] = 1.0
         here, width = float(centre[place]), float(unit[place])
-        found.append(Affine(here, flat) if prior is None else Affine(middle, spread * same))
-        found += [Affine(here, share * width * same) for share in (0.5, 1.0)]
+        defaults.append(Affine(here, flat) if prior is None else Affine(middle, spread * same))
+        defaults += [Affine(here, share * width * same) for share in (0.5, 1.0)]
         spread = spread or width
-    return found + bayes[j : j + 1], spread or float(known.std()) or 1.0
+    return defaults + bayes[j : j + 1], spread or float(known.std()) or 1.0

@@ -67,5 +67,5 @@ class RegressionAttack(GuessingAttack):
             )
         released = list(release.only_part.released)
         own = [released.index(name) if name in released else None for name in release.only_part.names]
-        found = learn_map(y, pairs.records, pairs.rows, own, None if sample is None else sample.sample)
-        return full_guess(release, found.values, explained=found.explained, exact=found.exact)
+        learned = learn_map(y, pairs.records, pairs.rows, own, None if sample is None else sample.sample)
+        return full_guess(release, learned.values, explained=learned.explained, exact=learned.exact)

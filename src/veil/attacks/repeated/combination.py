@@ -74,24 +74,24 @@ def noise_correlation(difference: Vector, a: float, b: float) -> tuple[float, fl
     if n < 3:
         return 0.0, 0.0
     centred = difference - difference.mean()
-    found = float(centred @ centred) / (n - 1)
+    variance = float(centred @ centred) / (n - 1)
     if apart == 0.0:
-        return 0.0, found
-    tails = max(3.0, float(np.mean(centred**4)) / found**2) if found > NEGLIGIBLE * apart else 3.0
+        return 0.0, variance
+    tails = max(3.0, float(np.mean(centred**4)) / variance**2) if variance > NEGLIGIBLE * apart else 3.0
     degrees = 2.0 * (n - 1) / (tails - 1.0)
-    off = _departure(found / apart, degrees)
+    off = _departure(variance / apart, degrees)
     if abs(off) <= REFUTED:
         return 0.0, 0.0
     if off > 0.0:
-        opposed = degrees > 100 and a * b > 0.0 and abs(_departure(found / most, degrees)) < REFUTED / 2
-        return (-1.0, 0.0) if opposed else (0.0, found - apart)
+        opposed = degrees > 100 and a * b > 0.0 and abs(_departure(variance / most, degrees)) < REFUTED / 2
+        return (-1.0, 0.0) if opposed else (0.0, variance - apart)
     if a * b == 0.0:
         return 0.0, 0.0
     # Weights for ρ = 1 may be taken where a ρ that cannot be told from 1 would not make them worse than none.
     safe = 3.0 * np.sqrt(2.0 / degrees) * max(a, b) < min(a, b)
-    if found <= NEGLIGIBLE * apart or (safe and least > 0.0 and _departure(found / least, degrees) < 3.0):
+    if variance <= NEGLIGIBLE * apart or (safe and least > 0.0 and _departure(variance / least, degrees) < 3.0):
         return 1.0, 0.0
-    return min((apart - found) / (2.0 * a * b), 1.0), 0.0
+    return min((apart - variance) / (2.0 * a * b), 1.0), 0.0
 
 
 def pair_noise(difference: Matrix, a: Matrix, b: Matrix) -> tuple[Matrix, Matrix, Vector]:
@@ -107,8 +107,8 @@ def pair_noise(difference: Matrix, a: Matrix, b: Matrix) -> tuple[Matrix, Matrix
         back, scales = root @ q, (np.ones(len(a)), np.sqrt(np.clip(ratio, 0.0, None)))
         coordinates = difference @ (inverse.T @ q)
     pairs = zip(coordinates.T, *scales, strict=True)
-    found = [noise_correlation(c[np.isfinite(c)], float(s), float(t)) for c, s, t in pairs]
-    rho, change = (np.array(part) for part in zip(*found, strict=True))
+    correlations = [noise_correlation(c[np.isfinite(c)], float(s), float(t)) for c, s, t in pairs]
+    rho, change = (np.array(part) for part in zip(*correlations, strict=True))
     return (back * (rho * scales[0] * scales[1])) @ back.T, (back * change) @ back.T, rho
 
 
@@ -142,9 +142,9 @@ def joint_noise(views: Sequence[NoisyView]) -> tuple[Matrix, dict[tuple[int, int
 
 def averaged(views: Sequence[NoisyView], noise: Matrix, n_columns: int) -> tuple[Matrix, list[Average]]:
     """The best linear unbiased estimate of every value (N × ``n_columns``), by which releases hold the record."""
-    place, seen = np.concatenate([view.columns for view in views]), np.hstack([view.values for view in views])
-    present, variance = np.isfinite(seen), np.diag(noise)
-    values = np.full((len(seen), n_columns), np.nan)
+    place, released = np.concatenate([view.columns for view in views]), np.hstack([view.values for view in views])
+    present, variance = np.isfinite(released), np.diag(noise)
+    values = np.full((len(released), n_columns), np.nan)
     groups = []
     for rows in same_rows(present):
         there = np.flatnonzero(present[rows[0]])
@@ -162,7 +162,7 @@ def averaged(views: Sequence[NoisyView], noise: Matrix, n_columns: int) -> tuple
         gain = cross @ _inverse(between, unit[which])
         left = _semidefinite(noise[np.ix_(lead, lead)] - gain @ cross.T)
         left[np.abs(left) < ROUNDING * np.outer(unit, unit)] = 0.0
-        shown = seen[rows]
+        shown = released[rows]
         values[np.ix_(rows, columns)] = shown[:, lead] - (shown[:, rest] - shown[:, base]) @ gain.T
         groups.append(Average(rows, columns, left))
     return values, groups
@@ -229,8 +229,8 @@ def estimate(values: Matrix, averages: Sequence[Average], mixes: Sequence[Mix]) 
             system = prior[np.ix_(c, c)] + with_grain(each.noise, np.diag(prior)[c] + np.diag(noise)[c])
             gain = np.linalg.solve(system, prior[np.ix_(c, out)])
             guess[np.ix_(here, out)] = centre[np.ix_(here, out)] + gap[np.ix_(here, c)] @ gain
-            told = np.einsum("co,co->o", prior[np.ix_(c, out)], gain)
-            left[np.ix_(here, out)] = np.diag(prior)[out] - told + error[out]
+            explained = np.einsum("co,co->o", prior[np.ix_(c, out)], gain)
+            left[np.ix_(here, out)] = np.diag(prior)[out] - explained + error[out]
     return guess, left, determined
 
 
@@ -285,8 +285,8 @@ def _regression(values: Matrix, variance: Matrix, mixes: Sequence[Mix]) -> Fit |
 def _inverse(matrix: Matrix, unit: Vector) -> Matrix:
     """A generalised inverse that passes over what is rounding in units of the noise."""
     power, basis = np.linalg.eigh(matrix / np.outer(unit, unit))
-    kept = power > NEGLIGIBLE
-    return np.asarray((basis[:, kept] / power[kept]) @ basis[:, kept].T / np.outer(unit, unit))
+    varying = power > NEGLIGIBLE
+    return np.asarray((basis[:, varying] / power[varying]) @ basis[:, varying].T / np.outer(unit, unit))
 
 
 def _semidefinite(matrix: Matrix) -> Matrix:

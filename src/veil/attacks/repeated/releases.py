@@ -206,8 +206,8 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
         raise NotApplicableError("the release has no rows")
     if not used.any():
         raise NotApplicableError("no earlier release holds reports of the same columns, randomized in the same way")
-    kept = [independent_reports(each) for each in reports]
-    chosen = [[each[i] for i in those] for each, those in zip(reports, kept, strict=True)]
+    independent = [independent_reports(each) for each in reports]
+    chosen = [[each[i] for i in those] for each, those in zip(reports, independent, strict=True)]
     # A compound response is one variable; columns that were answered one by one are taken together by name.
     order = by_name(release.only_part.names) if len(chosen) == len(release.only_part.names) else np.arange(len(chosen))
     after, before = combined_posteriors([chosen[j] for j in order])
@@ -220,7 +220,7 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
             for j, labels in enumerate(model.categories)
         ]
         after, before = [after[0] @ fold for fold in folds], [before[0] @ fold for fold in folds]
-        kept = kept * len(folds)
+        independent = independent * len(folds)
     confidence = np.column_stack([each.max(axis=1) for each in after])
     return full_guess(
         release,
@@ -229,7 +229,7 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
         confidence=confidence,
         expected_rate=confidence.mean(axis=0),
         prior=tuple(before),
-        used=tuple(len(chosen) for chosen in kept),
+        used=tuple(len(chosen) for chosen in independent),
     )
 
 

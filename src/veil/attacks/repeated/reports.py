@@ -70,7 +70,7 @@ def reports_of(current: Release, earlier: Sequence[tuple[Release, Places]]) -> t
     own = _variables(current, names, compound=model.compound is not None)
     truths = [tuple(labels) for _, labels, _ in own.values()]
     known = [dict(zip(labels, range(len(labels)), strict=True)) for labels in truths]
-    found = [[Report(codes, matrix)] for codes, _, matrix in own.values()]
+    reports = [[Report(codes, matrix)] for codes, _, matrix in own.values()]
     used = np.zeros(len(earlier), dtype=np.intp)
     for k, (part, rows) in enumerate(earlier):
         other = _variables(part, names, compound=model.compound is not None)
@@ -84,9 +84,9 @@ def reports_of(current: Release, earlier: Sequence[tuple[Release, Places]]) -> t
             for here, there in true:
                 wide[place, there] = matrix[:, here]
             reported = np.where((rows >= 0) & (codes[rows] >= 0), place[codes[rows]], -1)
-            found[v].append(Report(reported, wide))
+            reports[v].append(Report(reported, wide))
             used[k] += 1
-    return [[_padded(report, len(known[v])) for report in each] for v, each in enumerate(found)], used
+    return [[_padded(report, len(known[v])) for report in each] for v, each in enumerate(reports)], used
 
 
 def _variables(
@@ -124,11 +124,11 @@ def _variables(
 def independent_reports(reports: Sequence[Report]) -> list[int]:
     """Which reports of a variable to use: the most telling first, none whose draws were kept from a better one."""
     telling = [-float(report.matrix.max(axis=1).sum()) for report in reports]
-    kept: list[int] = []
+    independent: list[int] = []
     for i in np.argsort(telling, kind="stable"):
-        if not any(agree_too_often(reports[i], reports[k]) for k in kept):
-            kept.append(int(i))
-    return sorted(kept)
+        if not any(agree_too_often(reports[i], reports[k]) for k in independent):
+            independent.append(int(i))
+    return sorted(independent)
 
 
 def agree_too_often(first: Report, second: Report) -> bool:
@@ -159,9 +159,9 @@ def combined_posteriors(reports: Sequence[Sequence[Report]], *, seed: int = 0) -
         while stop < len(reports) and np.prod(sizes[start : stop + 1], dtype=float) <= MOST_TRUTHS:
             stop += 1
         rows, likelihoods = _distinct(reports[start:stop])
-        found = report_posteriors(likelihoods, rows, seed=seed)
-        after += [each[rows] for each in found.posteriors]
-        before += found.priors
+        posteriors = report_posteriors(likelihoods, rows, seed=seed)
+        after += [each[rows] for each in posteriors.posteriors]
+        before += posteriors.priors
         start = stop
     return after, before
 
@@ -232,11 +232,11 @@ def report_posteriors(likelihoods: Sequence[Matrix], rows: Places, *, seed: int 
 
 def _joint_prior(likelihoods: Sequence[Matrix], rows: Places, start: Vector) -> tuple[Vector, int]:
     """The prior over combinations that some records support, and its steps from independence."""
-    seen, rows = np.unique(rows, return_inverse=True)
-    joint = _product([likelihood[seen] for likelihood in likelihoods])
+    patterns, rows = np.unique(rows, return_inverse=True)
+    joint = _product([likelihood[patterns] for likelihood in likelihoods])
     # The records come in random order, so that their numbers make random folds.
     fold = np.arange(len(rows)) % FOLDS
-    parts = np.column_stack([np.bincount(rows[fold == f], minlength=len(seen)) for f in range(FOLDS)])
+    parts = np.column_stack([np.bincount(rows[fold == f], minlength=len(patterns)) for f in range(FOLDS)])
     steps = _best_steps(joint, parts.astype(np.float64), start)
     prior, counts = start[:, None], parts.sum(axis=1, keepdims=True).astype(np.float64)
     for _ in range(steps):
@@ -264,10 +264,10 @@ def _best_steps(joint: Matrix, folds: Matrix, start: Vector) -> int:
         for _ in range(steps - done):
             priors = _em_step(joint, rests, priors)
         done = steps
-        told = (folds > 0.0) & (before > 0.0)
+        positive = (folds > 0.0) & (before > 0.0)
         with np.errstate(divide="ignore"):  # a report that became impossible: an infinite loss
-            gains = np.log((joint @ priors)[told] / before[told])
-        weights = folds[told] / folds[told].sum()
+            gains = np.log((joint @ priors)[positive] / before[positive])
+        weights = folds[positive] / folds[positive].sum()
         gain = float(weights @ gains) if np.isfinite(gains).all() else -np.inf
         error = float(np.sqrt(weights @ (gains - gain) ** 2 / folds.sum())) if np.isfinite(gain) else 0.0
         if gain > peak:
@@ -280,8 +280,8 @@ def _best_steps(joint: Matrix, folds: Matrix, start: Vector) -> int:
 
 
 def _em_step(likelihood: Matrix, counts: Matrix, priors: Matrix) -> Matrix:
-    told = likelihood @ priors
-    step = priors * (likelihood.T @ np.divide(counts, told, out=np.zeros_like(told), where=told > 0.0))
+    evidence = likelihood @ priors
+    step = priors * (likelihood.T @ np.divide(counts, evidence, out=np.zeros_like(evidence), where=evidence > 0.0))
     return np.asarray(step / step.sum(axis=0))
 
 
@@ -291,8 +291,9 @@ def _margin(likelihood: Matrix, counts: Vector) -> Vector:
     counts = np.bincount(place.ravel(), counts).astype(np.float64)
     at = np.full(likelihood.shape[1], 1.0 / likelihood.shape[1])
     for _ in range(min(MOST_STEPS, int(MOST_WORK / likelihood.size))):
-        told = likelihood @ at
-        slope = likelihood.T @ np.divide(counts, told, out=np.zeros_like(told), where=told > 0.0) / counts.sum()
+        evidence = likelihood @ at
+        ratio = np.divide(counts, evidence, out=np.zeros_like(evidence), where=evidence > 0.0)
+        slope = likelihood.T @ ratio / counts.sum()
         at = at * slope / (at * slope).sum()
         if slope.max() - 1.0 <= GAP:
             break

@@ -23,7 +23,6 @@ Liu 2007, §4.5, is step 1 with covariances alone: `spectral_start` with ``centr
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -33,18 +32,10 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from veil.attacks.rotation.gray_code import Floats
+from veil.attacks.rotation.principal_axes import principal_axes, spectral_start
 from veil.attacks.rotation.procrustes import Fit, energy_procrustes, nearest_distances, nearest_procrustes, twins
-from veil.attacks.rotation.signs import (
-    SignChoice,
-    check_pair,
-    choose_signs,
-    greedy_signs,
-    record_energies,
-    sign_margins,
-    t_ratio,
-    thin_pairs,
-    thin_rows,
-)
+from veil.attacks.rotation.signs import SignChoice, greedy_signs, record_energies, sign_margins, t_ratio
+from veil.attacks.rotation.thinning import check_pair, thin_pairs, thin_rows
 from veil.data.blas import one_blas_thread
 from veil.errors import InputError
 from veil.numerics.ordering import size_order
@@ -104,29 +95,6 @@ class Alignment:
     def stability(self) -> float:
         """Mean eigenvalue of the reliability: the share of the private space that is determined."""
         return float(np.trace(self.reliability) / len(self.reliability))
-
-
-def spectral_start(
-    y: Floats,
-    s: Floats,
-    *,
-    centred: bool = False,
-    robust: bool = False,
-    search: Callable[..., SignChoice] = choose_signs,
-    proper: bool = False,
-) -> tuple[Floats, SignChoice]:
-    """``M̂ = W D Zᵀ`` from eigenvectors of both tables, with signs ``D`` by energy.
-
-    Eigenvectors of covariances if ``centred``, of second moments about the origin otherwise; if
-    ``robust``, of the records' directions alone (spatial signs), in which a far-out record counts as
-    any other. The signs are always searched in the coordinates given, which for centred tables leaves
-    only skewness to tell them. ``proper`` keeps to rotations.
-    """
-    y, s = check_pair(y, s)
-    w, z = _axes(y, centred, robust), _axes(s, centred, robust)
-    parity = int(math.copysign(1, np.linalg.det(w) * np.linalg.det(z))) if proper else None
-    choice = search(y @ w, s @ z, parity=parity)
-    return np.asarray((w * choice.signs) @ z.T), choice
 
 
 def align_sample(
@@ -251,30 +219,11 @@ def _objective(fit: Fit) -> float:
     return fit.objective
 
 
-def _axes(table: Floats, centred: bool, robust: bool = False) -> Floats:
-    """Eigenvectors of the second moments, or of those of the records' directions, largest first."""
-    if centred:
-        table = table - (_spatial_median(table) if robust else table.mean(axis=0))
-    if robust:
-        length = np.linalg.norm(table, axis=1)
-        table = table[length > 0] / length[length > 0, None]
-    return np.asarray(np.linalg.eigh(table.T @ table)[1][:, ::-1])
-
-
-def _spatial_median(table: Floats) -> Floats:
-    """The point of least mean distance to all records (Weiszfeld's iteration): it turns with the table."""
-    centre = table.mean(axis=0)
-    for _ in range(50):
-        weight = 1.0 / np.maximum(np.linalg.norm(table - centre, axis=1), 1e-12)
-        centre = weight @ table / weight.sum()
-    return np.asarray(centre)
-
-
 def _margin(y: Floats, mapped: Floats, *, shift: bool, proper: bool) -> Floats:
     """Sign margins of sample records that were already mapped onto the release."""
     if shift:
         y, mapped = _centred(y, mapped)
-    axes = _axes(y, centred=False)
+    axes = principal_axes(y, centred=False)
     return sign_margins(y @ axes, mapped @ axes, np.ones(y.shape[1]), paired=proper)
 
 
@@ -288,11 +237,11 @@ def _nearest(tree: KDTree, modes: list[Fit], s: Floats) -> Floats:
 
 def _distinct(fits: list[Fit], apart: float = 0.005) -> list[Fit]:
     """The fits in order, less those that nearly repeat an earlier one."""
-    kept: list[Fit] = []
+    distinct: list[Fit] = []
     for fit in fits:
-        if all(np.abs(fit.matrix - other.matrix).max() > apart for other in kept):
-            kept.append(fit)
-    return kept
+        if all(np.abs(fit.matrix - other.matrix).max() > apart for other in distinct):
+            distinct.append(fit)
+    return distinct
 
 
 def _exact_modes(tree: KDTree, s: Floats, modes: list[Fit], close: Callable[..., Fit]) -> list[Fit]:
@@ -340,8 +289,8 @@ def _held_out_gain(
     fold = np.arange(len(s)) % _FOLDS
     gain = np.empty(len(s))
     for k in range(_FOLDS):
-        kept, held = s[fold != k], s[fold == k]
-        plain, base = (energy(kept, f.matrix, offset=f.offset) for f in (fit, start))
-        fine = nearest(kept, base.matrix, offset=base.offset)
+        fitted, held = s[fold != k], s[fold == k]
+        plain, base = (energy(fitted, f.matrix, offset=f.offset) for f in (fit, start))
+        fine = nearest(fitted, base.matrix, offset=base.offset)
         gain[fold == k] = nearest_distances(tree, plain, held) - nearest_distances(tree, fine, held)
     return t_ratio(gain)

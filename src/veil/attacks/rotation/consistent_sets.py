@@ -141,8 +141,8 @@ class ConsistentSets:
         first = np.repeat(np.arange(len(places)), counts)
         second = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(low, counts)
         a, b, c = places[first, 0], places[first, 1], others[second, 1]
-        found = np.linalg.norm(self.released[b] - self.released[c], axis=1)
-        good = np.abs(found - self._apart(j, k)) <= 2.0 * self.tolerance
+        distances = np.linalg.norm(self.released[b] - self.released[c], axis=1)
+        good = np.abs(distances - self._apart(j, k)) <= 2.0 * self.tolerance
         return [((i, x), (j, y), (k, z)) for x, y, z in zip(*(part[good].tolist() for part in (a, b, c)), strict=True)]
 
     def _rare_pairs(self) -> Iterator[tuple[int, int]]:
@@ -151,10 +151,10 @@ class ConsistentSets:
         if not pairs or len(self.released) < 2:
             return
         sample = self.released[size_order(self.released)[:500]]
-        seen = np.sort(np.linalg.norm(sample[:, None] - sample[None], axis=2)[np.triu_indices(len(sample), 1)])
+        distances = np.sort(np.linalg.norm(sample[:, None] - sample[None], axis=2)[np.triu_indices(len(sample), 1)])
         apart = np.array([np.linalg.norm(self.known[i] - self.known[j]) for i, j in pairs])
-        width = 0.01 * float(seen[-1]) + 2.0 * self.tolerance
-        common = np.searchsorted(seen, apart + width) - np.searchsorted(seen, apart - width)
+        width = 0.01 * float(distances[-1]) + 2.0 * self.tolerance
+        common = np.searchsorted(distances, apart + width) - np.searchsorted(distances, apart - width)
         # Equal records say nothing about where they are.
         waiting = [pairs[k] for k in np.argsort(common, kind="stable") if apart[k] > 4.0 * self.tolerance]
         while waiting:
@@ -201,22 +201,22 @@ class ConsistentSets:
         rows = np.concatenate([candidates[i] for i in owners])
         counts = [len(candidates[i]) for i in owners]
         apart = np.linalg.norm(self.known[owners] - self.known[record], axis=1)
-        found = np.linalg.norm(self.released[rows] - self.released[row], axis=1)
+        distances = np.linalg.norm(self.released[rows] - self.released[row], axis=1)
         wanted = np.repeat(apart, counts)
-        good = np.abs(found - wanted) <= 2.0 * self.tolerance
+        good = np.abs(distances - wanted) <= 2.0 * self.tolerance
         good &= (rows != row) | (wanted <= self.grain)  # one row for two records only when they are equal
         parts = np.split(good, np.cumsum(counts)[:-1])
-        kept = {i: candidates[i][part] for i, part in zip(owners, parts, strict=True)}
-        return {i: rows for i, rows in kept.items() if len(rows)}
+        agreeing = {i: candidates[i][part] for i, part in zip(owners, parts, strict=True)}
+        return {i: rows for i, rows in agreeing.items() if len(rows)}
 
     def _keep(self, matched: Pairs) -> None:
-        found = tuple(sorted(matched))
-        if len(found) < (len(self.best[0]) if self.best else self.least):
+        matching = tuple(sorted(matched))
+        if len(matching) < (len(self.best[0]) if self.best else self.least):
             return
-        if not self.best or len(found) > len(self.best[0]):
-            self.best = [found]
-        elif not any(self._same(found, other) for other in self.best):
-            self.best.append(found)
+        if not self.best or len(matching) > len(self.best[0]):
+            self.best = [matching]
+        elif not any(self._same(matching, other) for other in self.best):
+            self.best.append(matching)
 
     def _same(self, one: Pairs, two: Pairs) -> bool:
         """Whether two matchings say the same: equal records, and rows that are one point."""
@@ -242,7 +242,7 @@ def pairs_at_distance(points: Matrix, distance: float, tolerance: float) -> Rows
     # Squared distances from products lose digits; what they let through is checked again.
     slack = 1e-13 * float(squares.max(initial=0.0))
     low, high = max(0.0, distance - tolerance) ** 2 - slack, (distance + tolerance) ** 2 + slack
-    found: list[Rows] = []
+    near_pairs: list[Rows] = []
     high_block, wide = 256, 4096
     for start in range(0, len(points), high_block):
         tall = slice(start, start + high_block)
@@ -254,7 +254,7 @@ def pairs_at_distance(points: Matrix, distance: float, tolerance: float) -> Rows
             near = (square >= low) & (square <= high)
             if near.any():
                 i, j = np.nonzero(near)
-                found.append(np.column_stack([i + start, j + across])[i + start < j + across])
-    pairs: Rows = np.concatenate(found) if found else np.empty((0, 2), dtype=np.intp)
+                near_pairs.append(np.column_stack([i + start, j + across])[i + start < j + across])
+    pairs: Rows = np.concatenate(near_pairs) if near_pairs else np.empty((0, 2), dtype=np.intp)
     apart = np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
     return np.asarray(pairs[np.abs(apart - distance) <= tolerance])

@@ -92,8 +92,8 @@ class KnownPairsAttack(GuessingAttack):
         if isinstance(model, PermutedTransformModel):
             return _permuted(release, model, y, pairs)
         if isinstance(model, BinaryProjectionModel):
-            found = solve_parities(pairs.records, y[pairs.rows], y, model.p)
-            return full_guess(release, found.values, determined=found.determined, understood=found.understood)
+            parities = solve_parities(pairs.records, y[pairs.rows], y, model.p)
+            return full_guess(release, parities.values, determined=parities.determined, understood=parities.understood)
         determined = True
         if isinstance(model, NormalizedRotationModel):
             unit, determined = widths_from_pairs(pairs.records, y[pairs.rows])
@@ -124,13 +124,13 @@ class KnownPairsAttack(GuessingAttack):
         probability[pairs.rows] = 1.0
         candidates = np.delete(np.arange(len(y)), pairs.rows)
         target = int(candidates[np.argmax(probability[candidates])]) if len(candidates) else None
-        told = np.isfinite(paired).all(axis=0)
-        if told.all():
+        finite = np.isfinite(paired).all(axis=0)
+        if finite.all():
             misfit = 0.0  # the records fit their rows exactly, whatever the estimated widths say
         return full_guess(
             release,
-            np.where(told, paired, (z + origin_z) * unit),
-            ambiguity="none" if determined or told.all() else "scale",
+            np.where(finite, paired, (z + origin_z) * unit),
+            ambiguity="none" if determined or finite.all() else "scale",
             rank=u.shape[1],
             breach_probability=probability,
             target=target,

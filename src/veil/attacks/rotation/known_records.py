@@ -84,28 +84,28 @@ class KnownRecordsAttack(GuessingAttack):
         known = model.scaled(records)
         allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
         whole = np.array([column.is_integer for column in release.only_part.columns])
-        seen = y[np.isfinite(y).all(axis=1)]
-        seen = seen[size_order(seen)[:JUDGED_ROWS]]
+        complete = y[np.isfinite(y).all(axis=1)]
+        complete = complete[size_order(complete)[:JUDGED_ROWS]]
 
         def judge(matched: Rows, rows: Rows) -> float:
-            z, _ = _undone(seen, known[matched], y[rows], known, model, allowed)
+            z, _ = _undone(complete, known[matched], y[rows], known, model, allowed)
             return strangeness(z, known, model.unit, whole)
 
-        found = match_records(known, y, translated=model.translated, tolerance=allowed, judge=judge)
-        there = found.rows >= 0
-        z, rank = _undone(y, known[there], y[found.rows[there]], known, model, found.tolerance)
+        match = match_records(known, y, translated=model.translated, tolerance=allowed, judge=judge)
+        there = match.rows >= 0
+        z, rank = _undone(y, known[there], y[match.rows[there]], known, model, match.tolerance)
         longest = float(np.linalg.norm(known, axis=1).max())
         return full_guess(
             release,
             model.private(z),
-            ambiguity="match" if found.alternatives > 1 or not found.complete else "none",
-            matched=found.rows,
-            unique=int(found.unique.sum()),
-            ambiguous=int((there & ~found.unique).sum()),
+            ambiguity="match" if match.alternatives > 1 or not match.complete else "none",
+            matched=match.rows,
+            unique=int(match.unique.sum()),
+            ambiguous=int((there & ~match.unique).sum()),
             unmatched=int((~there).sum()),
             rank=rank,
-            misfit=found.misfit / longest if longest > 0 else 0.0,
-            complete=found.complete,
+            misfit=match.misfit / longest if longest > 0 else 0.0,
+            complete=match.complete,
         )
 
 

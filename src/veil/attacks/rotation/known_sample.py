@@ -22,9 +22,10 @@ import numpy as np
 from veil.arguments import flag, whole
 from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
-from veil.attacks.rotation.alignment import align_sample, spectral_start
+from veil.attacks.rotation.alignment import align_sample
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.rotation.permuted import from_coefficients, order_from_sample
+from veil.attacks.rotation.principal_axes import spectral_start
 from veil.attacks.rotation.signs import SignChoice
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
@@ -102,7 +103,7 @@ class KnownSampleAttack(GuessingAttack):
         if self.variant == "paper":
             z, signs = _paper(y, sample, translated=translated, robust=self.robust)
             return full_guess(release, z * width + centre, ambiguity=_ambiguity(signs.margin), margins=signs.margin)
-        found = align_sample(
+        alignment = align_sample(
             y,
             sample,
             translation=translated,
@@ -112,14 +113,14 @@ class KnownSampleAttack(GuessingAttack):
             proper=proper,
         )
         # Twins alone leave a symmetry of the value grid, or an offset by its steps, open.
-        certain = found.twins > y.shape[1] and found.stability > CERTAIN and not translated
+        certain = alignment.twins > y.shape[1] and alignment.stability > CERTAIN and not translated
         return full_guess(
             release,
-            found.recover(y) * width + centre,
-            ambiguity="none" if certain else _ambiguity(found.margin),
-            margins=found.margin,
-            stability=found.stability,
-            twins=found.twins,
+            alignment.recover(y) * width + centre,
+            ambiguity="none" if certain else _ambiguity(alignment.margin),
+            margins=alignment.margin,
+            stability=alignment.stability,
+            twins=alignment.twins,
         )
 
 

@@ -33,10 +33,10 @@ class ParityGuess(NamedTuple):
 def solve_parities(known_x: Matrix, known_u: Matrix, u: Matrix, density: float) -> ParityGuess:
     """Guess all records from ``u`` (N × k) and known pairs (p × d, p × k); ``density`` is the chance of a one in R."""
     x, bits = known_x > 0.5, known_u > 0.5
-    rows, found = _subsets(x, bits, density)
+    rows, solved = _subsets(x, bits, density)
     usual = np.where(x.mean(axis=0) > 0.5, 1.0, 0.0)
-    determined, values = parities_of(rows[found], u[:, found], usual)
-    return ParityGuess(values, determined, int(found.sum()))
+    determined, values = parities_of(rows[solved], u[:, solved], usual)
+    return ParityGuess(values, determined, int(solved.sum()))
 
 
 def parities_of(matrix: Bits, u: Matrix, usual: Matrix) -> tuple[Bits, Matrix]:
@@ -51,7 +51,7 @@ def parities_of(matrix: Bits, u: Matrix, usual: Matrix) -> tuple[Bits, Matrix]:
 def _subsets(x: Bits, bits: Bits, density: float) -> tuple[Bits, Bits]:
     """The rows of R as far as the known records tell them (k × d), and which were told."""
     d, k = x.shape[1], bits.shape[1]
-    rows, found = np.zeros((k, d), dtype=bool), np.zeros(k, dtype=bool)
+    rows, solved = np.zeros((k, d), dtype=bool), np.zeros(k, dtype=bool)
     basis, source = _eliminated(x)
     if basis.all():  # the known records span everything: R xᵀ = u has one solution
         return np.asarray((source.astype(np.int64) @ bits.astype(np.int64)) % 2, dtype=bool).T, np.ones(k, dtype=bool)
@@ -64,21 +64,21 @@ def _subsets(x: Bits, bits: Bits, density: float) -> tuple[Bits, Bits]:
         rivals = sum(len(c) == fewest + 1 for c in candidates)
         if len(sparsest) == 1 and rivals * density / (1 - density) < 0.1:
             rows[i, list(sparsest[0])] = True
-            found[i] = True
-    return rows, found
+            solved[i] = True
+    return rows, solved
 
 
 def _patterns(x: Bits) -> dict[bytes, list[tuple[int, ...]]]:
     """Subsets of at most two attributes by their parities on the known records."""
     columns = _packed(x.T)
-    found: dict[bytes, list[tuple[int, ...]]] = {bytes(len(columns[0])): [()]}
+    subsets: dict[bytes, list[tuple[int, ...]]] = {bytes(len(columns[0])): [()]}
     for j, pattern in enumerate(columns):
-        found.setdefault(pattern, []).append((j,))
+        subsets.setdefault(pattern, []).append((j,))
     if x.shape[1] <= MOST_COLUMNS_IN_PAIRS:
         raw = np.frombuffer(b"".join(columns), dtype=np.uint8).reshape(x.shape[1], -1)
         for i, j in combinations(range(x.shape[1]), 2):
-            found.setdefault((raw[i] ^ raw[j]).tobytes(), []).append((i, j))
-    return found
+            subsets.setdefault((raw[i] ^ raw[j]).tobytes(), []).append((i, j))
+    return subsets
 
 
 def _packed(rows: Bits) -> list[bytes]:
@@ -104,8 +104,8 @@ def _eliminated(matrix: Bits) -> tuple[Bits, Bits]:
         if rank == m:
             break
     single = np.flatnonzero(work[:rank].sum(axis=1) == 1)
-    determined, told = np.zeros(d, dtype=bool), np.zeros((d, m), dtype=bool)
+    determined, solution = np.zeros(d, dtype=bool), np.zeros((d, m), dtype=bool)
     where = work[single].argmax(axis=1)
     determined[where] = True
-    told[where] = source[single]
-    return determined, told
+    solution[where] = source[single]
+    return determined, solution

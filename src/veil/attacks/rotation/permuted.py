@@ -55,7 +55,7 @@ def from_coefficients(
     if not len(dropped):
         return np.asarray(y @ transform[order])
     centre, spread = transform @ mean, transform @ covariance @ transform.T
-    kept = spread[np.ix_(order, order)]
-    share = np.linalg.lstsq(kept, spread[np.ix_(order, dropped)], rcond=1e-9)[0]
+    ordered = spread[np.ix_(order, order)]
+    share = np.linalg.lstsq(ordered, spread[np.ix_(order, dropped)], rcond=1e-9)[0]
     rest = centre[dropped] + (y - centre[order]) @ share
     return np.asarray(y @ transform[order] + rest @ transform[dropped])

@@ -27,7 +27,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
 from veil.attacks.rotation.gray_code import Floats
-from veil.attacks.rotation.signs import check_pair, thin_pairs
+from veil.attacks.rotation.thinning import check_pair, thin_pairs
 from veil.errors import InputError
 
 _FLOOR: Final = 1e-10  # shortest distance, relative to the records' lengths, that gets its own weight
@@ -168,8 +168,8 @@ def nearest_procrustes(
     floor = _floor(records, s)
 
     def step(matrix: Floats, shift: Floats) -> tuple[float, _Cloud]:
-        found, nearest = tree.query(s @ matrix.T + shift)
-        distance = np.asarray(found)
+        distances, nearest = tree.query(s @ matrix.T + shift)
+        distance = np.asarray(distances)
         weight = 1.0 / np.maximum(distance, floor)
         pulled = weight[:, None] * records[nearest]
         cloud = _Cloud(float(weight.sum()), pulled.sum(axis=0), weight @ s, pulled.T @ s)

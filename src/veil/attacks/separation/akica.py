@@ -90,22 +90,22 @@ class AKICAAttack(SeparationAttack):
         sample = ((known.sample - centre) / width)[:, private]
         best = self.variant == "best"
         means = best and not loses_origin(model)
-        found = recover_linear(
+        recovery = recover_linear(
             y[:, released], sample, refine=best, means=means, starts=self.starts, seed=self.random_state
         )
         back = np.argsort(private)
-        values, mixing = found.values[:, back] * width + centre, found.mixing[back] * width[:, None]
+        values, mixing = recovery.values[:, back] * width + centre, recovery.mixing[back] * width[:, None]
         return full_guess(
             release,
             values,
-            ambiguity=found.pairing.ambiguity,
-            signals=found.signals,
+            ambiguity=recovery.pairing.ambiguity,
+            signals=recovery.signals,
             mixing=mixing,
-            pairing=found.pairing.matrix,
-            sign_margin=found.pairing.sign_margin,
-            order_margin=found.pairing.order_margin,
-            n_normal=len(normal_signals(found.signals)),
-            converged=found.converged,
+            pairing=recovery.pairing.matrix,
+            sign_margin=recovery.pairing.sign_margin,
+            order_margin=recovery.pairing.order_margin,
+            n_normal=len(normal_signals(recovery.signals)),
+            converged=recovery.converged,
         )
 
 

@@ -92,20 +92,20 @@ class ICAAttack(SeparationAttack):
                 raise InputError(f"KnownSample.sample has {len(known.sample)} record(s); matching needs at least 2")
         y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)
         order = by_name(release.only_part.released)
-        found = self._separation(y[:, order], model, d)
+        separation = self._separation(y[:, order], model, d)
         details = {
-            "signals": found.signals,
-            "mixing": found.mixing[np.argsort(order)],
-            "n_normal": len(normal_signals(found.signals)),
+            "signals": separation.signals,
+            "mixing": separation.mixing[np.argsort(order)],
+            "n_normal": len(normal_signals(separation.signals)),
             "separable": separable(y.shape[1], d),
-            "sparse": isinstance(found, SparseSeparation),
+            "sparse": isinstance(separation, SparseSeparation),
         }
-        if isinstance(found, Separation):
-            details |= {"converged": found.converged, "starts_agreeing": found.starts_agreeing}
+        if isinstance(separation, Separation):
+            details |= {"converged": separation.converged, "starts_agreeing": separation.starts_agreeing}
         # A linear filter's outputs are mixtures when k < d: no column has their density, so a sample is no help.
-        if known is None or (y.shape[1] < d and isinstance(found, Separation)):
-            return self._unassigned(release, found.signals, details)
-        return self._assigned(release, found.signals, known.sample, details)
+        if known is None or (y.shape[1] < d and isinstance(separation, Separation)):
+            return self._unassigned(release, separation.signals, details)
+        return self._assigned(release, separation.signals, known.sample, details)
 
     def _separation(self, y: Matrix, model: Model, d: int) -> Separation | SparseSeparation:
         if self.variant == "paper":
@@ -139,23 +139,23 @@ class ICAAttack(SeparationAttack):
         model = release.only_part.model
         z = model.scaled(sample) if isinstance(model, OrthogonalModel | ProjectionModel) else sample
         exact = isinstance(model, OrthogonalModel) and self.variant == "best"
-        found = self._pairing(signals, z, model, exact=exact)
+        pairing = self._pairing(signals, z, model, exact=exact)
         values = np.full((len(signals), z.shape[1]), np.nan)
-        mean, size = z.mean(axis=0)[found.columns], z.std(axis=0)[found.columns]
+        mean, size = z.mean(axis=0)[pairing.columns], z.std(axis=0)[pairing.columns]
         if exact and not loses_origin(model):
-            values[:, found.columns] = signals * found.signs
+            values[:, pairing.columns] = signals * pairing.signs
         elif exact:
-            values[:, found.columns] = mean + (signals - signals.mean(axis=0)) * found.signs
+            values[:, pairing.columns] = mean + (signals - signals.mean(axis=0)) * pairing.signs
         else:
-            values[:, found.columns] = mean + size * standardized(signals) * found.signs
+            values[:, pairing.columns] = mean + size * standardized(signals) * pairing.signs
         if isinstance(model, OrthogonalModel | ProjectionModel):
             values = model.private(values)
         details |= {
-            "columns": found.columns,
-            "sign_margin": found.sign_margin,
-            "order_margin": found.order_margin,
+            "columns": pairing.columns,
+            "sign_margin": pairing.sign_margin,
+            "order_margin": pairing.order_margin,
         }
-        return full_guess(release, values, ambiguity=found.ambiguity, **details)
+        return full_guess(release, values, ambiguity=pairing.ambiguity, **details)
 
     def _pairing(self, signals: Matrix, z: Matrix, model: Model, *, exact: bool) -> Pairing:
         n = min(len(signals), len(z))

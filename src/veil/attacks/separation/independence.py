@@ -30,7 +30,7 @@ from typing import Final
 import numpy as np
 from scipy.linalg import expm
 
-from veil.attacks.rotation.signs import thin_rows
+from veil.attacks.rotation.thinning import thin_rows
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.numerics.ordering import row_order
@@ -151,10 +151,11 @@ def separate_orthogonal(y: Matrix, *, starts: int = 6, seed: int = 0) -> Separat
     root = whiten(some).root
     span = root / np.linalg.norm(root, axis=0)
     some = some @ span
-    found = separate(some, refine=False, starts=starts, seed=seed)
+    separation = separate(some, refine=False, starts=starts, seed=seed)
     candidates = []
     # The span's own axes are the principal ones.
-    for start in (nearest_orthogonal(found.mixing / np.linalg.norm(found.mixing, axis=0)), np.eye(some.shape[1])):
+    signal_axes = nearest_orthogonal(separation.mixing / np.linalg.norm(separation.mixing, axis=0))
+    for start in (signal_axes, np.eye(some.shape[1])):
         turned, settled = likelihood_rotation(some, start.T)
         candidates += [
             (_total_entropy(some @ start), start, True),
@@ -162,7 +163,7 @@ def separate_orthogonal(y: Matrix, *, starts: int = 6, seed: int = 0) -> Separat
         ]
     _, matrix, converged = min(candidates, key=lambda candidate: candidate[0])
     signals = y @ span @ matrix
-    return Separation(signals, span @ matrix, marginal_entropy(some @ matrix), found.starts_agreeing, converged)
+    return Separation(signals, span @ matrix, marginal_entropy(some @ matrix), separation.starts_agreeing, converged)
 
 
 def fast_ica(
@@ -171,7 +172,7 @@ def fast_ica(
     """Parallel FastICA (log cosh) on whitened data: rotation, its entropy, starts that agree, convergence."""
     rng = np.random.default_rng(seed)
     r = white.shape[1]
-    found = []
+    attempts = []
     for _ in range(starts):
         rotation, converged = nearest_orthogonal(rng.standard_normal((r, r))), False
         for _ in range(most_steps):
@@ -183,9 +184,9 @@ def fast_ica(
             if change < tolerance:
                 converged = True
                 break
-        found.append((marginal_entropy(white @ rotation.T), rotation, converged))
-    entropy, rotation, converged = min(found, key=lambda start: start[0])
-    agreeing = sum(other < entropy + 0.01 for other, _, _ in found)
+        attempts.append((marginal_entropy(white @ rotation.T), rotation, converged))
+    entropy, rotation, converged = min(attempts, key=lambda start: start[0])
+    agreeing = sum(other < entropy + 0.01 for other, _, _ in attempts)
     return rotation, entropy, agreeing, converged
 
 

@@ -19,7 +19,7 @@ from typing import Final
 
 import numpy as np
 
-from veil.attacks.rotation.signs import thin_rows
+from veil.attacks.rotation.thinning import thin_rows
 from veil.attacks.separation.independence import MOST_RECORDS, whiten
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
@@ -82,7 +82,7 @@ def lines(white: Matrix, d: int, *, seed: int = 0) -> tuple[Matrix, Vector]:
     unit = centred[strong] / length[strong, None]
     weight = np.minimum(length[strong], np.quantile(length, 0.99))
     weight = weight / weight.sum()
-    found: list[tuple[float, float, Vector]] = []
+    candidates: list[tuple[float, float, Vector]] = []
     free = weight.copy()
     # Starts are drawn among records that no line has claimed, so that a weak line gets its turn.
     for _ in range(_STARTS + 4 * d):
@@ -92,11 +92,11 @@ def lines(white: Matrix, d: int, *, seed: int = 0) -> tuple[Matrix, Vector]:
         axis = _mode(unit, weight, start)
         free[_sine2(unit, start) < WIDTH**2] = 0.0
         share, contrast = _density(unit, weight, axis)
-        apart = all(abs(float(axis @ other)) < np.cos(2.0 * WIDTH) for _, _, other in found)
+        apart = all(abs(float(axis @ other)) < np.cos(2.0 * WIDTH) for _, _, other in candidates)
         if share >= SHARE / d and contrast >= CONTRAST and apart:
-            found.append((share, contrast, axis))
+            candidates.append((share, contrast, axis))
             free[_sine2(unit, axis) < (2.0 * WIDTH) ** 2] = 0.0
-    densest = sorted(found, key=lambda line: -line[0])[:d]
+    densest = sorted(candidates, key=lambda line: -line[0])[:d]
     axes = np.array([axis for _, _, axis in densest]).reshape(-1, white.shape[1]).T
     return axes, np.array([contrast for _, contrast, _ in densest])
 

@@ -55,9 +55,9 @@ class Pairing:
     @property
     def matrix(self) -> Matrix:
         """J, with ``columns = J signals`` for records as columns."""
-        found = np.zeros((len(self.columns), len(self.columns)))
-        found[self.columns, np.arange(len(self.columns))] = self.signs
-        return found
+        matrix = np.zeros((len(self.columns), len(self.columns)))
+        matrix[self.columns, np.arange(len(self.columns))] = self.signs
+        return matrix
 
 
 def standardized(signals: Matrix) -> Matrix:
