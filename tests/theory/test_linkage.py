@@ -314,7 +314,7 @@ def test_bad_inputs():
         LinkageAttack(variant="worst").run(release, ExternalTable({"a": [1.0]}))
     with pytest.raises(InputError, match="external must be"):
         link_records(release, frame)
-    with pytest.raises(MissingKnowledgeError, match="--external-table"):
+    with pytest.raises(MissingKnowledgeError, match="needs ExternalTable"):
         LinkageAttack().run(release)
     for wrong in ({"a": [1.0], "b": [1.0, 2.0]}, {"a": []}, 3):
         with pytest.raises(InputError):

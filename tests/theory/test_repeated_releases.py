@@ -460,7 +460,7 @@ def test_bad_rows_are_named():
         PreviousReleases([])
     with pytest.raises(InputError, match="a release or a list"):
         PreviousReleases(x)
-    with pytest.raises(MissingKnowledgeError, match="--previous-releases"):
+    with pytest.raises(MissingKnowledgeError, match="needs PreviousReleases"):
         ATTACK.run(a)
 
 

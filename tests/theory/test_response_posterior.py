@@ -207,7 +207,7 @@ def test_too_many_combinations_are_taken_in_groups() -> None:
 
 def test_refusals() -> None:
     release = Reports(np.array([[0], [1]]), ResponseModel((("a", "b"),), (warner(0.7),)))
-    for wrong in ({"joint": 1}, {"seed": -1}, {"variant": "paper"}):
+    for wrong in ({"joint": 1}, {"random_state": -1}, {"variant": "paper"}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             ResponsePosteriorAttack(**wrong).run(release)
     with pytest.raises(NotApplicableError, match="no theory"):
