@@ -134,10 +134,10 @@ class Cluster:
                 if not future.done():
                     time.sleep(LOOK / 10)
                     continue
-                found = session.opened(self._result(future, given, len(futures)))
-                if isinstance(found, Failure):
-                    raise found.raised()
-                yield found
+                result = session.opened(self._result(future, given, len(futures)))
+                if isinstance(result, Failure):
+                    raise result.raised()
+                yield result
                 given += 1
                 done = spans[given - 1].rows[1]
                 progress(what, min(done or 0, n_rows or 0) or (n_rows or 0), n_rows)
@@ -152,8 +152,8 @@ class Cluster:
     def _result(self, future: Any, done: int, total: int) -> bytes:
         distributed = _distributed()
         try:
-            found: bytes = future.result(timeout=CONNECT)
-            return found
+            sealed: bytes = future.result(timeout=CONNECT)
+            return sealed
         except VeilError:
             raise
         except distributed.scheduler.KilledWorker:
@@ -173,12 +173,12 @@ def run_span(name: str, span: Span, *frames: Any) -> bytes:
     # An error that is raised here would be logged, and travel open with all that led to it, cells included.
     try:
         with one_blas_thread():
-            found: Any = work(table.holding(span, frames), span, Lane())
+            result: Any = work(table.holding(span, frames), span, Lane())
     except VeilError as error:
-        found = Failure(type(error).__name__, str(error))
+        result = Failure(type(error).__name__, str(error))
     except Exception as error:
-        found = Failure("ClusterError", f"a worker failed with an internal error ({type(error).__name__})")
-    return sealed_result(key, name, found)
+        result = Failure("ClusterError", f"a worker failed with an internal error ({type(error).__name__})")
+    return sealed_result(key, name, result)
 
 
 @dataclass(frozen=True)

@@ -251,12 +251,12 @@ def _rotation_advice(moments: Moments) -> list[str]:
 def _rotation_ranges(names: Sequence[str], covariance: Matrix) -> tuple[RotationRange, ...]:
     """The security range of each pair of neighbouring columns that vary."""
     varying = [j for j in range(len(names)) if covariance[j, j] > 0]
-    found = []
+    ranges = []
     for i, j in zip(varying[::2], varying[1::2], strict=False):
         r = float(covariance[i, j] / np.sqrt(covariance[i, i] * covariance[j, j]))
         secure = security_range(1.0, 1.0, min(max(r, -1.0), 1.0), ROTATION_THRESHOLD, ROTATION_THRESHOLD)
-        found.append(RotationRange(names[i], names[j], tuple(secure), range_length(secure) / (2 * np.pi)))
-    return tuple(found)
+        ranges.append(RotationRange(names[i], names[j], tuple(secure), range_length(secure) / (2 * np.pi)))
+    return tuple(ranges)
 
 
 def _noise_risks(names: Sequence[str], covariance: Matrix) -> tuple[NoiseRisk, ...]:
@@ -265,8 +265,8 @@ def _noise_risks(names: Sequence[str], covariance: Matrix) -> tuple[NoiseRisk, .
     if not keep.any():
         return ()
     risk = correlation_risk(covariance[np.ix_(keep, keep)], NOISE_LEVELS, kind="covariance")
-    kept = [name for name, use in zip(names, keep, strict=True) if use]
+    varying = [name for name, use in zip(names, keep, strict=True) if use]
     return tuple(
         NoiseRisk(name, tuple(round(float(share), 3) for share in np.sqrt(risk.of_variance[:, j])))
-        for j, name in enumerate(kept)
+        for j, name in enumerate(varying)
     )

@@ -58,9 +58,9 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
     for i, step in enumerate(release.manifest.parts):
         part = release.part(i)
         if isinstance(step.model, ResponseModel):
-            found = ProportionRecovery().fit(part)
-            shares += _shares(found)
-            n_rows = found.n_rows_
+            proportions = ProportionRecovery().fit(part)
+            shares += _shares(proportions)
+            n_rows = proportions.n_rows_
             continue
         try:
             moments.append(MomentRecovery().fit(part))
@@ -85,10 +85,14 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
     )
 
 
-def _shares(found: ProportionRecovery) -> list[RecoveredShares]:
+def _shares(fit: ProportionRecovery) -> list[RecoveredShares]:
     listed = []
-    for name in found.columns_:
-        shares, own, total = found.proportions_[name], found.randomization_se_[name], found.standard_errors_[name]
+    for name in fit.columns_:
+        shares, own, total = (
+            fit.proportions_[name],
+            fit.randomization_se_[name],
+            fit.standard_errors_[name],
+        )
         rows = (
             (str(c) if c is not None else "(missing)", float(v), 2 * float(own[c]), 2 * float(total[c]))
             for c, v in shares.items()
@@ -130,11 +134,11 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[Rec
 
 def _quantiles(shapes: DistributionRecovery, name: str) -> tuple[Quantile, ...]:
     """Estimates from the recovered density, each with an interval that assumes nothing about it."""
-    found = []
+    quantiles = []
     for q in QUANTILES:
         ends = [end if np.isfinite(end) else None for end in shapes.quantile_interval(q, column=name)]
-        found.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
-    return tuple(found)
+        quantiles.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
+    return tuple(quantiles)
 
 
 def _curve(shapes: DistributionRecovery, name: str) -> tuple[tuple[float, float], ...]:

@@ -62,13 +62,13 @@ def column_measures(
         breach = hits.values / hits.scored
         relative, frobenius = errors.shares / errors.scored, np.sqrt(errors.squares / errors.base)
     correlation = np.where((std > 0.0).all(axis=0), np.clip(correlation, -1.0, 1.0), np.nan)
-    found = []
+    measures = []
     for j, name in enumerate(names):
         unit = deviation[j] if deviation[j] > 0.0 else 1.0
         least, most = (distance / unit for distance in cells[j].wasserstein())
         attained, bound = cells[j].kolmogorov()
         scored = bool(hits.scored[j])
-        found.append(
+        measures.append(
             ColumnMeasures(
                 name=name,
                 n_private=int(first.moments.count[j]),
@@ -89,7 +89,7 @@ def column_measures(
                 kolmogorov=Measure(attained, low=attained, high=bound, higher_is="private"),
             )
         )
-    return tuple(found)
+    return tuple(measures)
 
 
 def table_measures(first: First, columns: Sequence[ColumnMeasures], hits: Hits, seed: int) -> TableMeasures:
@@ -164,12 +164,12 @@ def _over_sample(measure: Callable[..., Measure], first: First, seed: int) -> Me
     whole = len(x) == first.n_rows
     order = np.argsort(first.sample.hashes)
     parts = [np.arange(len(x))] if whole else [np.sort(order[g::GROUPS]) for g in range(GROUPS)]
-    found = [measure(x[part], y[part], random_state=seed) for part in parts if complete[part].sum() > 1]
-    told = [value for value in found if not math.isnan(value)]
-    if whole or len(told) < 2:
-        return found[0] if found else _untold("distorted")
-    low, high = repetition_interval([float(value) for value in told], upper=math.inf)
-    return Measure(float(np.mean(told)), low=low, high=high, higher_is="distorted")
+    values = [measure(x[part], y[part], random_state=seed) for part in parts if complete[part].sum() > 1]
+    known = [value for value in values if not math.isnan(value)]
+    if whole or len(known) < 2:
+        return values[0] if values else _untold("distorted")
+    low, high = repetition_interval([float(value) for value in known], upper=math.inf)
+    return Measure(float(np.mean(known)), low=low, high=high, higher_is="distorted")
 
 
 def _frobenius(first: First) -> Measure:

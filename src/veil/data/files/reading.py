@@ -53,8 +53,8 @@ def reading(path: Path, what: str, place: str = "") -> Iterator[None]:
 def stamp(path: Path) -> Stamp:
     """What changes when a file is written to or replaced."""
     with reading(path, "data"):
-        found = path.stat()
-        return found.st_size, found.st_mtime_ns
+        state = path.stat()
+        return state.st_size, state.st_mtime_ns
 
 
 class FileTable(Table):
