@@ -124,7 +124,7 @@ def test_inspect_tells_what_to_decide(folder):
     [
         (
             ["perturb", "people.csv", "--method", "additive-nois", "-o", "x", "--key", "y"],
-            "did you mean additive-noise",
+            "did you mean 'additive-noise'",
         ),
         (["perturb", "people.csv", "--method", "additive-noise", "-o", "x", "--key", "y"], "'name' (text)"),
         (["perturb", "people.csv", "--method", "additive-noise", "-o", "x"], "--reuse-key"),
