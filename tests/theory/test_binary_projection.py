@@ -166,7 +166,7 @@ def test_zeros_and_ones_of_any_type(kind):
     release, key = veil.publish(FRAMES[kind], method)
     u = release.to_numpy()
     assert type(release.data) is type(FRAMES[kind])
-    assert {c["type"] for c in release.manifest.schema} == {"bool"}
+    assert {c.type for c in release.manifest.schema} == {"bool"}
     matrix = veil.BinaryProjection(50, epsilon=0.5, random_state=3)
     named = pd.DataFrame(BITS, columns=NAMES) if not kind.startswith("numpy") else BITS
     np.testing.assert_array_equal(u, matrix.fit_transform(named))

@@ -176,7 +176,7 @@ def test_the_release_does_not_depend_on_the_key():
         ([], {}, "no rows"),
         ([1.0, 2.0], {"n_bins": 1}, "n_bins must be a whole number of at least 2"),
         ([1.0, 2.0], {"n_bins": 2.5}, "n_bins must be a whole number"),
-        ([1.0, 2.0], {"strategy": "kmeans"}, "strategy must be 'width' or 'count'"),
+        ([1.0, 2.0], {"strategy": "kmeans"}, "strategy must be one of 'width', 'count'"),
         ([1.0, 2.0], {"edges": [2, 1]}, "edges must be finite numbers that rise, for column 'x'"),
         ([1.0, 2.0], {"edges": [1, 1]}, "edges must be finite numbers that rise"),
         ([1.0, 2.0], {"edges": []}, "edges must be finite numbers that rise"),

@@ -227,7 +227,7 @@ def test_a_labelled_polars_matrix_is_not_taken_by_position():
         ({"keep": 0.5, "epsilon": 1}, "keep and epsilon both"),
         ({"joint": "yes"}, "joint must be True or False"),
         ({"invariant": 1}, "invariant must be True or False"),
-        ({"missing": "drop"}, "missing must be 'refuse' or 'category'"),
+        ({"missing": "drop"}, "missing must be one of 'refuse', 'category'"),
         ({"keep": 1.0}, "identity"),
         ({"epsilon": 60}, "identity"),
     ],
