@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from veil.cli import main
-from veil.escaping import visible, visible_json
 from veil.report.console import Terminal, shown
+from veil.report.escaping import visible, visible_json
 
 ESCAPE, C1, BIDI, FORGED, MARKUP = "a\x1b[2J", "b\x9b31m", "c\u202egnp", "d\nveil: all goals hold", "[red]e[/red]"
 NUMBERS = (ESCAPE, C1, BIDI, FORGED, MARKUP)

@@ -16,10 +16,10 @@ from rich.console import Console
 
 import veil
 from veil.errors import FileAccessError
-from veil.report import as_text, print_report, write_html, write_json
 from veil.report.json import as_json
 from veil.report.model import CandidateView, ReportModel
 from veil.report.terminal import plain_text, render
+from veil.report.writing import as_text, print_report, write_html, write_json
 
 Models = Callable[..., ReportModel]
 Candidates = Callable[..., CandidateView]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from veil.attacks.base import Attack, import_own, registered_attacks
 from veil.attacks.knowledge.registry import GROUP
 from veil.errors import InputError
-from veil.extensions import is_installed, load_extensions
+from veil.release.extensions import is_installed, load_extensions
 
 
 def attack_classes() -> dict[str, type[Attack]]:

@@ -32,12 +32,12 @@ from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.data.schema import Kind
 from veil.errors import FileAccessError, FileFormatError, InputError
-from veil.escaping import visible
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
 from veil.publishing import inspection
 from veil.publishing.inspection import IDENTIFYING, Inspection
 from veil.publishing.plan import Plan
+from veil.report.escaping import visible
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 

@@ -69,7 +69,7 @@ class Audit:
         The default edition is external: binned, small cells suppressed, nothing about single
         records. ``internal`` adds records, is mode 0600 and marked confidential.
         """
-        from veil.report import write_html
+        from veil.report.writing import write_html
 
         self._check_edition(internal=internal)
         write_html(self.model(internal=internal), Path(path))
@@ -82,7 +82,8 @@ class Audit:
 
     def to_json(self, path: str | Path | None = None, *, internal: bool = False) -> str | None:
         """Write the report's content as JSON, or return it as text when no path is given."""
-        from veil.report import as_json, write_json
+        from veil.report.json import as_json
+        from veil.report.writing import write_json
 
         self._check_edition(internal=internal)
         model = self.model(internal=internal)
@@ -101,6 +102,6 @@ class Audit:
             )
 
     def __str__(self) -> str:
-        from veil.report import as_text
+        from veil.report.writing import as_text
 
         return as_text(self.model())

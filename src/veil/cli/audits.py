@@ -82,8 +82,8 @@ def deliver(answer: Any, output: Path | None, *, as_json: bool, internal: bool =
     if output is not None:
         write = answer.to_html if output.suffix == ".html" else answer.to_json
         write(output, internal=internal)
-    from veil.report import as_json as to_json
-    from veil.report import print_report
+    from veil.report.json import as_json as to_json
+    from veil.report.writing import print_report
 
     if as_json:
         print_json(to_json(answer.model()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from veil.escaping import shown_json, visible, visible_json
+from veil.report.escaping import shown_json, visible, visible_json
 
 if TYPE_CHECKING:
     from veil.report.console import Terminal

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from veil.escaping import visible
 from veil.progress import Progress, silent
+from veil.report.escaping import visible
 
 DELAY = 1.0
 MANY = 1_000

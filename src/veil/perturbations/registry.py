@@ -16,7 +16,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from veil.errors import InputError
-from veil.extensions import load_extensions
+from veil.release.extensions import load_extensions
 
 if TYPE_CHECKING:
     from veil.perturbations.base import Perturbation

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from veil.escaping import visible
+from veil.report.escaping import visible
 
 if TYPE_CHECKING:
     from rich.console import JustifyMethod
@@ -19,7 +19,7 @@ _HARD_SPACE = "\u00a0"  # ours: it keeps a percent sign with its number
 
 
 class Terminal(Console):
-    """A console whose every piece of text is :func:`~veil.escaping.visible`, wherever it came from.
+    """A console whose every piece of text is :func:`~veil.report.escaping.visible`, wherever it came from.
 
     Names belong through :func:`shown` all the same, so that columns of a table are measured as they are printed.
     """

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from veil.escaping import visible
 from veil.report.console import grid, shown
+from veil.report.escaping import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from veil.attacks.knowledge.base import _CLASSES, Knowledge
-from veil.extensions import is_installed, load_extensions
+from veil.release.extensions import is_installed, load_extensions
 
 GROUP = "veil.attacks"
 """Entry points of packages that bring attacks, and kinds of knowledge along with them."""

@@ -120,7 +120,7 @@ class Advice:
 
     def to_html(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the advice and its audit as one self-contained HTML file; see :meth:`veil.Audit.to_html`."""
-        from veil.report import write_html
+        from veil.report.writing import write_html
 
         write_html(self.model(internal=internal), Path(path))
 
@@ -132,7 +132,8 @@ class Advice:
 
     def to_json(self, path: str | Path | None = None, *, internal: bool = False) -> str | None:
         """Write the report's content as JSON, or return it as text when no path is given."""
-        from veil.report import as_json, write_json
+        from veil.report.json import as_json
+        from veil.report.writing import write_json
 
         model = self.model(internal=internal)
         if path is None:
@@ -141,6 +142,6 @@ class Advice:
         return None
 
     def __str__(self) -> str:
-        from veil.report import as_text
+        from veil.report.writing import as_text
 
         return as_text(self.model())
