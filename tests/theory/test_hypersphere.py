@@ -128,7 +128,7 @@ def test_the_box_breaches_where_the_sphere_does_not():
     length = np.linalg.norm(x[0])
     share = {}
     for variant in HypersphereAttack.variants:
-        guess = HypersphereAttack(variant=variant, epsilon=0.5)._run(release, (KnownRanges(0, 1),))
+        guess = HypersphereAttack(variant=variant, tolerance=0.5)._run(release, (KnownRanges(0, 1),))
         share[variant] = (np.linalg.norm(guess.values - x, axis=1) <= 0.5 * length).mean()
     exact = float(sphere_breach_probability(0.5, 6, radius_ratio=1.0))
     assert exact == pytest.approx(0.005, abs=5e-4)
@@ -197,7 +197,7 @@ def test_details_bound_the_breach():
     y = np.full((4, 6), 0.3)
     y[3] *= 100  # longer than any record of the box
     known = (KnownRanges(-1, 1),)
-    attack = HypersphereAttack(epsilon=0.6)
+    attack = HypersphereAttack(tolerance=0.6)
     loose = attack._run(release_of(y, projection(6, 6)), known).details
     strict = attack._run(release_of(y, orthogonal(6)), known).details
     np.testing.assert_allclose(loose["breach_probability"][:3], 0.01537, atol=5e-6)

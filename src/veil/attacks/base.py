@@ -11,11 +11,10 @@ import importlib
 import inspect
 import pkgutil
 import re
-import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, ParamSpec, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +36,6 @@ __all__ = [
     "GuessingAttack",
     "Links",
     "check_width",
-    "former_seed",
     "full_guess",
     "granted",
     "import_own",
@@ -46,21 +44,6 @@ __all__ = [
 ]
 
 K = TypeVar("K", bound=Knowledge)
-
-P = ParamSpec("P")
-
-
-def former_seed(init: Callable[P, None]) -> Callable[P, None]:
-    """An ``__init__`` that also takes ``random_state`` by its name in version 0.1, which goes with the next one."""
-
-    @functools.wraps(init)
-    def wrapped(*arguments: P.args, **settings: P.kwargs) -> None:
-        if "seed" in settings:
-            warnings.warn("seed is now called random_state", DeprecationWarning, stacklevel=2)
-            settings["random_state"] = settings.pop("seed")
-        init(*arguments, **settings)
-
-    return wrapped
 
 
 class Attack(ABC):

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import flag, whole
-from veil.attacks.base import Guess, GuessingAttack, former_seed, full_guess
+from veil.arguments import flag, renamed, whole
+from veil.attacks.base import Guess, GuessingAttack, full_guess
 from veil.attacks.categories.response_prior import joint_prior, table_of
 from veil.attacks.knowledge import Knowledge
 from veil.data.blocks import Matrix
@@ -72,7 +72,7 @@ class ResponsePosteriorAttack(GuessingAttack):
     catalogue = "A20"
     words = "weighs each report with how common the categories are and with the record's other answers"
 
-    @former_seed
+    @renamed("seed", "random_state")
     def __init__(self, *, variant: str = "best", joint: bool = True, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.joint = joint

@@ -24,7 +24,7 @@ from typing import Final
 
 import numpy as np
 
-from veil.arguments import number, whole
+from veil.arguments import number, renamed, whole
 from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
 from veil.data.blocks import Matrix, Vector
@@ -47,7 +47,7 @@ class HypersphereAttack(GuessingAttack):
     ----------
     variant : {"best", "paper"}
         The mean of the box's records given the length, or a random point of the sphere.
-    epsilon : float, default 0.1
+    tolerance : float, default 0.1
         Relative error that counts as a breach in the paper's sense.
     random_state : int, default 0
         Seeds the directions of ``paper``.
@@ -55,7 +55,7 @@ class HypersphereAttack(GuessingAttack):
     Notes
     -----
     ``guess.details``: ``breach_probability``, for every record the highest probability, over all records of the
-    box, that a uniform point of its sphere errs by at most ``epsilon`` times the record's length, in the units
+    box, that a uniform point of its sphere errs by at most ``tolerance`` times the record's length, in the units
     that were transformed (errata L-q); ``feasible``, the number of records whose sphere meets the box.
     """
 
@@ -65,9 +65,10 @@ class HypersphereAttack(GuessingAttack):
     one_matrix = True
     variants = ("best", "paper")
 
-    def __init__(self, *, variant: str = "best", epsilon: float = 0.1, random_state: int = 0) -> None:
+    @renamed("epsilon", "tolerance")
+    def __init__(self, *, variant: str = "best", tolerance: float = 0.1, random_state: int = 0) -> None:
         super().__init__(variant=variant)
-        self.epsilon = epsilon
+        self.tolerance = tolerance
         self.random_state = random_state
 
     @classmethod
@@ -78,7 +79,9 @@ class HypersphereAttack(GuessingAttack):
         return isinstance(model, OrthogonalModel) and not model.translated
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        number(self.epsilon, "epsilon", least=0, infinite=True, rule="a relative error of at least 0, for example 0.1")
+        number(
+            self.tolerance, "tolerance", least=0, infinite=True, rule="a relative error of at least 0, for example 0.1"
+        )
         seed = whole(self.random_state, "random_state")
         y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, ProjectionModel | OrthogonalModel):
@@ -97,7 +100,7 @@ class HypersphereAttack(GuessingAttack):
         else:
             z = box_by_length(lower, upper).at(radius**2)
         allowed = lengths if isinstance(model, ProjectionModel) else (radius, radius)
-        bound = breach_bound(radius, self.epsilon, d, allowed)
+        bound = breach_bound(radius, self.tolerance, d, allowed)
         slack = 1e-9 * lengths[1] ** 2
         feasible = int(((square >= lengths[0] ** 2 - slack) & (square <= lengths[1] ** 2 + slack)).sum())
         return full_guess(release, model.private(z), breach_probability=bound, feasible=feasible)

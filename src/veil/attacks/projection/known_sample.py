@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.arguments import whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, granted, needed
+from veil.arguments import renamed, whole
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
@@ -54,7 +54,7 @@ class ProjectedSampleAttack(GuessingAttack):
     uses = (KnownPairs,)
     one_matrix = True
 
-    @former_seed
+    @renamed("seed", "random_state")
     def __init__(self, *, variant: str = "best", islands: int = 8, particles: int = 16, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.islands = islands

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.arguments import flag, whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, former_seed, full_guess, needed
+from veil.arguments import flag, renamed, whole
+from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.alignment import align_sample
 from veil.attacks.rotation.normalized import normalization_of_sample
@@ -64,7 +64,7 @@ class KnownSampleAttack(GuessingAttack):
     one_matrix = True
     variants = ("best", "paper")
 
-    @former_seed
+    @renamed("seed", "random_state")
     def __init__(
         self, *, variant: str = "best", replicates: int = 32, random_state: int = 0, robust: bool = False
     ) -> None:

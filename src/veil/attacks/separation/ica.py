@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from veil.arguments import whole
-from veil.attacks.base import Ambiguity, Guess, GuessingAttack, check_width, former_seed, full_guess, granted
+from veil.arguments import renamed, whole
+from veil.attacks.base import Ambiguity, Guess, GuessingAttack, check_width, full_guess, granted
 from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.separation.independence import Separation, normal_signals, separate, separate_orthogonal
 from veil.attacks.separation.overcomplete import SparseSeparation, separate_sparse
@@ -31,7 +31,7 @@ class SeparationAttack(GuessingAttack):
     one_matrix = True
     variants = ("best", "paper")
 
-    @former_seed
+    @renamed("seed", "random_state")
     def __init__(self, *, variant: str = "best", starts: int = 6, random_state: int = 0) -> None:
         super().__init__(variant=variant)
         self.starts = starts
