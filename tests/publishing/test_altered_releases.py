@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ import pytest
 import veil
 from veil import Key, Release, publish_file, restore_file
 from veil.data.blocks import BLOCK_ROWS
-from veil.errors import TamperedError
+from veil.errors import KeyRefusedError, TamperedError
 
 N = 400
 
@@ -128,3 +129,143 @@ def test_keys_of_version_0_1_restore_as_before(tmp_path):
     key.ledger[0].content.clear()
     rewritten(tmp_path / "r", ALTERED["a perturbed cell"])
     assert len(veil.restore(Release.load(tmp_path / "r"), key)) == N
+
+
+# -- what a stranger can write into data and manifest at once ----------------------------------------------
+
+
+def public_types(n=N):
+    rng = np.random.default_rng(2)
+    return pa.table(
+        {
+            "pay": rng.normal(50, 9, n),
+            "age": rng.integers(18, 90, n).astype(float),
+            "weight": rng.normal(70, 9, n),
+            "visits": pa.array(rng.integers(0, 9, n)),
+            "score": pa.array(rng.integers(0, 9, n).astype(float)),
+            "seen": pa.array(rng.integers(0, 10**12, n), pa.timestamp("ns")),
+            "at": pa.array(rng.integers(0, 10**9, n), pa.time64("ns")),
+            "code": pa.array([2**64 - 1, 1] * (n // 2), pa.uint64()),
+            "ward": pa.array(["a", "b"] * (n // 2)),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory):
+    """A release of two parts with public columns of many types, and its key."""
+    folder = tmp_path_factory.mktemp("typed")
+    plan = veil.Plan([(["pay", "age"], veil.AdditiveNoise(0.5)), (["weight"], veil.AdditiveNoise(0.5))])
+    public = dict.fromkeys(("visits", "score", "seen", "at", "code", "ward"), "public")
+    release, key = veil.publish(public_types(), plan, roles=public)
+    release.save(folder / "r")
+    key.save(folder / "k")
+    return folder
+
+
+def as_other(name, other):
+    return lambda table: table.set_column(table.schema.names.index(name), name, other(table.column(name)))
+
+
+def exchanged(first, second):
+    def change(table):
+        a, b = table.column(first), table.column(second)
+        table = table.set_column(table.schema.names.index(first), first, b)
+        return table.set_column(table.schema.names.index(second), second, a)
+
+    return change
+
+
+RETYPED = {
+    "two public columns with their types": exchanged("visits", "score"),
+    "nanoseconds as microseconds": as_other("seen", lambda c: c.cast(pa.int64()).cast(pa.timestamp("us"))),
+    "instants as numbers": as_other("seen", lambda c: c.cast(pa.int64())),
+    "a time in another unit": as_other("at", lambda c: c.cast(pa.int64()).cast(pa.time64("us"))),
+    "the largest number as -1": as_other("code", lambda c: pa.array(c.to_numpy().view(np.int64))),
+    "numbers as a text": as_other("visits", lambda c: pa.array(["51"] * len(c))),
+    "numbers as words": as_other("visits", lambda c: pa.array(["many"] * len(c))),
+    "a text as lists": as_other("ward", lambda c: pa.array([[1]] * len(c))),
+    "noise as words": as_other("pay", lambda c: pa.array(["many"] * len(c))),
+    "noise as lists": as_other("pay", lambda c: pa.array([[1.0]] * len(c))),
+    "no rows": lambda table: table.slice(0, 0),
+}
+
+
+def described(folder, change):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    change(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("what", RETYPED)
+def test_columns_of_other_types_are_refused(typed, tmp_path, what):
+    shutil.copytree(typed / "r", tmp_path / "r")
+    rewritten(tmp_path / "r", RETYPED[what])
+    with pytest.raises(TamperedError, match="not what this key released") as refused:
+        veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
+    assert "many" not in str(refused.value)
+
+
+def swap_in_a_part(manifest):
+    manifest["parts"][0]["released"].reverse()
+
+
+def swap_between_parts(manifest):
+    first, second = manifest["parts"][0]["released"], manifest["parts"][1]["released"]
+    first[0], second[0] = second[0], first[0]
+
+
+def repeat(manifest):
+    manifest["parts"][0]["released"] = ["pay", "pay"]
+
+
+def take_public_ones(manifest):
+    manifest["parts"][0]["released"] = ["visits", "score"]
+
+
+def reverse_parts(manifest):
+    manifest["parts"].reverse()
+
+
+@pytest.mark.parametrize("change", [swap_in_a_part, swap_between_parts, repeat, take_public_ones, reverse_parts])
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_manifest_cannot_say_which_column_is_which(typed, tmp_path, change, version):
+    """Nor can it by calling itself a manifest of format 1, nor where the key knows nothing of the cells."""
+    shutil.copytree(typed / "r", tmp_path / "r")
+    described(tmp_path / "r", change)
+    if version == 1:
+        described(tmp_path / "r", lambda manifest: manifest.update(format=1, steps=manifest.pop("parts")))
+    key = Key.load(typed / "k")
+    for _ in range(2):
+        with pytest.raises(TamperedError, match="not what this key released"):
+            veil.restore(Release.load(tmp_path / "r"), key)
+        key.ledger[0].content.clear()
+
+
+def test_a_public_column_left_out_of_data_and_manifest_is_refused(typed, tmp_path):
+    shutil.copytree(typed / "r", tmp_path / "r")
+    rewritten(tmp_path / "r", lambda table: table.drop_columns(["ward"]))
+
+    def leave_out(manifest):
+        for names in ("schema", "public"):
+            manifest[names] = [column for column in manifest[names] if column["name"] != "ward"]
+
+    described(tmp_path / "r", leave_out)
+    with pytest.raises(TamperedError, match="not what this key released"):
+        veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
+
+
+@pytest.mark.parametrize("name", ["", "é" * 32, "\udc00"])
+def test_a_release_of_another_name_is_refused(typed, tmp_path, name):
+    shutil.copytree(typed / "r", tmp_path / "r")
+    described(tmp_path / "r", lambda manifest: manifest.update(release_id=name))
+    with pytest.raises(KeyRefusedError, match="did not make"):
+        veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
+
+
+@pytest.mark.parametrize("format", ["parquet", "feather"])
+def test_many_public_types_come_back_from_every_format(typed, tmp_path, format):
+    Release.load(typed / "r").save(tmp_path / "r", format=format)
+    back = veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
+    names = public_types().column_names[3:]
+    assert back.select(names).equals(public_types().select(names))

@@ -31,18 +31,27 @@ def block_content(secret: bytes, block: Block) -> str:
     return column_digests(secret, [*block.matrix(floats, lent=True), *others]).hex()
 
 
-def content_of(secret: bytes, names: list[str], digests: list[str], n_rows: int) -> str:
-    """The digest of a release, from those of its blocks in order."""
-    return fingerprint(secret, names, bytes.fromhex("".join(digests)), n_rows)
+def content_of(secret: bytes, schema: pa.Schema, digests: list[str], n_rows: int) -> str:
+    """The digest of a release, from those of its blocks in order.
+
+    What a column's bytes mean depends on its type, and their order on which columns are floats, so both are in it.
+    """
+    columns = [f"{_meaning(f.type)}:{f.name}" for f in schema]
+    return fingerprint(secret, columns, bytes.fromhex("".join(digests)), n_rows)
 
 
 def check_content(entry: LedgerEntry, content: str) -> None:
     """Refuse a release that is not what the key released; keys of version 0.1 do not know."""
     if entry.content and content not in entry.content:
-        raise TamperedError(
-            f"the data is not what this key released as release {entry.number}: cells, rows or columns were altered, "
-            "moved or left out since; fetch the release anew"
-        )
+        raise altered(entry)
+
+
+def altered(entry: LedgerEntry) -> TamperedError:
+    """The refusal of a release that is not what the key released."""
+    return TamperedError(
+        f"the data is not what this key released as release {entry.number}: cells, rows or columns were altered, "
+        "moved or left out since; fetch the release anew"
+    )
 
 
 def _canonical(values: pa.Array) -> bytes:
@@ -72,3 +81,24 @@ def _as_integers(values: pa.Array) -> pa.Array | None:
     if types.is_date(dtype):
         return values.cast(pa.date32()).cast(pa.int32())
     return None
+
+
+def _meaning(dtype: pa.DataType) -> str:
+    """What the canonical bytes of a type are to be read as: one name for the types that formats exchange."""
+    types = pa.types
+    if types.is_dictionary(dtype):
+        return _meaning(dtype.value_type)
+    if types.is_timestamp(dtype) or types.is_time(dtype):
+        return f"{'time' if types.is_time(dtype) else 'timestamp'} in {'ns' if dtype.unit == 'ns' else 'us'}"
+    if types.is_integer(dtype):
+        return "uint64" if types.is_uint64(dtype) else "integer"
+    tests = {
+        "float": types.is_floating,
+        "boolean": types.is_boolean,
+        "date": types.is_date,
+        "duration": types.is_duration,
+        "decimal": types.is_decimal,
+        "bytes": lambda t: types.is_binary(t) or types.is_large_binary(t) or types.is_fixed_size_binary(t),
+        "nested": types.is_nested,
+    }
+    return next((name for name, test in tests.items() if test(dtype)), "text")

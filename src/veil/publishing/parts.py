@@ -69,12 +69,9 @@ class FittedPart:
         """Names of the columns that it makes."""
         return [field.name for field in self.fields]
 
-    def renumber(self, first: int) -> None:
-        """Count the new columns from ``first`` on, where another part of the same method has the earlier numbers."""
-        p = self.perturbation
-        if not p.layout.passes_missing and first and not set(self.released) & set(self.columns):
-            names = [f"{type(p).__name__.lower()}{first + i}" for i in range(len(self.fields))]
-            self.fields = [pa.field(name, f.type) for name, f in zip(names, self.fields, strict=True)]
+    def rename(self, names: Sequence[str]) -> None:
+        """Give the new columns other names."""
+        self.fields = [pa.field(name, f.type) for name, f in zip(names, self.fields, strict=True)]
 
     def _fixed(self) -> dict[str, Any]:
         """With ``consistent_on``, a column's parameters are fixed at its first publication."""
@@ -148,3 +145,16 @@ class FittedPart:
             wrong = np.flatnonzero(difference)
             corrections[self.columns[j]] = ((place.start + wrong).tolist(), difference[wrong].astype(int).tolist())
         return corrections
+
+
+def released_columns(methods: Sequence[Perturbation]) -> list[list[str]]:
+    """Names of the columns that the parts of a release make; the same method's later parts are counted on."""
+    n_released: dict[str, int] = {}
+    names = []
+    for method in methods:
+        released, first = method.released_names(method.column_names()), n_released.get(method.method_name(), 0)
+        if first and not method.layout.passes_missing and not set(released) & set(method.column_names()):
+            released = [f"{type(method).__name__.lower()}{first + i}" for i in range(len(released))]
+        n_released[method.method_name()] = first + len(released)
+        names.append(released)
+    return names

@@ -28,7 +28,7 @@ from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
-from veil.publishing.parts import Corrections, FittedPart
+from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.second_pass import Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
@@ -131,10 +131,8 @@ class Publication:
             check_ids(pa.chunked_array(list(total.ids)), self._consistent_on)
         summaries = [None] * len(self._parts) if total is None else total.summaries
         entries = [part.fit(summary, self._table.schema) for part, summary in zip(self._parts, summaries, strict=True)]
-        n_released: dict[str, int] = {}
-        for part, entry in zip(self._parts, entries, strict=True):
-            part.renumber(n_released.get(entry.method, 0))
-            n_released[entry.method] = n_released.get(entry.method, 0) + len(part.released)
+        for part, names in zip(self._parts, released_columns([p.perturbation for p in self._parts]), strict=True):
+            part.rename(names)
         return entries
 
     def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
@@ -254,7 +252,7 @@ class Publication:
             join_corrections(corrections, note.get(CORRECTIONS, {}))
             digests.append(note[CONTENT])
         self._entry.corrections.update(corrections)
-        content = content_of(content_secret(self.key), self.schema.names, digests, n_rows)
+        content = content_of(content_secret(self.key), self.schema, digests, n_rows)
         if content not in self._entry.content:
             self._entry.content.append(content)
 

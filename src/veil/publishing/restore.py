@@ -13,12 +13,14 @@ import pyarrow as pa
 
 from veil.data.blocks import Block, from_float
 from veil.data.passes import map_blocks
+from veil.data.schema import Role
 from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry
 from veil.perturbations import Perturbation, Place
 from veil.perturbations.driving import rebuild, restored
-from veil.publishing.content import CONTENT, block_content, check_content, content_of, content_secret
+from veil.publishing.content import CONTENT, altered, block_content, check_content, content_of, content_secret
+from veil.publishing.parts import released_columns
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
 from veil.storage.shards import BlockRows
@@ -42,26 +44,33 @@ class Restoring:
     absent: tuple[str, ...]
     order: npt.NDArray[np.intp] | None
     entry: LedgerEntry = field(repr=False)
-    manifest: Manifest = field(repr=False)
     methods: tuple[Perturbation, ...] = field(repr=False)
+    released: pa.Schema = field(repr=False)
     secret: bytes = field(repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The private rows of a released block."""
+        try:
+            columns = self._columns(block)
+            checked = self.order is None and self.entry.content
+            notes = {CONTENT: block_content(self.secret, block)} if checked else {}
+        except pa.ArrowException:  # cells that are not of the released type
+            raise altered(self.entry) from None
+        return BlockRows(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema), notes)
+
+    def _columns(self, block: Block) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
-        for part, public, method in zip(self.entry.parts, self.manifest.parts, self.methods, strict=True):
+        for part, names, method in zip(self.entry.parts, released_columns(self.methods), self.methods, strict=True):
             if part.columns[0] not in self.schema.names:
                 continue
-            values = restored(method, block.matrix(public.released), Place(part.fingerprint, block.start))
+            values = restored(method, block.matrix(names), Place(part.fingerprint, block.start))
             for name, row in zip(part.columns, values, strict=True):
                 self._correct(name, row, block.start)
                 columns[name] = from_float(row, self.schema.field(name).type)
         for name in self.schema.names:
             if name not in columns:
                 columns[name] = block.column(name).cast(self.schema.field(name).type)
-        checked = self.order is None and self.entry.content
-        notes = {CONTENT: block_content(self.secret, block)} if checked else {}
-        return BlockRows(pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema), notes)
+        return columns
 
     def check(self, notes: Iterable[dict[str, Any]], n_rows: int) -> None:
         """Refuse a release that is not what the key released, once all of its blocks were read."""
@@ -69,8 +78,7 @@ class Restoring:
             self._check([note[CONTENT] for note in notes], n_rows)
 
     def _check(self, digests: list[str], n_rows: int) -> None:
-        names = [column.name for column in self.manifest.schema]
-        check_content(self.entry, content_of(self.secret, names, digests, n_rows))
+        check_content(self.entry, content_of(self.secret, self.released, digests, n_rows))
 
     def _correct(self, name: str, row: npt.NDArray[np.float64], start: int) -> None:
         """Put right the large integers that rounding brings back wrong."""
@@ -131,11 +139,25 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
             stuck,
             parameter="partial",
         )
-    fields = [pa.field(c["name"], _type_of(c, release.table.schema)) for c in entry.columns if c["name"] not in stuck]
+    released = release.table.schema
+    _check_names(release.manifest, released, entry, methods, stuck)
+    fields = [pa.field(c["name"], _type_of(c, released)) for c in entry.columns if c["name"] not in stuck]
     absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
-    return Restoring(
-        pa.schema(fields), absent, key.row_order(entry), entry, release.manifest, methods, content_secret(key)
-    )
+    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, methods, released, content_secret(key))
+
+
+def _check_names(
+    manifest: Manifest, released: pa.Schema, entry: LedgerEntry, methods: tuple[Perturbation, ...], stuck: list[str]
+) -> None:
+    """Refuse a release that lacks columns, or whose manifest takes other columns for those that a part made."""
+    needed = {c["name"] for c in entry.columns if c["role"] == Role.PUBLIC}
+    for part, public, names in zip(entry.parts, manifest.parts, released_columns(methods), strict=True):
+        if part.columns[0] not in stuck:
+            needed.update(names)
+            if list(public.released) != names:
+                raise altered(entry)
+    if not needed <= set(released.names):
+        raise altered(entry)
 
 
 def _type_of(column: dict[str, str], released: pa.Schema) -> pa.DataType:
