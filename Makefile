@@ -6,6 +6,8 @@ UV     := $(shell command -v uv 2>/dev/null)
 STAMP  := $(VENV)/.installed
 RUNTIME := $(VENV)/.runtime
 WORKERS ?= 2
+# The tests start the program many times: without bytecode each start takes three times as long.
+unexport PYTHONDONTWRITEBYTECODE
 # Scripts that show how good an attack is, not how fast: alone, with --help, they say how to run them in full.
 STUDIES := bench_ica bench_projected_sample
 BENCHES := $(filter-out $(STUDIES),$(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))))

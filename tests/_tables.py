@@ -9,7 +9,7 @@ import pyarrow as pa
 import veil
 from veil.data.schema import Column, Kind, Role
 from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, ReleasedColumn, RowOrder
-from veil.release.models import Model
+from veil.release.models import Model, ResponseModel
 from veil.release.release import Release, memory_release
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -65,6 +65,7 @@ def described(
     names: Sequence[str],
     dtypes: str | Sequence[str] = "double",
     method: str = "given",
+    kind: Kind = Kind.NUMERIC,
     unknown: bool = False,
     grid: Sequence[float] | None = None,
 ) -> Release:
@@ -74,7 +75,7 @@ def described(
     """
     table = columns if isinstance(columns, pa.Table) else pa.table(dict(columns))
     dtypes = [dtypes] * len(names) if isinstance(dtypes, str) else dtypes
-    private = tuple(Column(n, Kind.NUMERIC, Role.SENSITIVE, t) for n, t in zip(names, dtypes, strict=True))
+    private = tuple(Column(n, kind, Role.SENSITIVE, t) for n, t in zip(names, dtypes, strict=True))
     part = Part(method, "P0", model, private, tuple(table.column_names))
     if grid is not None:
         vars(part)["parameters"] = {**model.to_json(), "grid": list(grid)}
@@ -93,6 +94,22 @@ def release_of(y: Any, model: Model, dtypes: str | Sequence[str] = "double", **f
     y = np.asarray(y)
     names = [f"c{j}" for j in range(len(getattr(model, "unit", y.T)))]
     return described({f"y{j}": column for j, column in enumerate(y.T)}, model, names=names, dtypes=dtypes, **facts)
+
+
+def reported(codes: Any, model: Model, names: Sequence[str] | None = None) -> Release:
+    """A release of randomized reports, which are given by their codes; of an unknown model, of categories a and b."""
+    codes = np.asarray(codes)
+    names = [f"c{j}" for j in range(codes.shape[1])] if names is None else names
+    categories = model.categories if isinstance(model, ResponseModel) else [("a", "b")] * len(names)
+    columns = [pa.array(list(c)).take(pa.array(column)) for c, column in zip(categories, codes.T, strict=True)]
+    return described(
+        pa.table(columns, names=list(names)),
+        model,
+        names=names,
+        dtypes=[str(column.type) for column in columns],
+        method="randomized-response",
+        kind=Kind.CATEGORY,
+    )
 
 
 # -- the judge ---------------------------------------------------------------------------------------------

@@ -107,19 +107,19 @@ RELEASES = {
 }
 
 
-def published(name, perturbation):
+def publication(name, perturbation):
     x = PRIVATE[RELEASES[name][1]]
     table = pa.table({f"x{j}": pa.array(x[:N, j], from_pandas=True) for j in range(D)})
     return veil.publish(table, perturbation, roles={f"x{j}": "sensitive" for j in range(D)})
 
 
 @cache
-def released(name):
+def granted(name):
     """The release, its private table and what may be granted about it."""
     perturbation, which = RELEASES[name]
     x, other = PRIVATE[which], veil.RandomizedResponse if which == "categories" else veil.AdditiveNoise
-    release, key = published(name, perturbation)
-    earlier, _ = published(name, other(random_state=2))
+    release, key = publication(name, perturbation)
+    earlier, _ = publication(name, other(random_state=2))
     matrix = secret_matrix(release, key)
     x = x.astype(np.float64)
     rows = np.flatnonzero(~np.isnan(x[:N]).any(axis=1))
@@ -259,7 +259,7 @@ TRANSFORMATIONS = {
 
 def symmetries(name, attack):
     """The transformations under which nothing that the attack is told changes its meaning."""
-    release, _, _ = released(name)
+    release, _, _ = granted(name)
     method = release.only_part.method
     found = [] if attack.attack_name() == "serial-attack" else ["rows"]
     found += ["records"] if of_records(release) else []
@@ -295,11 +295,11 @@ def plays():
     """Every attack on every release that it applies to, with what it requires and with all that it uses."""
     found = []
     for name in RELEASES:
-        model = released(name)[0].only_part.model
+        model = granted(name)[0].only_part.model
         for attack in filter(lambda each: each.applies_to(model) and not each.whole_release, every_attack()):
             more = tuple(kind for kind in attack.uses if kind is not KnownNoise)
             for kinds in dict.fromkeys([attack.requires, (*attack.requires, *more)]):
-                if refused(name, attack, kinds) or not set(kinds) <= released(name)[2].keys():
+                if refused(name, attack, kinds) or not set(kinds) <= granted(name)[2].keys():
                     continue
                 said = "+".join(kind.__name__ for kind in kinds) or "nothing"
                 slow = attack.label in SLOW or name not in QUICK.get(attack.label, RELEASES)
@@ -321,7 +321,7 @@ def test_every_attack_is_played():
 
 @cache
 def first_guess(name, attack, kinds):
-    release, truth, known = released(name)
+    release, truth, known = granted(name)
     return settled(attack.run(release, *(known[kind] for kind in kinds)), truth)
 
 
@@ -346,7 +346,7 @@ def furthest(values, found, truth):
 
 @pytest.mark.parametrize(("name", "attack", "kinds", "transformation"), PLAYS)
 def test_the_guess_is_the_transformed_guess(name, attack, kinds, transformation):
-    release, truth, known = released(name)
+    release, truth, known = granted(name)
     values, declared = first_guess(name, attack, kinds)
     new, knowledge, there, back = TRANSFORMATIONS[transformation](release, [known[kind] for kind in kinds])
     if transformation != "released columns":  # the earlier release is of noise, column by column
@@ -363,7 +363,7 @@ LINKED = ("normal noise", "correlated noise", "noise and gaps", "factors", "fact
 @pytest.mark.parametrize("name", LINKED)
 def test_links_are_the_same_rows(name, variant):
     """External columns are found by name, so that only their units change. Of equal rows any one will do."""
-    release, _, known = released(name)
+    release, _, known = granted(name)
     cells = [release.table.read().column(n).to_pylist() for n in known[ExternalTable].table.column_names]
     records = [*zip(*cells, strict=True), None]  # the last for a link to no row
     attack, external = LinkageAttack(variant=variant), known[ExternalTable]
@@ -408,7 +408,7 @@ def test_links_are_the_same_rows(name, variant):
 )
 def test_the_order_of_rows_chooses_nothing(name, attack, kinds):
     """Priors, folds and draws that a row's number decides show in some orders and not in others: eight of them."""
-    release, truth, known = released(name)
+    release, truth, known = granted(name)
     values, _ = first_guess(name, attack, kinds)
     for seed in range(8):
         new, knowledge, there, back = rows_permuted(release, [known[kind] for kind in kinds], seed)

@@ -36,17 +36,6 @@ def start(command):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.fixture(scope="module")
-def run_time(table, tmp_path_factory):
-    """How long an undisturbed run takes, once compiled code is cached."""
-    for name in ("first", "second"):
-        folder = tmp_path_factory.mktemp(name)
-        began = time.monotonic()
-        assert start(arguments(table, folder)).wait() == 0
-        elapsed = time.monotonic() - began
-    return elapsed
-
-
 def assert_whole_or_absent(folder, table):
     """Either no release, or a whole one that its key restores."""
     release = folder / "release"
@@ -77,44 +66,6 @@ def leftovers(folder):
     return [p.name for p in folder.iterdir() if p.name not in ("release", "key")]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", ["additive-noise", "orthogonal-transform"])
-def test_killed_at_any_moment(method, table, run_time, tmp_path):
-    """Fifteen moments over the run, most of them in its second half, where files are written."""
-    found = []
-    for i, share in enumerate([0.1, 0.3, *np.linspace(0.5, 1.05, 13)]):
-        folder = tmp_path / str(i)
-        folder.mkdir()
-        process = start(arguments(table, folder, method))
-        time.sleep(share * run_time)
-        process.kill()
-        process.communicate()
-        found.append(assert_whole_or_absent(folder, table))
-        assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(folder))
-    assert "absent" in found
-
-
-@pytest.mark.parametrize("share", [0.75, 0.95])
-def test_killed_near_the_end_leaves_no_half_release(share, table, run_time, tmp_path):
-    process = start(arguments(table, tmp_path))
-    time.sleep(share * run_time)
-    process.kill()
-    process.communicate()
-    assert_whole_or_absent(tmp_path, table)
-    assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(tmp_path))
-
-
-def test_killed_runs_can_be_repeated(table, run_time, tmp_path):
-    """What a killed run leaves behind does not stand in the way of the next one."""
-    process = start(arguments(table, tmp_path))
-    time.sleep(0.6 * run_time)
-    process.kill()
-    process.communicate()
-    if not (tmp_path / "key").exists():
-        assert start(arguments(table, tmp_path)).wait() == 0
-        assert assert_whole_or_absent(tmp_path, table) == "whole"
-
-
 def wait_until(state, process, patience=180.0):
     """Whether ``state()`` came true before the run ended."""
     end = time.monotonic() + patience
@@ -137,6 +88,49 @@ def uses(process, name):
         return any(name in path for path in opened) or name in Path(f"/proc/{process.pid}/maps").read_text()
     except OSError:  # a file was closed, or the process ended, meanwhile
         return False
+
+
+MOMENTS = {
+    "a run begun": ".release.*.draft",
+    "rows on their way": ".release.*.draft/parts-*/.part-*.tmp",
+    "a part whole": ".release.*.draft/parts-*/part-*.json",
+    "the release whole": ".release.*.draft/release/manifest.json",
+    "the key there": "key",
+    "the release there": "release",
+}
+"""What a run writes, in this order, as patterns of paths."""
+
+
+def killed(command, folder, pattern):
+    """Run until such a file is there, or to the end where it came and went unseen, and kill."""
+    process = start(command)
+    wait_for(pattern, folder, process)
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["additive-noise", "orthogonal-transform"])
+@pytest.mark.parametrize("pattern", MOMENTS.values(), ids=MOMENTS)
+def test_killed_at_any_moment(pattern, method, table, tmp_path):
+    killed(arguments(table, tmp_path, method), tmp_path, pattern)
+    assert_whole_or_absent(tmp_path, table)
+    assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(tmp_path))
+
+
+@pytest.mark.parametrize("moment", ["a part whole", "the release whole"])
+def test_killed_near_the_end_leaves_no_half_release(moment, table, tmp_path):
+    killed(arguments(table, tmp_path), tmp_path, MOMENTS[moment])
+    assert_whole_or_absent(tmp_path, table)
+    assert all(name.startswith(".") and name.endswith(".draft") for name in leftovers(tmp_path))
+
+
+def test_killed_runs_can_be_repeated(table, tmp_path):
+    """What a killed run leaves behind does not stand in the way of the next one."""
+    killed(arguments(table, tmp_path), tmp_path, MOMENTS["rows on their way"])
+    if not (tmp_path / "key").exists():
+        assert start(arguments(table, tmp_path)).wait() == 0
+        assert assert_whole_or_absent(tmp_path, table) == "whole"
 
 
 def test_killed_as_soon_as_the_key_is_there(table, tmp_path):

@@ -248,7 +248,7 @@ def failed(client, folder):
     table = spoiled(folder)
     with Admission(client, (work, table)) as session:
         future = client.submit(run_span, session.name, table.spans()[0], key=f"failed-{session.name}", pure=False)
-        return future, session.opened(future.result(timeout=60)).raised()
+        return future, session.opened(future.result(timeout=180)).raised()
 
 
 def test_messages_and_logs_of_errors_quote_no_cell(client, tmp_path):

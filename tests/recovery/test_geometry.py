@@ -13,7 +13,7 @@ from veil.recovery.geometry import distance_interval, hamming_estimate, inner_pr
 DRAWS = 4_000
 
 
-def released(kind, x, y, k, seed, noise=0.0):
+def projected(kind, x, y, k, seed, noise=0.0):
     """Two records under DRAWS independent matrices of one kind, DRAWS × k each."""
     rng = np.random.default_rng(seed)
     d, shape = len(x), (DRAWS * k, len(x))
@@ -43,7 +43,7 @@ def pair(d, seed=0, scale=1.0):
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_gaussian_distances_have_an_exact_interval(k, level):
     x, y = pair(12)
-    u, v = released("gaussian", x, y, k, k)
+    u, v = projected("gaussian", x, y, k, k)
     found = distance_interval(u, v, confidence=level)
     assert within_standard_errors(coverage(found, ((x - y) ** 2).sum()), level, error_of(level), 4.5)
 
@@ -51,7 +51,7 @@ def test_gaussian_distances_have_an_exact_interval(k, level):
 def test_the_normal_interval_would_fail():
     """± 1.96 standard errors cover a distance too rarely at k = 5."""
     x, y = pair(12)
-    u, v = released("gaussian", x, y, 5, 1)
+    u, v = projected("gaussian", x, y, 5, 1)
     found = distance_interval(u, v)
     half = 1.96 * found.value * math.sqrt(2 / 5)
     assert (np.abs(found.value - ((x - y) ** 2).sum()) <= half).mean() < 0.95 - 10 * error_of(0.95)
@@ -61,7 +61,7 @@ def test_the_normal_interval_would_fail():
 @pytest.mark.parametrize("scale", [0.01, 1.0, 30.0])
 def test_gaussian_inner_products_reach_their_level(k, scale):
     x, y = pair(100, scale=scale)
-    found = inner_product_interval(*released("gaussian", x, y, k, k))
+    found = inner_product_interval(*projected("gaussian", x, y, k, k))
     assert abs(coverage(found, x @ y) - 0.95) < 0.012 + 4.5 * error_of(0.95)
 
 
@@ -70,7 +70,7 @@ def test_other_kinds_cover_at_least_the_level(kind):
     """Spread differences, the bound on the unknown fourth powers."""
     for d, k in [(25, 5), (100, 20)]:
         x, y = pair(d)
-        u, v = released(kind, x, y, k, d)
+        u, v = projected(kind, x, y, k, d)
         least = 0.94 - 4.5 * error_of(0.95)
         assert coverage(distance_interval(u, v, kind=kind, d=d), ((x - y) ** 2).sum()) > least
         assert coverage(inner_product_interval(u, v, kind=kind, d=d), x @ y) > least
@@ -80,7 +80,7 @@ def test_one_differing_column_under_the_sparse_kind():
     """The bound holds where the spread reading, and with it the Gaussian interval, falls short."""
     x = np.random.default_rng(0).normal(size=100)
     y = x - np.eye(1, 100)[0]
-    u, v = released("sparse", x, y, 20, 5)
+    u, v = projected("sparse", x, y, 20, 5)
     assert coverage(distance_interval(u, v, kind="sparse", d=100), 1.0) > 0.94
     assert coverage(distance_interval(u, v, kind="sparse", d=100, fourth="spread"), 1.0) < 0.9
 
@@ -89,7 +89,7 @@ def test_one_differing_column_under_the_sparse_kind():
 def test_standard_errors_are_those_of_the_law(kind):
     d, k = 40, 12
     x, y = pair(d, seed=3)
-    u, v = released(kind, x, y, k, 7)
+    u, v = projected(kind, x, y, k, 7)
     reading = "spread" if kind == "sparse" else "bound"
     products = inner_product_interval(u, v, kind=kind, d=d, fourth=reading)
     distances = distance_interval(u, v, kind=kind, d=d, fourth=reading)
@@ -103,7 +103,7 @@ def test_standard_errors_are_those_of_the_law(kind):
 
 def test_noise_is_taken_off():
     x, y = pair(30, seed=1)
-    u, v = released("gaussian", x, y, 10, 3, noise=0.5)
+    u, v = projected("gaussian", x, y, 10, 3, noise=0.5)
     truth = ((x - y) ** 2).sum()
     found = distance_interval(u, v, noise=0.5)
     assert within_standard_errors(coverage(found, truth), 0.95, error_of(0.95), 4.5)

@@ -1,17 +1,13 @@
 """R4: proportions from randomized reports, their dispersion, and the test of association."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import veil
-from _tables import within_standard_errors
-from veil.data.tables import MemoryTable
+from _tables import reported, within_standard_errors
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_likelihood import gradient, mean_log_likelihood
 from veil.numerics.response_matrix import cumulative, draw_reports, keep_matrix, kron_apply, warner
@@ -24,27 +20,12 @@ from veil.recovery.response_estimates import (
     joint_proportions,
 )
 from veil.release.models import ResponseModel, UnknownModel
-from veil.release.release import Release
 
 SURVEY = np.array(
     [[0.60, 0.20, 0.00, 0.10], [0.20, 0.50, 0.20, 0.10], [0.15, 0.15, 0.70, 0.30], [0.05, 0.15, 0.10, 0.50]]
 )
 TRUE = np.array([0.10, 0.30, 0.20, 0.40])
 REPLICATIONS = 1_000
-
-
-class Reports(Release):
-    """As much of a release as a recovery reads."""
-
-    def __init__(self, codes, model, names):
-        known = model.categories if isinstance(model, ResponseModel) else ["ab"] * len(names)
-        told = [[listed[code] for code in column] for listed, column in zip(known, codes.T, strict=True)]
-        super().__init__(MemoryTable(pa.table([pa.array(t, pa.string()) for t in told], names=names)), None)
-        self._step = SimpleNamespace(model=model, names=names, released=names, method="randomized-response")
-
-    @property
-    def only_part(self):
-        return self._step
 
 
 def drawn(matrix, codes, rng):
@@ -172,7 +153,7 @@ def test_recovery_of_a_release() -> None:
     second = np.where(rng.random(n) < 0.7, first % 2, rng.integers(0, 2, n))
     codes = np.column_stack([drawn(SURVEY, first, rng), drawn(warner(0.8), second, rng)])
     model = ResponseModel((("a", "b", "c", None), ("no", "yes")), (SURVEY, warner(0.8)))
-    found = ProportionRecovery().fit(Reports(codes, model, ("x", "y")))
+    found = ProportionRecovery().fit(reported(codes, model, ("x", "y")))
     for j, (name, labels) in enumerate(zip(("x", "y"), model.categories, strict=True)):
         assert sum(found.proportions_[name].values()) == pytest.approx(1.0)
         for code, label in enumerate(labels):
@@ -197,7 +178,7 @@ def test_recovery_of_columns_randomized_as_one() -> None:
     cells = rng.choice(3, size=3_000, p=true)
     codes = np.array(compound)[drawn(matrix, cells, rng)]
     model = ResponseModel((("man", "woman"), ("yes", "no")), (matrix,), compound)
-    found = ProportionRecovery().fit(Reports(codes, model, ("sex", "pregnant")))
+    found = ProportionRecovery().fit(reported(codes, model, ("sex", "pregnant")))
     assert found.unconstrained_["sex"]["man"] == pytest.approx(0.5, abs=4.5 * found.standard_errors_["sex"]["man"])
     expected = dispersion(matrix, true, 3_000).total
     assert found.standard_errors_["sex"]["man"] ** 2 == pytest.approx(expected[0, 0], rel=0.05)
@@ -210,13 +191,13 @@ def test_recovery_of_columns_randomized_as_one() -> None:
     with pytest.raises(NotApplicableError, match="one variable"):
         found.association(["sex", "pregnant"])
     with pytest.raises(NotApplicableError, match="does not list"):
-        ProportionRecovery().fit(Reports(np.zeros((5, 2), dtype=int), model, ("sex", "pregnant")))
+        ProportionRecovery().fit(reported(np.zeros((5, 2), dtype=int), model, ("sex", "pregnant")))
 
 
 def test_refusals() -> None:
     model = ResponseModel((("a", "b"), ("c", "d")), (warner(0.7), warner(0.7)))
     codes = np.array([[0, 1], [1, 1], [0, 0]])
-    found = ProportionRecovery().fit(Reports(codes, model, ("x", "y")))
+    found = ProportionRecovery().fit(reported(codes, model, ("x", "y")))
     for columns in (["z"], [], ["x", "x"]):
         with pytest.raises(InputError, match="columns"):
             found.joint(columns)
@@ -225,9 +206,9 @@ def test_refusals() -> None:
     with pytest.raises(InputError, match="takes a release"):
         ProportionRecovery().fit(codes)
     with pytest.raises(NotApplicableError, match="no randomized"):
-        ProportionRecovery().fit(Reports(codes, UnknownModel(), ("x", "y")))
+        ProportionRecovery().fit(reported(codes, UnknownModel(), ("x", "y")))
     with pytest.raises(NotApplicableError, match="no rows"):
-        ProportionRecovery().fit(Reports(codes[:0], model, ("x", "y")))
+        ProportionRecovery().fit(reported(codes[:0], model, ("x", "y")))
     with pytest.raises(NotApplicableError, match="singular"):
         estimate_proportions([3, 4], warner(0.5))
     with pytest.raises(InputError, match="2 × 2; 3 categories"):

@@ -137,12 +137,12 @@ def test_tasks_of_an_earlier_run_do_not_write_into_the_next_one(home, tmp_path, 
     """Interrupted with weak noise, run again with strong noise: no row of the release may have the weak one."""
     import distributed
 
-    entered, gate, real = threading.Event(), threading.Event(), Releasing.__call__
+    entered, gate, real = threading.Event(), threading.Event(), Releasing.batch
 
     def slow(self, block):
         if self.parts[0].perturbation.scale == 0.01 and block.start == 0:
             entered.set()
-            gate.wait(30)
+            gate.wait(180)
         return real(self, block)
 
     def check(self, done, total):
@@ -158,13 +158,17 @@ def test_tasks_of_an_earlier_run_do_not_write_into_the_next_one(home, tmp_path, 
             patch.setattr(Cluster, "_check", check)
             with pytest.raises(KeyboardInterrupt):
                 publish(home, tmp_path, Cluster(client=client), method=noise(0.01, random_state=None))
-        draft = Draft(tmp_path / "r")
+
+        def working():
+            return any(worker.state.executing for worker in local.workers.values())
 
         def let_go():
+            assert working(), "the earlier task is held back until now"
             gate.set()
-            end = time.monotonic() + 3
-            while time.monotonic() < end and not any(draft.shards.glob("part-*.json")):
+            end = time.monotonic() + 180
+            while time.monotonic() < end and working():
                 time.sleep(0.02)
+            assert not working()
 
         publish(home, tmp_path, None, method=noise(5.0, random_state=None), progress=at("reading", N, let_go))
     added = Release.load(tmp_path / "r").table.read()["a"].to_numpy() - private()["a"].to_numpy()
@@ -251,12 +255,10 @@ def perturb(table, folder, *more):
 @pytest.mark.parametrize("address", ["nonsense:x", pytest.param("tcp://127.0.0.1:9", marks=pytest.mark.slow)])
 def test_no_scheduler_is_one_line(address, command, tmp_path):
     pq.write_table(private(100), tmp_path / "t.parquet")
-    began = time.monotonic()
     done = command(*perturb(tmp_path / "t.parquet", tmp_path, "--scheduler", address))
     assert done.returncode == 1
     assert len(done.stderr.splitlines()) == 1
     assert address in done.stderr
-    assert time.monotonic() - began < 120
     assert [p.name for p in tmp_path.iterdir()] == ["t.parquet"]
 
 

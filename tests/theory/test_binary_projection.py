@@ -37,7 +37,7 @@ def chance(h):
 
 
 @lru_cache
-def released(distances, keys=40):
+def projections(distances, keys=40):
     x = staircase(N, distances)
     return np.array(
         [
@@ -52,7 +52,7 @@ DISTANCES = (1, 2, 4, 8, 13, 20, 40, 80, 150, 200)
 
 def test_expected_distances():
     """E|u − v|_H = k(1 − (1 − 2p)^h)/2: bits are independent over rows of R, so their number is binomial."""
-    u = released(DISTANCES)
+    u = projections(DISTANCES)
     found = (u[:, 1:] != u[:, :1]).sum(axis=2)
     for j, h in enumerate(DISTANCES):
         q = chance(h)
@@ -63,7 +63,7 @@ def test_expected_distances():
 
 def test_the_linear_guess_would_fail():
     """k·p·h, what one reads off for small h, is far off at h = 200."""
-    u = released(DISTANCES)
+    u = projections(DISTANCES)
     found = (u[:, -1] != u[:, 0]).sum(axis=1)
     q = chance(200)
     assert abs(found.mean() - K * P * 200) > 20 * math.sqrt(K * q * (1 - q) / len(u))
@@ -83,7 +83,7 @@ def test_the_three_regimes():
         assert (1 - EPSILON) * K * P * h <= K * chance(h) <= (1 + EPSILON) * K * P * h
     for h in long:
         assert K * chance(h) > (1 - EPSILON) * K * P * L / (2 * EPSILON)
-    u = released(short + middle + long)
+    u = projections(short + middle + long)
     found = (u[:, 1:] != u[:, :1]).sum(axis=2)
     least_long = found[:, -2:].min()
     assert found[:, :2].max() < (1 + EPSILON) * K * P * L / 4 + 4 * math.sqrt(K * chance(L / 4))
@@ -94,7 +94,7 @@ def test_the_three_regimes():
 
 def test_the_estimate_covers():
     """Clopper–Pearson is conservative: at least 95 % of intervals hold the true distance."""
-    u = released(DISTANCES)
+    u = projections(DISTANCES)
     holds = []
     for key in u:
         found = hamming_estimate(np.repeat(key[:1], len(DISTANCES), axis=0), key[1:], p=P, d=N)
@@ -105,7 +105,7 @@ def test_the_estimate_covers():
 
 def test_the_estimate_inverts():
     """Averaged over keys, ĥ is h up to the curvature of the logarithm."""
-    u = released(DISTANCES)
+    u = projections(DISTANCES)
     share = (u[:, 1:] != u[:, :1]).mean(axis=(0, 2))
     h = np.log1p(-2 * share) / math.log1p(-2 * P)
     q = np.array([chance(x) for x in DISTANCES])

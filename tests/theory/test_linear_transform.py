@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import veil
-from _tables import scaled_table, within_standard_errors
+from _tables import published, scaled_table, within_standard_errors
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.noise import grid_for
 from veil.release.models import ProjectionModel
@@ -16,8 +16,8 @@ from veil.release.models import ProjectionModel
 GIVEN = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.25], [-0.375, 1.0, 1.125]])
 
 
-def released(x, *args, **parameters):
-    return veil.publish(x, veil.LinearTransform(*args, **parameters))[0].to_numpy()
+def transformed(x, *args, **parameters):
+    return published(x, veil.LinearTransform(*args, **parameters)).to_numpy()
 
 
 # -- the matrix -------------------------------------------------------------------------------------
@@ -26,8 +26,8 @@ def released(x, *args, **parameters):
 @pytest.mark.parametrize("matrix", [GIVEN, GIVEN[:2], np.vstack([GIVEN, GIVEN[::-1] * [1, 2, 3]])], ids=["3", "2", "6"])
 def test_a_given_matrix_is_used_exactly(matrix):
     x = scaled_table()
-    np.testing.assert_array_equal(released(x, matrix, scaling=None), released(x, matrix.tolist(), scaling=None))
-    np.testing.assert_allclose(released(x, matrix, scaling=None), x @ matrix.T, rtol=1e-13, atol=1e-12)
+    np.testing.assert_array_equal(transformed(x, matrix, scaling=None), transformed(x, matrix.tolist(), scaling=None))
+    np.testing.assert_allclose(transformed(x, matrix, scaling=None), x @ matrix.T, rtol=1e-13, atol=1e-12)
     release, _ = veil.publish(x, veil.LinearTransform(matrix))
     unit = np.array(release.only_part.parameters["unit"])
     np.testing.assert_allclose(release.to_numpy(), (x / unit) @ matrix.T, rtol=1e-13, atol=1e-12)
@@ -39,7 +39,7 @@ def test_the_slides_example():
     matrix = np.array([[1, 2, 2], [-2, 2, -1], [-2, -1, 2]]) / 3
     x = np.array([[20.0, 120.0, 35.0], [80.0, 40.0, 15.0]])
     np.testing.assert_allclose(matrix @ matrix.T, np.eye(3), atol=1e-15)
-    np.testing.assert_allclose(released(x, matrix, scaling=None), x @ matrix.T, rtol=1e-14)
+    np.testing.assert_allclose(transformed(x, matrix, scaling=None), x @ matrix.T, rtol=1e-14)
 
 
 def test_a_drawn_matrix_keeps_lengths_on_average():
@@ -60,10 +60,10 @@ def test_p6_and_p8_are_special_cases():
     x = scaled_table(d=4)
     orthogonal = veil.OrthogonalTransform(random_state=1).fit(x)
     m = orthogonal.transform(np.diag(orthogonal.unit_)).T
-    np.testing.assert_allclose(released(x, m), orthogonal.transform(x), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(transformed(x, m), orthogonal.transform(x), rtol=1e-10, atol=1e-10)
     projection = veil.RandomProjection(2, random_state=1).fit(x)
     r = projection.transform(np.diag(projection.unit_)).T
-    np.testing.assert_allclose(released(x, r), projection.transform(x), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(transformed(x, r), projection.transform(x), rtol=1e-10, atol=1e-10)
 
 
 # -- the noise --------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def test_noise_is_what_the_manifest_says(given):
     x, scale, n = scaled_table(n=20_000), 0.3, 20_000
     release, key = veil.publish(x, veil.LinearTransform(given, noise_scale=scale))
     noise = np.array(release.only_part.parameters["noise"])
-    clean = released(x, given) if given is not None else None
+    clean = transformed(x, given) if given is not None else None
     if clean is None:
         back = veil.restore(release, key) / np.array(release.only_part.parameters["unit"])
         matrix = np.linalg.lstsq(back, release.to_numpy(), rcond=None)[0]
@@ -193,7 +193,7 @@ BAD = [
 @pytest.mark.parametrize("parameters", BAD, ids=lambda p: str(p)[:40].replace("\n", " "))
 def test_bad_parameters(parameters):
     x = scaled_table(n=20)
-    for call in (lambda: released(x, **parameters), lambda: veil.LinearTransform(**parameters).fit(x)):
+    for call in (lambda: transformed(x, **parameters), lambda: veil.LinearTransform(**parameters).fit(x)):
         with pytest.raises(InputError, match=next(iter(parameters))) as caught:
             call()
         assert "\n" not in str(caught.value)
@@ -206,7 +206,7 @@ def test_bad_parameters(parameters):
 )
 def test_a_matrix_that_releases_columns_as_they_are_is_refused(matrix):
     with pytest.raises(InputError, match="matrix must mix"):
-        released(scaled_table(), matrix)
+        transformed(scaled_table(), matrix)
 
 
 @pytest.mark.parametrize(("shift", "noise_scale"), [(1e9, 0.01), (0.0, 1e-12)], ids=["far from 0", "hardly any noise"])
@@ -216,24 +216,24 @@ def test_noise_that_float64_cannot_hold_is_refused(shift, noise_scale):
     with pytest.raises(InputError, match="so much larger than the noise"):
         veil.publish(x, veil.AdditiveNoise(noise_scale))
     with pytest.raises(InputError, match="so much larger than the noise"):
-        released(x, noise_scale=noise_scale)
+        transformed(x, noise_scale=noise_scale)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_matrix_that_overflows_is_refused_in_words():
     with pytest.raises(InputError, match="matrix"):
-        released(scaled_table(), GIVEN * 1e305)
+        transformed(scaled_table(), GIVEN * 1e305)
 
 
 def test_tables_that_cannot_be_mixed():
     with pytest.raises(InputError, match="at least 2"):
-        released(scaled_table(d=1))
+        transformed(scaled_table(d=1))
     x = scaled_table()
     x[0, 1] = np.nan
     with pytest.raises(InputError, match=r"missing values: 'x1' \(1\)"):
-        released(x)
+        transformed(x)
     with pytest.raises(InputError, match="noise_scale: 3 released"):
-        released(np.full((20, 3), 4.5), noise_scale=0.1)
+        transformed(np.full((20, 3), 4.5), noise_scale=0.1)
     frame = pd.DataFrame(scaled_table(), columns=list("abc")).assign(id=range(400))
     with pytest.raises(InputError, match="consistent_on"):
         veil.publish(frame, veil.LinearTransform(noise_scale=0.1), consistent_on="id")

@@ -48,7 +48,7 @@ def matrix_of(k, d, kind, seed, axis="attributes"):
 
 
 @lru_cache
-def released(kind, axis):
+def projections(kind, axis):
     """The three records (or attributes) after projection, under many keys: keys × 3 × k."""
     out = []
     for seed in range(KEYS):
@@ -66,7 +66,7 @@ def released(kind, axis):
 )
 def test_inner_products_and_distances_over_keys(kind, axis):
     """Unbiased, with the variances of R7; projected records keep the inner products of attributes alike."""
-    u = released(kind, axis)
+    u = projections(kind, axis)
     for i, j in [(0, 1), (0, 2), (1, 2)]:
         x, y = RECORDS[i], RECORDS[j]
         product = (u[:, i] * u[:, j]).sum(axis=1)
@@ -83,7 +83,7 @@ def test_inner_products_and_distances_over_keys(kind, axis):
 @pytest.mark.parametrize("kind", ["achlioptas1", "sparse"])
 def test_the_normal_formula_fails_where_the_kurtosis_is_not_three(kind):
     """Lemmas 5.1.4 and 5.1.5 print κ = 3 for all kinds."""
-    u = released(kind, "attributes")
+    u = projections(kind, "attributes")
     x, y = RECORDS[:2]
     product, product_error = spread((u[:, 0] * u[:, 1]).sum(axis=1))
     distance, distance_error = spread(((u[:, 0] - u[:, 1]) ** 2).sum(axis=1))

@@ -1,43 +1,25 @@
 """A20: the posterior of the true categories, alone and with a record's other answers."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
+from _tables import reported
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack, sequential_posteriors
 from veil.attacks.categories.response_prior import independent_prior, joint_prior, table_of
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_likelihood import most_likely
 from veil.numerics.response_matrix import cumulative, draw_reports, keep_matrix, posterior, warner
 from veil.release.models import ResponseModel, UnknownModel
-from veil.release.release import Release
 
 
-class Reports(Release):
-    """As much of a release as the attack reads."""
-
-    def __init__(self, codes, model):
-        names = tuple(f"c{j}" for j in range(codes.shape[1]))
-        self._codes, self._step = codes, SimpleNamespace(model=model, names=names, method="randomized-response")
-        self.manifest = SimpleNamespace(method="randomized-response")
-
-    @property
-    def only_part(self):
-        return self._step
-
-    def codes(self):
-        return self._codes
-
-
-def released(true, matrices, rng):
+def answered(true, matrices, rng):
     """Every column answered by itself."""
     codes = [
         draw_reports(cumulative(p), x, rng.integers(0, 2**64, len(x), dtype=np.uint64))
         for p, x in zip(matrices, true.T, strict=True)
     ]
     labels = tuple(tuple(range(len(p))) for p in matrices)
-    return Reports(np.column_stack(codes), ResponseModel(labels, tuple(matrices)))
+    return reported(np.column_stack(codes), ResponseModel(labels, tuple(matrices)))
 
 
 def bayes_rate(matrices, prior):
@@ -76,7 +58,7 @@ def test_one_column() -> None:
     rng = np.random.default_rng(1)
     n, shares = 20_000, np.array([0.4, 0.6])
     true = (rng.random((n, 1)) > 0.4).astype(int)
-    guess = ResponsePosteriorAttack().run(released(true, [warner(0.8)], rng))
+    guess = ResponsePosteriorAttack().run(answered(true, [warner(0.8)], rng))
     assert guess.columns == ("c0",)
     assert guess.ambiguity == "none"
     exact = posterior(warner(0.8), shares)
@@ -94,7 +76,7 @@ def test_a_rare_category_is_never_guessed() -> None:
     """π = .05, P = .7: even a yes leaves it improbable, and reading reports as true is worse than a constant."""
     rng = np.random.default_rng(2)
     true = (rng.random((5_000, 1)) > 0.05).astype(int)
-    release = released(true, [warner(0.7)], rng)
+    release = answered(true, [warner(0.7)], rng)
     guess = ResponsePosteriorAttack().run(release)
     assert (guess.values == 1.0).all()
     assert (release.codes() == true).mean() < 0.75 < (guess.values == true).mean()
@@ -107,7 +89,7 @@ def test_other_answers_help_as_far_as_bayes_allows() -> None:
     prior = np.full((3, 3), 0.02) + 0.82 / 3 * np.eye(3)
     cells = rng.choice(9, size=n, p=prior.ravel())
     true = np.column_stack(np.unravel_index(cells, (3, 3)))
-    release = released(true, matrices, rng)
+    release = answered(true, matrices, rng)
     both, alone = (ResponsePosteriorAttack(joint=j).run(release) for j in (True, False))
     hits, hits_alone = ((g.values == true).mean(axis=0) for g in (both, alone))
     rate, _ = bayes_rate(matrices, prior)
@@ -130,7 +112,7 @@ def test_independent_answers_do_not_help() -> None:
     for seed in range(5):
         rng = np.random.default_rng(seed)
         true = rng.choice(3, size=(2_000, 4), p=[0.5, 0.3, 0.2])
-        release = released(true, [keep_matrix(0.6, 3)] * 4, rng)
+        release = answered(true, [keep_matrix(0.6, 3)] * 4, rng)
         both, alone = (ResponsePosteriorAttack(joint=j).run(release) for j in (True, False))
         hits, hits_alone = ((g.values == true).mean() for g in (both, alone))
         assert hits > hits_alone - 0.01
@@ -145,7 +127,7 @@ def test_the_likeliest_joint_prior_would_overfit() -> None:
     cause = rng.integers(0, k, n)
     true = np.column_stack([np.where(rng.random(n) < 0.7, cause, rng.integers(0, k, n)) for _ in range(d)])
     matrices = [keep_matrix(0.6, k)] * d
-    codes = released(true, matrices, rng).codes()
+    codes = answered(true, matrices, rng).codes()
     found = joint_prior(codes, matrices, seed=0)
     assert 0 < found.steps < 256
     same = 0.7 * np.eye(k) + 0.1
@@ -162,10 +144,10 @@ def test_the_ends_of_the_scale() -> None:
     """Nothing is learnt from uniform reports, and everything from true ones."""
     rng = np.random.default_rng(6)
     true = rng.integers(0, 3, (3_000, 2))
-    nothing = ResponsePosteriorAttack().run(released(true, [np.full((3, 3), 1 / 3)] * 2, rng))
+    nothing = ResponsePosteriorAttack().run(answered(true, [np.full((3, 3), 1 / 3)] * 2, rng))
     assert np.ptp(nothing.values, axis=0).tolist() == [0.0, 0.0]
     assert nothing.details["gain"][0].largest == pytest.approx(0.0, abs=1e-6)
-    everything = ResponsePosteriorAttack().run(released(true, [np.eye(3)] * 2, rng))
+    everything = ResponsePosteriorAttack().run(answered(true, [np.eye(3)] * 2, rng))
     assert (everything.values == true).all()
     assert everything.details["confidence"].min() == pytest.approx(1.0)
 
@@ -179,14 +161,14 @@ def test_columns_randomized_as_one() -> None:
     reports = draw_reports(cumulative(matrix), cells, rng.integers(0, 2**64, n, dtype=np.uint64))
     true = np.array(compound)[cells]
     model = ResponseModel((("man", "woman"), ("yes", "no")), (matrix,), compound)
-    guess = ResponsePosteriorAttack().run(Reports(np.array(compound)[reports], model))
+    guess = ResponsePosteriorAttack().run(reported(np.array(compound)[reports], model))
     after = posterior(matrix, shares)
     for j, fold in enumerate((np.array([[1, 0], [0, 1], [0, 1]]), np.array([[0, 1], [1, 0], [0, 1]]))):
         rate = ((matrix @ shares) * (after @ fold).max(axis=1)).sum()
         hits = (guess.values[:, j] == true[:, j]).mean()
         assert rate - 0.02 < hits < rate + error(rate, n)
     with pytest.raises(NotApplicableError, match="does not list"):
-        ResponsePosteriorAttack().run(Reports(np.zeros((4, 2), dtype=int), model))
+        ResponsePosteriorAttack().run(reported(np.zeros((4, 2), dtype=int), model))
 
 
 def test_too_many_combinations_are_taken_in_groups() -> None:
@@ -195,7 +177,7 @@ def test_too_many_combinations_are_taken_in_groups() -> None:
     n = 1_500
     causes = rng.integers(0, 2, (n, 2))
     true = np.column_stack([np.where(rng.random(n) < 0.9, causes[:, j % 2], rng.integers(0, 2, n)) for j in range(18)])
-    release = released(true, [warner(0.8)] * 18, rng)
+    release = answered(true, [warner(0.8)] * 18, rng)
     guess = ResponsePosteriorAttack().run(release)
     sizes = [len(group) for group in guess.details["groups"]]
     assert sum(sizes) == 18
@@ -206,15 +188,15 @@ def test_too_many_combinations_are_taken_in_groups() -> None:
 
 
 def test_refusals() -> None:
-    release = Reports(np.array([[0], [1]]), ResponseModel((("a", "b"),), (warner(0.7),)))
+    release = reported(np.array([[0], [1]]), ResponseModel((("a", "b"),), (warner(0.7),)))
     for wrong in ({"joint": 1}, {"random_state": -1}, {"variant": "paper"}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             ResponsePosteriorAttack(**wrong).run(release)
     with pytest.raises(NotApplicableError, match="no theory"):
-        ResponsePosteriorAttack().run(Reports(np.array([[0]]), UnknownModel()))
+        ResponsePosteriorAttack().run(reported(np.array([[0]]), UnknownModel()))
     with pytest.raises(NotApplicableError, match="no rows"):
-        ResponsePosteriorAttack().run(Reports(np.empty((0, 1), dtype=int), release.only_part.model))
+        ResponsePosteriorAttack().run(reported(np.empty((0, 1), dtype=int), release.only_part.model))
     tiny = ResponsePosteriorAttack().run(
-        Reports(np.array([[0, 1]]), ResponseModel((("a", "b"),) * 2, (warner(0.7),) * 2))
+        reported(np.array([[0, 1]]), ResponseModel((("a", "b"),) * 2, (warner(0.7),) * 2))
     )
     assert tiny.values.tolist() == [[0.0, 1.0]]

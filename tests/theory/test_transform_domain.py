@@ -9,6 +9,7 @@ import pytest
 from scipy import fft
 
 import veil
+from _tables import published
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.numerics.transforms import TRANSFORMS, orthonormal_transform
 from veil.release.models import PermutedTransformModel
@@ -20,8 +21,8 @@ def series(n=200, d=8, seed=0):
     return rng.normal(size=(n, d)).cumsum(axis=1) + np.linspace(3, 5, d)
 
 
-def released(x, *args, **parameters):
-    return veil.publish(x, veil.TransformDomain(*args, **parameters))[0].to_numpy()
+def transformed(x, *args, **parameters):
+    return published(x, veil.TransformDomain(*args, **parameters)).to_numpy()
 
 
 # -- the transform --------------------------------------------------------------------------------
@@ -68,7 +69,7 @@ def test_all_coefficients_keep_distances_and_come_back(kind, scaling, tmp_path):
     np.testing.assert_allclose(np.sort((y**2).sum(axis=1)), np.sort((z**2).sum(axis=1)), rtol=1e-12)
     key.save(tmp_path / "key")
     np.testing.assert_allclose(veil.restore(release, veil.Key.load(tmp_path / "key")), x, rtol=1e-10)
-    y = released(x, basis=kind, scaling=scaling)
+    y = transformed(x, basis=kind, scaling=scaling)
     first, second = np.random.default_rng(1).integers(0, len(x), size=(2, 300))
     np.testing.assert_allclose(
         np.linalg.norm(y[first] - y[second], axis=1), np.linalg.norm(z[first] - z[second], axis=1), rtol=1e-11
@@ -80,7 +81,7 @@ def test_all_coefficients_keep_distances_and_come_back(kind, scaling, tmp_path):
 def test_kept_energy_is_the_largest_possible(k, kind):
     """No other k coefficients hold more of the table's energy, mean and all."""
     x = series()
-    y = released(x, k, basis=kind, scaling=None)
+    y = transformed(x, k, basis=kind, scaling=None)
     energy = (x @ orthonormal_transform(kind, 8).T) ** 2
     most = max(energy[:, list(chosen)].sum() for chosen in combinations(range(8), k))
     assert (y**2).sum() == pytest.approx(most, rel=1e-12)
@@ -92,14 +93,14 @@ def test_energy_counts_the_units_and_the_mean():
     """In raw units the large column decides, and a high mean makes its coefficients strong though they do not vary."""
     rng = np.random.default_rng(3)
     x = rng.normal(size=(300, 6)) + 50.0
-    y = released(x, 1, scaling=None)
+    y = transformed(x, 1, scaling=None)
     np.testing.assert_allclose(y[:, 0], x.sum(axis=1) / math.sqrt(6), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", TRANSFORMS)
 def test_one_set_and_one_order_for_all_records(kind):
     x = series(n=300)
-    y = released(x, 5, basis=kind, scaling=None)
+    y = transformed(x, 5, basis=kind, scaling=None)
     coefficients = x @ orthonormal_transform(kind, 8).T
     match = np.abs(y[:, :, None] - coefficients[:, None, :]).max(axis=0) < 1e-9
     assert (match.sum(axis=1) == 1).all(), "each released column is one coefficient in every record"
@@ -123,7 +124,7 @@ def test_the_order_is_secret_and_uniform():
 
 def test_seeds_keys_and_manifest():
     x = series()
-    one, same = (released(x, 5, random_state=1) for _ in range(2))
+    one, same = (transformed(x, 5, random_state=1) for _ in range(2))
     np.testing.assert_array_equal(one, same)
     release, key = veil.publish(x, veil.TransformDomain(5))
     assert set(release.only_part.parameters) == {"unit", "basis", "n_components"}
@@ -155,17 +156,17 @@ BAD = [
 @pytest.mark.parametrize("parameters", BAD, ids=str)
 def test_bad_parameters(parameters):
     with pytest.raises(InputError, match=next(iter(parameters))) as caught:
-        released(series(), **parameters)
+        transformed(series(), **parameters)
     assert "\n" not in str(caught.value)
 
 
 def test_one_column_and_missing_values():
     with pytest.raises(InputError, match="at least 2"):
-        released(series(d=1))
+        transformed(series(d=1))
     x = series()
     x[3, 5] = np.nan
     with pytest.raises(InputError, match=r"missing values: 'x5' \(1\)"):
-        released(x)
+        transformed(x)
 
 
 def test_constant_columns_are_no_trouble():
