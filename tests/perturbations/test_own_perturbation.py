@@ -23,6 +23,34 @@ def installed(folder, name, module, source):
     (info / "entry_points.txt").write_text(f"[veil.perturbations]\n{name} = {module}\n")
 
 
+OWN_MODEL = """
+from dataclasses import dataclass
+import veil
+from veil.release.models import Model
+
+@dataclass(frozen=True, eq=False)
+class MirrorModel(Model):
+    name = "mirror"
+    centre: float
+    def to_json(self):
+        return {"centre": self.centre}
+    @classmethod
+    def from_json(cls, raw):
+        return cls(raw["centre"])
+
+class Mirror(veil.Perturbation):
+    catalogue = "X3"
+    layout = veil.perturbations.Layout(noise=veil.perturbations.Noise.NONE)
+    def __init__(self, centre=0.0, *, random_state=None):
+        self.centre = centre
+        self.random_state = random_state
+    def learn(self, facts):
+        return MirrorModel(self.centre)
+    def perturb(self, block, draws):
+        return self.model_.centre - block
+"""
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
@@ -30,6 +58,7 @@ def site(tmp_path_factory):
     installed(folder, "broken-noise", "broken_noise", "import a_module_that_is_not_there\n")
     clash = "import veil\nclass AdditiveNoise(veil.LogNormalNoise):\n    catalogue = 'X2'\n"
     installed(folder, "clashing-noise", "clashing_noise", clash)
+    installed(folder, "reversed-values", "own_model", OWN_MODEL)
     table = pd.DataFrame(np.random.default_rng(0).normal(50, 10, size=(60, 3)), columns=list("abc"))
     table.to_csv(folder / "table.csv", index=False)
     (folder / "plan.toml").write_text(
@@ -86,3 +115,10 @@ def test_it_keeps_the_contracts_and_its_model_is_known_to_attacks(site):
     # Whoever reads the release needs the model, not the package.
     part = __import__("veil").Release.load(site / "saved").only_part
     assert (part.method, type(part.model).__name__) == ("triangular-noise", "AdditiveModel")
+
+
+def test_a_model_of_its_own_is_known_in_a_fresh_process(site):
+    made = "import numpy as np, veil, own_model; veil.publish(np.eye(3), own_model.Mirror(2.0))[0].save('mirrored')"
+    python(site, "-W", "ignore", "-c", made)
+    read = "import veil; print(type(veil.Release.load('mirrored').only_part.model).__name__)"
+    assert python(site, "-W", "ignore", "-c", read).stdout.strip() == "MirrorModel"

@@ -6,14 +6,9 @@ contract keeps keys and audits out of its reach.
 
 from __future__ import annotations
 
-import functools
-import importlib
 import inspect
-import pkgutil
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -22,10 +17,12 @@ import numpy.typing as npt
 from veil.arguments import choice
 from veil.attacks.findings import Ambiguity, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.registry import ATTACKS
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import Model
+from veil.release.registry import kebab
 from veil.release.release import Release
 
 __all__ = [
@@ -38,9 +35,7 @@ __all__ = [
     "check_width",
     "full_guess",
     "granted",
-    "import_own",
     "needed",
-    "registered_attacks",
 ]
 
 K = TypeVar("K", bound=Knowledge)
@@ -91,12 +86,7 @@ class Attack(ABC):
             return
         if not getattr(cls, "words", ""):
             raise InputError(f"{cls.__name__}: words must say what the attack does, after 'The attack ...'")
-        if not cls.__module__.startswith("veil."):
-            import_own()  # so that a name of Veil's own is taken, whatever was imported first
-        twin = _CLASSES.get(cls.attack_name())
-        if twin is not None and (twin.__module__, twin.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise InputError(f"{cls.__name__}: another attack has this name ({twin.__module__}); rename it")
-        _CLASSES[cls.attack_name()] = cls
+        ATTACKS.add(cls.attack_name(), cls)
 
     @classmethod
     def attack_name(cls) -> str:
@@ -106,8 +96,7 @@ class Attack(ABC):
         >>> KnownPairsAttack.attack_name()
         'known-pairs-attack'
         """
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", cls.__name__)
-        return words.lower()
+        return kebab(cls.__name__)
 
     @property
     def label(self) -> str:
@@ -166,21 +155,6 @@ class Attack(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.label}>"
-
-
-_CLASSES: dict[str, type[Attack]] = {}
-
-
-@functools.cache
-def import_own() -> None:
-    """Import every module of Veil's own attacks, which registers them."""
-    for module in pkgutil.walk_packages([str(Path(__file__).parent)], "veil.attacks."):
-        importlib.import_module(module.name)
-
-
-def registered_attacks() -> list[type[Attack]]:
-    """Every class that was defined with a catalogue id."""
-    return list(_CLASSES.values())
 
 
 class GuessingAttack(Attack):

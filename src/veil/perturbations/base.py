@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import inspect
-import re
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -23,9 +22,10 @@ from veil.keys.key import Key
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout
-from veil.perturbations.registry import register
+from veil.perturbations.registry import PERTURBATIONS
 from veil.perturbations.transformer import Transformer
 from veil.release.models import Model
+from veil.release.registry import kebab
 from veil.secret import SecretParameter, key_pickling_allowed
 
 
@@ -65,7 +65,7 @@ class Perturbation(Transformer, ABC):
         if "threat" in cls.__dict__ and cls.__doc__:
             cls.__doc__ = _with_threat(cls.__doc__, cls.threat)
         if "catalogue" in cls.__dict__:
-            register(cls)
+            PERTURBATIONS.add(cls.method_name(), cls)
 
     # -- what an author writes ----------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Perturbation(Transformer, ABC):
         >>> AdditiveNoise.method_name()
         'additive-noise'
         """
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        return kebab(cls.__name__)
 
     def settings(self) -> dict[str, Any]:
         """The owner's public settings as JSON values: constructor parameters that are not secret."""

@@ -19,7 +19,7 @@ from veil.perturbations.codecs import decoded, encoded, released_types
 from veil.perturbations.draws import Draws, Place, Secrets
 from veil.perturbations.facts import Facts, Fixed
 from veil.perturbations.layout import Takes
-from veil.perturbations.registry import find_perturbation
+from veil.perturbations.registry import PERTURBATIONS, find_perturbation
 from veil.perturbations.scan import Scan, ScanResult
 from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan
 from veil.release.models import model_from
@@ -50,6 +50,7 @@ def fit_scan(
     perturbation: Perturbation, columns: Sequence[str], scan: ScanResult, key: Key, fixed: Fixed | None = None
 ) -> list[str]:
     """Fit a method from the first pass over a table; returns remarks for the owner."""
+    PERTURBATIONS.check(perturbation.method_name(), type(perturbation))
     fewest = perturbation.fewest_rows()
     if scan.moments.n_rows < fewest:
         raise InputError(

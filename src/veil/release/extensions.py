@@ -29,8 +29,3 @@ def load_extensions(group: str) -> frozenset[str]:
         else:
             packages.add(entry.module.partition(".")[0])
     return frozenset(packages)
-
-
-def is_installed(cls: type[object], group: str) -> bool:
-    """Whether a class is Veil's own or comes from a package that an entry point names, and not from a session."""
-    return cls.__module__.partition(".")[0] in {"veil", *load_extensions(group)}

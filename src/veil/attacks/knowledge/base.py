@@ -6,7 +6,6 @@ of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the
 
 from __future__ import annotations
 
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from veil.attacks.knowledge.registry import GRANTABLE, KNOWLEDGE
 from veil.data.blocks import Matrix
 from veil.errors import InputError
+from veil.release.registry import kebab
 from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
@@ -156,13 +157,9 @@ class Knowledge:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        twin = _CLASSES.get(cls.option())
-        if twin is not None and _address(twin) != _address(cls):
-            raise InputError(f"{cls.__name__}: another kind of knowledge has this name ({twin.__module__}); rename it")
-        rival = next((k for k in _CLASSES.values() if cls.kind and k.kind == cls.kind and k is not twin), None)
-        if rival is not None:
-            raise InputError(f"{cls.__name__}: kind {cls.kind!r} is that of {rival.__name__}; choose another")
-        _CLASSES[cls.option()] = cls
+        KNOWLEDGE.add(cls.option(), cls)
+        if cls.kind:
+            GRANTABLE.add(cls.kind, cls)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.describe()}>"
@@ -175,7 +172,7 @@ class Knowledge:
         >>> KnownPairs.option()
         '--known-pairs'
         """
-        return "--" + re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+        return "--" + kebab(cls.__name__)
 
     @classmethod
     def parameter(cls) -> str:
@@ -253,13 +250,6 @@ class Knowledge:
         """As many complete records of the table as the amount is, in the order of their rows."""
         n = cls.size(amount, len(private.values))
         return np.sort(rng.choice(private.complete, size=n, replace=False))
-
-
-_CLASSES: dict[str, type[Knowledge]] = {}
-
-
-def _address(cls: type[Knowledge]) -> tuple[str, str]:
-    return cls.__module__, cls.__qualname__
 
 
 def private_names(release: Release) -> tuple[str, ...]:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from veil.attacks.knowledge.base import _CLASSES, Knowledge
-from veil.release.extensions import is_installed, load_extensions
+from typing import TYPE_CHECKING
+
+from veil.release.registry import Register
+
+if TYPE_CHECKING:
+    from veil.attacks.knowledge.base import Knowledge
 
 GROUP = "veil.attacks"
 """Entry points of packages that bring attacks, and kinds of knowledge along with them."""
 
 
+def _order(name: str, cls: type[Knowledge]) -> tuple[bool, int, str]:
+    """Veil's own kinds by rank, then others by name."""
+    return not cls.rank, cls.rank, name
+
+
+KNOWLEDGE: Register[Knowledge] = Register("kind of knowledge", __package__, GROUP, order=_order)
+"""Every kind by its option on the command line."""
+
+GRANTABLE: Register[Knowledge] = Register("kind of knowledge", __package__, GROUP, order=_order, parameter="grants")
+"""The kinds that audits can grant by their short names."""
+
+
 def kinds_of_knowledge() -> dict[str, type[Knowledge]]:
     """Every kind by its option on the command line: Veil's own first, then others by name."""
-    load_extensions(GROUP)
-    classes = sorted(_CLASSES.items(), key=lambda item: (item[1].rank or len(_CLASSES), item[0]))
-    return {option: cls for option, cls in classes if is_installed(cls, GROUP)}
+    return dict(KNOWLEDGE)
 
 
 def grantable() -> dict[str, type[Knowledge]]:
@@ -22,4 +36,4 @@ def grantable() -> dict[str, type[Knowledge]]:
     >>> list(grantable())[:4]
     ['pairs', 'records', 'sample', 'attributes']
     """
-    return {cls.kind: cls for cls in kinds_of_knowledge().values() if cls.kind}
+    return dict(GRANTABLE)

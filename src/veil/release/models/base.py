@@ -2,7 +2,8 @@
 
 A model class names itself in :attr:`Model.name`, which manifests record beside the method, and lists in
 :attr:`Model.methods` the methods of version 0.1, whose manifests have no such record. Classes enter the register when
-they are defined; a name that nobody defined gives an :class:`UnknownModel`, which keeps what it was given.
+they are defined. A name that no installed package defines gives an :class:`UnknownModel`, which keeps what it was
+given.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
+from veil.release.extensions import load_extensions
 
 _BY_NAME: dict[str, type[Model]] = {}
 _BY_METHOD: dict[str, type[Model]] = {}
@@ -45,7 +47,7 @@ class Model(ABC):
             if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
                 raise TypeError(f"two models are called {cls.name!r}: {_place(known)} and {_place(cls)}; rename one")
             _BY_NAME[cls.name] = cls
-            _BY_METHOD.update(dict.fromkeys(cls.methods, cls))
+            _BY_METHOD.update(dict.fromkeys(cls.__dict__.get("methods", ()), cls))
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
@@ -166,6 +168,8 @@ def model_from(raw: Mapping[str, Any], *, method: str, name: str | None = None) 
     """The model that a manifest's parameters describe: by its recorded name, or in format 1 by the method's."""
     if not isinstance(raw, Mapping):
         raise ValueError("parameters must be a mapping")
+    if name is not None and name not in _BY_NAME:
+        load_extensions("veil.perturbations")
     cls = _BY_METHOD.get(method) if name is None else _BY_NAME.get(name)
     if cls is None or cls is UnknownModel:
         return UnknownModel(dict(raw), recorded=name or UnknownModel.name)
