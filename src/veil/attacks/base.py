@@ -58,7 +58,7 @@ class Attack(ABC):
     whole_release
         Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
     blind
-        Whether it needs no description of the method; an audit plays it where there is none.
+        Whether it needs no description of the method; an audit runs it where there is none.
     variants
         Names of its variants; the first is the default.
     words
@@ -101,13 +101,20 @@ class Attack(ABC):
     @property
     def label(self) -> str:
         """Name and the settings that are not the default's, so that two of one kind can be told apart."""
+        settings = [f"{name} {value}" for name, value in self._settings().items()]
+        return f"{self.attack_name()} ({', '.join(settings)})" if settings else self.attack_name()
+
+    def address(self) -> list[Any]:
+        """The same as values, by which audits remember what it did."""
+        return [self.attack_name(), self._settings()]
+
+    def _settings(self) -> dict[str, Any]:
         defaults = inspect.signature(type(self)).parameters
-        settings = [
-            f"{name} {getattr(self, name)}"
+        return {
+            name: getattr(self, name)
             for name, parameter in defaults.items()
             if getattr(self, name) != parameter.default
-        ]
-        return f"{self.attack_name()} ({', '.join(settings)})" if settings else self.attack_name()
+        }
 
     @classmethod
     @abstractmethod
@@ -166,9 +173,10 @@ class GuessingAttack(Attack):
 
     def run(self, release: Release, *knowledge: Knowledge) -> Guess:
         """Attack a release with what is known: a guess of the private values; see :meth:`Attack.run`."""
-        self._check(release, knowledge)
-        with one_blas_thread():
-            return self._run(release, knowledge)
+        guess = super().run(release, *knowledge)
+        if not isinstance(guess, Guess):
+            raise TypeError(f"{type(self).__name__}._run must return a Guess; got a {type(guess).__name__}")
+        return guess
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:

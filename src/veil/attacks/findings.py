@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -84,6 +84,25 @@ class Guess(Finding):
     def __repr__(self) -> str:
         n, d = self.values.shape
         return f"<Guess: {n} records × {d} columns, ambiguity {self.ambiguity}>"
+
+    def of_columns(self, names: Sequence[str]) -> Guess:
+        """The guess of the named columns in this order, NaN for those that were not guessed.
+
+        >>> guess = Guess(np.array([[1.0, 2.0]]), ("a", "b"), np.arange(1))
+        >>> guess.of_columns(["b", "c"]).values.tolist()
+        [[2.0, nan]]
+        """
+        if tuple(names) == self.columns:
+            return self
+        at = {name: j for j, name in enumerate(self.columns)}
+        values = np.full((len(self.values), len(names)), np.nan)
+        units = None if self.units is None else np.ones(len(names))
+        for i, name in enumerate(names):
+            if name in at:
+                values[:, i] = self.values[:, at[name]]
+                if units is not None and self.units is not None:
+                    units[i] = self.units[at[name]]
+        return replace(self, values=values, columns=tuple(names), units=units)
 
     @property
     def misfit(self) -> float:

@@ -115,7 +115,7 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
 
     An attack on the whole release gets all of it.
     """
-    steps = release.manifest.parts
+    parts = release.manifest.parts
     if attack.whole_release:
         if part is not None:
             raise InputError(
@@ -124,11 +124,11 @@ def chosen_part(release: Release, attack: Attack, part: int | None) -> Release:
         return release
     if part is not None:
         return release.part(part - 1)
-    fitting = [i for i, step in enumerate(steps) if attack.applies_to(step.model)]
-    if len(steps) == 1 or not fitting:
-        return release.part(0) if len(steps) == 1 else release
+    fitting = [i for i, each in enumerate(parts) if attack.applies_to(each.model)]
+    if len(parts) == 1 or not fitting:
+        return release.part(0) if len(parts) == 1 else release
     if len(fitting) > 1:
-        named = ", ".join(f"{i + 1} ({steps[i].method})" for i in fitting)
+        named = ", ".join(f"{i + 1} ({parts[i].method})" for i in fitting)
         raise InputError(
             f"the release has several parts that this attack applies to: {named}; choose one with part=",
             parameter="part",

@@ -43,7 +43,7 @@ Previous = tuple[tuple[Release, Rows], ...]
 
 @dataclass(frozen=True)
 class Exposure:
-    """One release under attack: which private rows it holds, and what the attacker was dealt."""
+    """One release under attack: which private rows it holds, and what the attacker was granted."""
 
     release: Release
     kept: Rows
@@ -71,7 +71,7 @@ class Exposures:
     grants
         The knowledge levels.
     seed
-        Fixes keys and deals; None draws them afresh.
+        Fixes keys and grants; None draws them afresh.
     previous
         Earlier releases that the attacker has.
     most
@@ -174,10 +174,9 @@ class Exposures:
         earlier = [[release.manifest.release_id, rows.tolist()] for release, rows in self._previous]
         return [self._roles, self._grants.sample_from, self._seed, earlier]
 
-    def address(self, level: Level) -> str:
-        """A level's address in memory: its label, and what else it is granted."""
-        along = [lesser.label for lesser in self._along(level)]
-        return f"{level.label} + {along}" if along else level.label
+    def address(self, level: Level) -> list[Any]:
+        """A level's address in memory: its kind and amount, and those of what goes along with it."""
+        return [level.kind, level.amount, [[lesser.kind, lesser.amount] for lesser in self._along(level)]]
 
     @property
     def records_known(self) -> bool:
@@ -264,8 +263,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
     """The matrix that a part of a release was made with, from its key; None where it was made without one."""
-    step = key.entry(release.manifest.release_id).parts[part]
-    return rebuild(step, key).secret_matrix()
+    return rebuild(key.entry(release.manifest.release_id).parts[part], key).secret_matrix()
 
 
 def _mixed(*words: int) -> int:

@@ -25,6 +25,8 @@ from veil.storage.atomic import write_private
 
 KEY_NAME = "cache.key"
 LARGEST_FILE = 50_000_000
+FORMAT = 2
+"""The form of addresses and answers; those of another are not found."""
 
 
 def default_folder() -> Path:
@@ -76,13 +78,13 @@ class Cache:
 
     def answers(self, question: Any) -> Answers:
         """What is remembered of a question; a file that cannot be read holds nothing."""
-        text = json.dumps(question, sort_keys=True, default=_json_default).encode()
+        text = _text([FORMAT, question]).encode()
         name = hashlib.blake2b(text, key=self._key, digest_size=24).hexdigest()
         return Answers(self._folder / f"{name}.json")
 
 
 class Answers:
-    """JSON values by address, kept in one file."""
+    """JSON values by address, which is one as well, kept in one file."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._changed = path, False
@@ -92,13 +94,13 @@ class Answers:
                 content = json.loads(path.read_text(encoding="utf-8"))
                 self._by_address = content if isinstance(content, dict) else {}
 
-    def get(self, address: str) -> Any:
+    def get(self, address: Any) -> Any:
         """The value at an address; None where there is none."""
-        return self._by_address.get(address)
+        return self._by_address.get(_text(address))
 
-    def put(self, address: str, value: Any) -> None:
+    def put(self, address: Any, value: Any) -> None:
         """Remember a value."""
-        self._by_address[address] = value
+        self._by_address[_text(address)] = value
         self._changed = True
 
     def save(self) -> None:
@@ -133,6 +135,11 @@ def candidate_words(plan: Plan) -> list[Any]:
         [columns, p.method_name(), {name: revealed(value) for name, value in p.get_params(deep=False).items()}]
         for columns, p in plan.parts
     ]
+
+
+def _text(value: Any) -> str:
+    """A value as JSON, the same whenever it is the same."""
+    return json.dumps(value, sort_keys=True, default=_json_default)
 
 
 def _json_default(value: Any) -> Any:

@@ -31,7 +31,8 @@ class GuessScores:
     """One guess, scored.
 
     The nulls are what guesses that say nothing get by the judge's own matching, where columns are matched, and the
-    lucks what the best of them gets: a rate that is no higher than that shows nothing.
+    lucks what the best of them gets: a rate that is no higher than that shows nothing. ``links`` says that people were
+    linked to rows, and no values guessed: every score is that of the links.
     """
 
     value: Measure
@@ -48,13 +49,15 @@ class GuessScores:
     value_luck: float = 0.0
     record_luck: float = 0.0
     column_lucks: npt.NDArray[np.float64] | None = None
+    links: bool = False
 
     @classmethod
     def of_links(cls, own: Rows, links: Rows) -> GuessScores:
         """Links of people to rows of the release; ``own`` are their true rows, -1 for people who are not in it."""
         rate = measures.linkage_rate(own, links)
         nothing = Measure(math.nan, higher_is="exposed")
-        return cls(rate, rate, np.empty(0), np.empty(0, dtype=np.int64), nothing, 0, math.nan, int((own >= 0).sum()))
+        n_people = int((own >= 0).sum())
+        return cls(rate, rate, np.empty(0), np.empty(0, dtype=np.int64), nothing, 0, math.nan, n_people, links=True)
 
 
 def unless_luck(score: Score, luck: float) -> Score:

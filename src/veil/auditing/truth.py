@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -75,15 +75,21 @@ class Truth:
         return PrivateTable(self.values, self.columns, self.categorical, quasi, own_sample)
 
     def stated(self, guess: Guess, release: Release) -> Guess:
-        """A guess in these numbers and codes, where it was made in codes of the release's own list."""
-        model = release.only_part.model
-        if not isinstance(model, ResponseModel):
-            return guess
+        """A guess of these columns in their numbers and codes, where it was made in codes of the release's own list."""
+        listings = dict(zip(self.columns, self.categories, strict=True))
         values = guess.values.copy()
-        for j, (known, listing) in enumerate(zip(model.categories, self.categories, strict=True)):
-            meaning = [
-                np.nan if v is None else float(v) if listing is None else listing.index(v) if v in listing else -1.0
-                for v in known
-            ]
-            values[:, j] = np.array(meaning)[guess.values[:, j].astype(np.intp)]
-        return Guess(values, guess.columns, guess.rows, guess.ambiguity, guess.details, guess.up_to, guess.units)
+        for part in release.manifest.parts:
+            model = part.model
+            if not isinstance(model, ResponseModel):
+                continue
+            for name, known in zip(part.names, model.categories, strict=True):
+                if name not in listings:
+                    continue
+                listing, j = listings[name], self.columns.index(name)
+                meaning = [
+                    np.nan if v is None else float(v) if listing is None else listing.index(v) if v in listing else -1.0
+                    for v in known
+                ]
+                stated = ~np.isnan(guess.values[:, j])
+                values[stated, j] = np.array(meaning)[guess.values[stated, j].astype(np.intp)]
+        return replace(guess, values=values)

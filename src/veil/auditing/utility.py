@@ -156,14 +156,14 @@ def plan_utilities(
 ) -> dict[str, Measure]:
     """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest."""
     found: dict[str, list[Measure]] = {}
-    for i, step in enumerate(release.manifest.parts):
-        truth, part = private.part(step.names), release.part(i)
-        model = step.model
+    for i, part in enumerate(release.manifest.parts):
+        truth, single = private.part(part.names), release.part(i)
+        model = part.model
         if isinstance(model, ResponseModel):
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
-                found.setdefault("proportions", []).append(proportions_kept(truth, part))
-        elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, part):
-            for name, value in utilities(truth.values, part, n_clusters=n_clusters, labels=labels, seed=seed).items():
+                found.setdefault("proportions", []).append(proportions_kept(truth, single))
+        elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, single):
+            for name, value in utilities(truth.values, single, n_clusters=n_clusters, labels=labels, seed=seed).items():
                 found.setdefault(name, []).append(value)
     return {n: values[0] if len(values) == 1 else averaged(values) for n, values in found.items() if values}
 
@@ -171,15 +171,15 @@ def plan_utilities(
 def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
     """The utilities of a release whose rows belong to nobody in particular: moments and distributions."""
     found: dict[str, Measure] = {}
-    for i, step in enumerate(release.manifest.parts):
-        truth, part = private.part(step.names), release.part(i)
-        named = isinstance(step.model, ForeignModel) and step.released == step.names
+    for i, part in enumerate(release.manifest.parts):
+        truth, single = private.part(part.names), release.part(i)
+        named = isinstance(part.model, ForeignModel) and part.released == part.names
         measured = {"means": means_kept, "covariance": covariance_kept, "distribution": distribution_kept}
-        for name, kept in measured.items() if isinstance(step.model, COLUMNWISE) else ():
-            value = kept(truth.values, part)
+        for name, kept in measured.items() if isinstance(part.model, COLUMNWISE) else ():
+            value = kept(truth.values, single)
             found |= {name: value} if value is not None else {}
         if named:
-            value = distribution_kept(truth.values, part)
+            value = distribution_kept(truth.values, single)
             found |= {"distribution": value} if value is not None else {}
     return found
 

@@ -1,7 +1,7 @@
 """What a kind of knowledge is: it says its own name, reads its own file, and is drawn by its own rule.
 
 A kind of knowledge is one class. It is registered when its module is imported, and from the registry come the options
-of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the levels that audits play through.
+of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the levels that audits go through.
 """
 
 from __future__ import annotations

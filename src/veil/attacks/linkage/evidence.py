@@ -74,7 +74,7 @@ class Evidence:
         self._release, self._table = release, external.table
         there = set(self._table.column_names)
         public = [column.name for column in release.manifest.public]
-        private = [name for step in release.manifest.parts for name in step.names]
+        private = [name for part in release.manifest.parts for name in part.names]
         self.columns = tuple(name for name in (*private, *public) if name in there)
         if not self.columns:
             raise InputError(
@@ -86,55 +86,55 @@ class Evidence:
     def clues(self) -> list[Clue]:
         """What the published laws say."""
         clues: list[Clue] = [EqualityClue(*self._equal(name)) for name in self._public]
-        for i, step in enumerate(self._release.manifest.parts):
-            shared = [j for j, name in enumerate(step.names) if name in self._table.column_names]
+        for i, part in enumerate(self._release.manifest.parts):
+            shared = [j for j, name in enumerate(part.names) if name in self._table.column_names]
             if shared:
-                clues += self._of_part(self._release.part(i), step, shared)
+                clues += self._of_part(self._release.part(i), part, shared)
         return clues
 
     def distances(self) -> list[Clue]:
         """Half the squared distance in units of each released column's spread; other values of a category count 1."""
         clues: list[Clue] = [EqualityClue(*self._equal(name), gain=0.0, cost=-0.5) for name in self._public]
-        for i, step in enumerate(self._release.manifest.parts):
-            for j, name in enumerate(step.names):
-                if name not in self._table.column_names or step.released[j : j + 1] != (name,):
+        for i, part in enumerate(self._release.manifest.parts):
+            for j, name in enumerate(part.names):
+                if name not in self._table.column_names or part.released[j : j + 1] != (name,):
                     continue
-                part, model = self._release.part(i), step.model
+                single, model = self._release.part(i), part.model
                 if isinstance(model, ClassModel):
-                    clues.append(EqualityClue(*self._classes(step, model, j), gain=0.0, cost=-0.5))
+                    clues.append(EqualityClue(*self._classes(part, model, j), gain=0.0, cost=-0.5))
                 elif isinstance(model, ResponseModel):
-                    clues.append(EqualityClue(self._codes(part, j), part.codes()[:, j], gain=0.0, cost=-0.5))
+                    clues.append(EqualityClue(self._codes(single, j), single.codes()[:, j], gain=0.0, cost=-0.5))
                 elif isinstance(model, NUMBERS) and self._is_number(name):
                     y = self._released(name)
                     clues.append(DistanceClue(self._numbers([name])[:, 0], y, _spread(y)))
         return clues
 
-    def _of_part(self, part: Release, step: Part, shared: list[int]) -> list[Clue]:
-        model, names = step.model, [step.names[j] for j in shared]
+    def _of_part(self, single: Release, part: Part, shared: list[int]) -> list[Clue]:
+        model, names = part.model, [part.names[j] for j in shared]
         if isinstance(model, ClassModel):
-            return [EqualityClue(*self._classes(step, model, j)) for j in shared]
+            return [EqualityClue(*self._classes(part, model, j)) for j in shared]
         if isinstance(model, ResponseModel):
-            known = [(j, self._codes(part, j)) for j in shared]
-            return _responses(model, part.codes(), known)
+            known = [(j, self._codes(single, j)) for j in shared]
+            return _responses(model, single.codes(), known)
         if isinstance(model, BasketModel):
             if model.kind != "mask":
                 return []
-            items = [(j, _bits(self._numbers([step.names[j]])[:, 0])) for j in shared]
-            return _responses(basket_response(model), part.to_numpy().astype(np.int64), items)
+            items = [(j, _bits(self._numbers([part.names[j]])[:, 0])) for j in shared]
+            return _responses(basket_response(model), single.to_numpy().astype(np.int64), items)
         if isinstance(model, OrthogonalModel):
-            return self._length(part, model) if len(shared) == len(step.names) and not model.translated else []
+            return self._length(single, model) if len(shared) == len(part.names) and not model.translated else []
         if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
-            x, y = self._numbers(names), part.to_numpy()[:, shared]
+            x, y = self._numbers(names), single.to_numpy()[:, shared]
             return _noisy(model, shared, x, y)
         if isinstance(model, UnknownModel):
-            same = [n for n in names if n in step.released and self._is_number(n)]
+            same = [n for n in names if n in part.released and self._is_number(n)]
             return [_near(self._numbers([n]), self._released(n)[:, None]) for n in same]
         return []
 
-    def _length(self, part: Release, model: OrthogonalModel) -> list[Clue]:
-        y = part.to_numpy()
+    def _length(self, single: Release, model: OrthogonalModel) -> list[Clue]:
+        y = single.to_numpy()
         lengths = np.linalg.norm(y, axis=1)[:, None]
-        known = np.linalg.norm(model.scaled(self._numbers(part.only_part.names)), axis=1)[:, None]
+        known = np.linalg.norm(model.scaled(self._numbers(single.only_part.names)), axis=1)[:, None]
         error = np.array([[max(release_tolerance(y), 1e-140) ** 2]])
         return [NormalClue(known, lengths, Background(lengths, error[0]), error)]
 
@@ -155,18 +155,18 @@ class Evidence:
             columns.append(_tame(to_float(array, name)))
         return np.column_stack(columns)
 
-    def _classes(self, step: Part, model: ClassModel, j: int) -> tuple[Codes, Codes]:
-        x = self._numbers([step.names[j]])[:, 0]
-        texts = self._release.table.read([step.released[j]]).column(0).combine_chunks()
+    def _classes(self, part: Part, model: ClassModel, j: int) -> tuple[Codes, Codes]:
+        x = self._numbers([part.names[j]])[:, 0]
+        texts = self._release.table.read([part.released[j]]).column(0).combine_chunks()
         rows = pc.index_in(texts, value_set=pa.array(list(model.names[j]))).fill_null(-1)
         codes = np.searchsorted(model.edges[j], x, side="right")
         return np.where(np.isnan(x), -1, codes).astype(np.int64), rows.to_numpy().astype(np.int64)
 
-    def _codes(self, part: Release, j: int) -> Codes:
+    def _codes(self, single: Release, j: int) -> Codes:
         """External categories as the manifest's codes; −1 for missing values and other categories."""
-        name, model = part.only_part.names[j], part.only_part.model
+        name, model = single.only_part.names[j], single.only_part.model
         assert isinstance(model, ResponseModel)  # noqa: S101 - for the type checker
-        values = self._cast(name, part.table.schema.field(part.only_part.released[j]).type)
+        values = self._cast(name, single.table.schema.field(single.only_part.released[j]).type)
         known = pa.array(list(model.categories[j]), type=values.type)
         codes = pc.index_in(values, value_set=known, skip_nulls=True).fill_null(-1)
         return np.asarray(codes.to_numpy(), dtype=np.int64)
@@ -208,7 +208,7 @@ def _spread(y: Matrix) -> float:
 def _noisy(
     model: AdditiveModel | MultiplicativeModel | LogNormalModel, shared: list[int], x: Matrix, y: Matrix
 ) -> list[Clue]:
-    """Clues of noise on single columns ``shared`` of a step, known as x and released as y."""
+    """Clues of noise on single columns ``shared`` of a part, known as x and released as y."""
     grid = model.grid[shared]
     if isinstance(model, MultiplicativeModel):
         return _factors(model, model.noise[shared], grid, x, y)

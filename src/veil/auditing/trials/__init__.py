@@ -1,1 +1,1 @@
-"""TrialRunner: one round of attacks against one release, their schedule and their scores."""
+"""Trials: attacks on the releases of a candidate, their schedule, and the scores they reach."""

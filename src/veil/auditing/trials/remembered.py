@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import types
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.auditing.scores import GuessScores
 from veil.auditing.trials.trial import Outcome
@@ -43,57 +46,46 @@ def to_json(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
         "up_to": list(answer.up_to),
         "seconds": answer.seconds,
         "records": [list(record) for record in answer.records],
-        "picture": picture
-        and [picture.edges, picture.counts, picture.n_values, picture.n_suppressed, picture.n_outside],
-        "scores": scores
-        and [
-            _numbers(scores.value),
-            _numbers(scores.record),
-            scores.columns.tolist(),
-            scores.n_columns.tolist(),
-            _numbers(scores.far_out),
-            scores.n_far_out,
-            scores.nrmse,
-            scores.n_scored,
-            scores.value_null,
-            scores.record_null,
-            None if scores.column_nulls is None else scores.column_nulls.tolist(),
-            scores.value_luck,
-            scores.record_luck,
-            None if scores.column_lucks is None else scores.column_lucks.tolist(),
-        ],
+        "picture": None if picture is None else asdict(picture),
+        "scores": None if scores is None else {f.name: _plain(getattr(scores, f.name)) for f in fields(scores)},
     }
 
 
 def _outcome(value: Mapping[str, Any]) -> Outcome:
     scores, picture = value["scores"], value["picture"]
     return Outcome(
-        scores
-        and GuessScores(
-            _measure(scores[0]),
-            _measure(scores[1]),
-            np.array(scores[2], dtype=np.float64),
-            np.array(scores[3], dtype=np.int64),
-            _measure(scores[4]),
-            int(scores[5]),
-            float(scores[6]),
-            int(scores[7]),
-            float(scores[8]),
-            float(scores[9]),
-            None if scores[10] is None else np.array(scores[10], dtype=np.float64),
-            float(scores[11]),
-            float(scores[12]),
-            None if scores[13] is None else np.array(scores[13], dtype=np.float64),
-        ),
+        None if scores is None else _scores(scores),
         refusal=str(value["refusal"]),
         applies=bool(value["applies"]),
         ambiguity=str(value["ambiguity"]),
         up_to=tuple(value["up_to"]),
         seconds=float(value["seconds"]),
-        picture=picture
-        and Picture(tuple(picture[0]), tuple(map(tuple, picture[1])), *(int(count) for count in picture[2:])),
+        picture=None if picture is None else _picture(**picture),
         records=tuple((int(row), float(error)) for row, error in value["records"]),
     )
+
+
+def _scores(values: Mapping[str, Any]) -> GuessScores:
+    hints = get_type_hints(GuessScores)
+    return GuessScores(**{f.name: _typed(values[f.name], hints[f.name]) for f in fields(GuessScores)})
+
+
+def _picture(*, edges: Any, counts: Any, **numbers: Any) -> Picture:
+    return Picture(tuple(edges), tuple(map(tuple, counts)), **{name: int(number) for name, number in numbers.items()})
+
+
+def _typed(value: Any, hint: Any) -> Any:
+    """A value of a field, read by the field's type."""
+    if get_origin(hint) is types.UnionType:
+        hint, _ = get_args(hint)
+        return None if value is None else _typed(value, hint)
+    return _READERS[hint](value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Measure):
+        return _numbers(value)
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def _numbers(measure: Measure) -> list[Any]:
@@ -103,3 +95,21 @@ def _numbers(measure: Measure) -> list[Any]:
 def _measure(numbers: Any) -> Measure:
     value, low, high, higher_is = numbers
     return Measure(float(value), low=float(low), high=float(high), higher_is=higher_is)
+
+
+def _floats(value: Any) -> npt.NDArray[np.float64]:
+    return np.array(value, dtype=np.float64)
+
+
+def _counts(value: Any) -> npt.NDArray[np.int64]:
+    return np.array(value, dtype=np.int64)
+
+
+_READERS: dict[Any, Callable[[Any], Any]] = {
+    Measure: _measure,
+    npt.NDArray[np.float64]: _floats,
+    npt.NDArray[np.int64]: _counts,
+    int: int,
+    float: float,
+    bool: bool,
+}

@@ -16,7 +16,7 @@ from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate
 from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
-from veil.auditing.trials.target import Target
+from veil.auditing.trials.target import WHOLE, PartTarget
 from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
 from veil.auditing.utility import averaged
 from veil.measures import Measure
@@ -97,7 +97,7 @@ class Schedule:
                 self._perform(pool, [*measured, *first])
                 for run in first if self._seconds is not None else ():
                     self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
-                while runs := [h for h in self.board.next_round() if not pool.late(self.board.seconds(h))]:
+                while runs := [run for run in self.board.next_round() if not pool.late(self.board.seconds(run))]:
                     self._total += len(runs)
                     self._perform(pool, runs)
                 for i in range(len(self._runner.candidates)) if not self._exactly else ():
@@ -110,27 +110,27 @@ class Schedule:
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
         remarks = [
-            remark for i in range(len(self._runner.candidates)) for remark in remarks_on_parts(self._runner.parts(i))
+            remark for i in range(len(self._runner.candidates)) for remark in remarks_on_parts(self._runner.targets(i))
         ]
         return tuple(dict.fromkeys(remarks))
 
     def _first_round(self) -> list[Run]:
         exposures, runs = self._runner.exposures, list[Run]()
         for i in range(len(self._runner.candidates)):
-            parts = self._runner.parts(i)
+            targets = self._runner.targets(i)
             for level in exposures.levels:
                 for number, attack in enumerate(self._runner.attacks):
                     if not exposures.serves(level, attack):
                         continue
                     if attack.whole_release:  # looks at all parts at once
-                        runs.append(Run(Trial(i, level, number, 0), 0))
+                        runs.append(Run(Trial(i, level, number, WHOLE), 0))
                         continue
-                    for part in parts:
-                        trial = Trial(i, level, number, part.index)
-                        if attack.applies_to(part.part.model) and not (attack.blind and part.described):
+                    for target in targets:
+                        trial = Trial(i, level, number, target.index)
+                        if attack.applies_to(target.part.model) and not (attack.blind and target.described):
                             runs.append(Run(trial, 0))
                         else:
-                            self.board.skip(trial, f"no theory for {part.part.method}", applies=False)
+                            self.board.skip(trial, f"no theory for {target.part.method}", applies=False)
         return runs
 
     def _perform(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> None:
@@ -169,12 +169,12 @@ class Schedule:
         common = [__version__, table, self._runner.tolerance, self._runner.exposures.words(), dict(uses)]
         return [cache.answers([*common, candidate_words(plan)]) for plan in self._runner.candidates]
 
-    def _place(self, task: Task) -> tuple[Answers, str]:
+    def _place(self, task: Task) -> tuple[Answers, list[Any]]:
         if isinstance(task, UtilityTask):
-            return self._memory[task.candidate], f"worth/{task.repetition}"
+            return self._memory[task.candidate], ["utility", task.repetition]
         trial = task.trial
         attack, level = self._runner.attacks[trial.attack], self._runner.exposures.address(trial.level)
-        return self._memory[trial.candidate], f"{level}/{task.repetition}/{attack.label}/{trial.part}"
+        return self._memory[trial.candidate], [*level, task.repetition, *attack.address(), trial.part]
 
     def _breaks(self, pool: Pool[Task, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
@@ -234,21 +234,20 @@ class Schedule:
     def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[Failure]:
         """Levels at which some part that can be guessed was not attacked at all."""
         failures: list[Failure] = []
-        parts = self._runner.parts(candidate)
-        scored = [part for part in parts if part.scored and not part.joins]
-        for part in scored or parts:
-            mine = [row for row in rows if row.part == part.index and not row.links]
-            failures += self._goals.untested(
-                mine, self._runner.exposures.levels, part.part.method if len(parts) > 1 else ""
-            )
+        targets = self._runner.targets(candidate)
+        scored = [target for target in targets if target.scored and not target.joins]
+        for target in scored or targets:
+            guesses = [row for row in rows if row.part in (target.index, WHOLE) and not row.links]
+            method = target.part.method if len(targets) > 1 else ""
+            failures += self._goals.untested(guesses, self._runner.exposures.levels, method)
         return failures
 
 
-def remarks_on_parts(parts: Sequence[Target]) -> tuple[str, ...]:
+def remarks_on_parts(targets: Sequence[PartTarget]) -> tuple[str, ...]:
     """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
-    alone = [part for part in parts if part.scored and not part.joins]
-    linked = {i for part in parts for i in part.joins}
-    if len(alone) < 2 or {part.index for part in alone} <= linked:
+    alone = [target for target in targets if target.scored and not target.joins]
+    joined = {i for target in targets for i in target.joins}
+    if len(alone) < 2 or {target.index for target in alone} <= joined:
         return ()
     return (
         "Parts of the plan with different methods were attacked one by one, apart from linkage. Columns that vary "

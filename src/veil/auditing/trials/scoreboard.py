@@ -70,8 +70,9 @@ class Scoreboard:
     def rows(self, candidate: int) -> list[AuditRow]:
         """The rows of a candidate, in the order of levels, attacks and parts."""
         levels = self._runner.exposures.levels
-        order = [p for p in self._outcomes if p.candidate == candidate and p.level in levels]
-        return [self.row(p) for p in sorted(order, key=lambda p: (levels.index(p.level), p.attack, p.part))]
+        trials = [trial for trial in self._outcomes if trial.candidate == candidate and trial.level in levels]
+        order = sorted(trials, key=lambda trial: (levels.index(trial.level), trial.attack, trial.part))
+        return [self.row(trial) for trial in order]
 
     def skipped(self, candidate: int) -> list[Skipped]:
         """What was not run on a candidate."""
@@ -83,12 +84,13 @@ class Scoreboard:
 
     def breakers(self, candidate: int, level: Level) -> list[Trial]:
         """Who is shown to break a goal with this knowledge or less."""
-        trials = [p for p in self._outcomes if p.candidate == candidate and p.level.within(level)]
-        return [p for p in trials if self.row(p).broken]
+        trials = [trial for trial in self._outcomes if trial.candidate == candidate and trial.level.within(level)]
+        return [trial for trial in trials if self.row(trial).broken]
 
     def next_round(self) -> list[Run]:
         """The rows that matter, to be run once more: those that can still change a verdict."""
-        lost = {c: any(self.row(p).broken for p in self._outcomes if p.candidate == c) for c in self._candidates()}
+        lost = dict.fromkeys((trial.candidate for trial in self._outcomes), False)
+        lost |= {trial.candidate: True for trial in self._outcomes if self.row(trial).broken}
         runs = [
             Run(trial, self._tries[trial])
             for trial in self._outcomes
@@ -105,9 +107,6 @@ class Scoreboard:
         """Whether the attack succeeds or fails on all records alike, by the key or by what is granted."""
         granted = trial.level.knowledge.unit in (Unit.RECORDS, Unit.SHARE)
         return self._attack(trial).one_matrix and (self._runner.exposures.fresh or granted)
-
-    def _candidates(self) -> set[int]:
-        return {trial.candidate for trial in self._outcomes}
 
     def _open(self, trial: Trial, n: int, *, lost: bool) -> bool:
         if self._exactly:
@@ -136,8 +135,11 @@ class Scoreboard:
 
     def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
         """What a candidate's trials achieved in one run alone, each with a key of its own."""
-        trials = [p for p, outcomes in self._outcomes.items() if p.candidate == candidate and len(outcomes) > run]
-        return [self._scored(p, self._outcomes[p][run : run + 1]) for p in trials]
+        return [
+            self._scored(trial, outcomes[run : run + 1])
+            for trial, outcomes in self._outcomes.items()
+            if trial.candidate == candidate and len(outcomes) > run
+        ]
 
     def row(self, trial: Trial) -> AuditRow:
         """What a trial has achieved so far."""
@@ -156,7 +158,7 @@ class Scoreboard:
             catalogue=attack.catalogue,
             attack_words=attack.words,
             level=trial.level,
-            nrmse=float(np.mean([t.nrmse for t in guesses])),
+            nrmse=float(np.mean([scores.nrmse for scores in guesses])),
             ambiguity=next((o.ambiguity for o in reversed(outcomes) if o.ambiguity != "none"), "none"),
             repetitions=len(guesses),
             n_scored=guesses[0].n_scored,
@@ -166,19 +168,19 @@ class Scoreboard:
             one_matrix=self._lottery(trial),
             picture=first.picture,
             records=first.records,
-            **self._scores(trial, guesses, attack),
+            **self._scores(trial, guesses),
         )
         return replace(row, failures=tuple(self._goals.failures(row, self._runner.exposures.levels)))
 
-    def _scores(self, trial: Trial, guesses: Sequence[GuessScores], attack: Attack) -> dict[str, Any]:
+    def _scores(self, trial: Trial, guesses: Sequence[GuessScores]) -> dict[str, Any]:
         goal = self._goals.max_advantage
-        if attack.whole_release:
+        if all(scores.links for scores in guesses):
             score: Score = pooled(
-                [t.record for t in guesses],
+                [scores.record for scores in guesses],
                 1.0 / len(self._runner.exposures.truth),
                 one_matrix=False,
                 goal=goal,
-                n=[t.n_scored for t in guesses],
+                n=[scores.n_scored for scores in guesses],
             )
             return {
                 "value": score,
@@ -188,12 +190,11 @@ class Scoreboard:
                 "far_out": None,
                 "links": True,
             }
-        part = self._runner.parts(trial.candidate)[trial.part]
-        judge = part.judge(self._runner.exposures.known_columns(trial.level))
+        judge = self._runner.target(trial).judge(self._runner.exposures.known_columns(trial.level))
         return judge.scores(guesses, one_matrix=self._lottery(trial), goal=goal)
 
     def _attack(self, trial: Trial) -> Attack:
         return self._runner.attacks[trial.attack]
 
     def _target(self, trial: Trial) -> tuple[str, ...]:
-        return self._runner.parts(trial.candidate)[trial.part].methods(self._attack(trial))
+        return self._runner.target(trial).methods

@@ -1,4 +1,4 @@
-"""What a trial attacks: one part of a release, or several additive parts looked at together, with their judges."""
+"""What a trial attacks: a part of a release, several additive parts looked at together, or the whole release."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import block_diag
 
-from veil.attacks import Attack, Guess
+from veil.attacks import Attack, Finding, Guess, Links
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
@@ -34,7 +34,7 @@ def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
     grid = np.concatenate([model.grid for model in models])
     model = AdditiveModel.correlated(basis * np.sqrt(np.clip(power, 0.0, None)), grid)
     return Part(
-        method="additive-noise",
+        method=" + ".join(dict.fromkeys(part.method for part in parts)),
         catalogue=parts[0].catalogue,
         model=replace(model, distribution=models[0].distribution),
         columns=tuple(column for part in parts for column in part.columns),
@@ -42,18 +42,30 @@ def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
     )
 
 
-class Target:
-    """One perturbation of the release under attack: its columns, their truth and their judges.
+WHOLE = -1
+"""The number of the target that is the whole release."""
 
-    ``joins`` are the parts of a part that is several additive ones looked at together.
+
+class Target:
+    """Columns of a release under attack, their truth and their judges.
+
+    ``methods`` names the methods that made them, where the release has others as well. Whole numbers of the columns
+    ``responses`` were randomized as categories: guesses of them are right or wrong, not near.
     """
 
     def __init__(
-        self, index: int, part: Part, exposures: Exposures, tolerance: float, several: bool, joins: tuple[int, ...] = ()
+        self,
+        names: Sequence[str],
+        exposures: Exposures,
+        tolerance: float,
+        *,
+        methods: tuple[str, ...] = (),
+        responses: Sequence[str] = (),
     ) -> None:
-        self.index, self.part, self._several, self.joins = index, part, several, joins
-        self.at, self._d = exposures.private.places(part.names), len(exposures.columns)
-        self.truth = exposures.private.part(part.names)
+        self.methods = methods
+        self.at, self._d = exposures.private.places(names), len(exposures.columns)
+        self.truth = exposures.private.part(names)
+        self._responses = np.array([name in responses for name in names], dtype=np.bool_)
         self._tolerance, self._exposures = tolerance, exposures
         self._judges: dict[tuple[int, ...], Judge] = {}
 
@@ -61,11 +73,36 @@ class Target:
         """The judge of the columns that the attacker does not know already (``known``: columns of the table)."""
         given = tuple(i for i, j in enumerate(self.at) if j in known)
         if given not in self._judges:
-            # Whole numbers that were randomized as categories are right or wrong, not near.
-            exact = self.truth.categorical | isinstance(self.part.model, ResponseModel)
+            exact = self.truth.categorical | self._responses
             held = (self.truth.values, self.truth.columns, self._tolerance, exact, given)
             self._judges[given] = self._exposures.judge(*held)
         return self._judges[given]
+
+    def _stated(self, attack: Attack, finding: Finding, release: Release) -> Guess | Links:
+        """What an attack found: links, or a guess in the truth's numbers and codes."""
+        if isinstance(finding, Links):
+            return finding
+        if not isinstance(finding, Guess):
+            raise NotApplicableError(f"{attack.attack_name()} found neither values nor links")
+        return self.truth.stated(finding, release)
+
+
+class PartTarget(Target):
+    """One part of a release; ``joins`` are the parts of one that is several additive ones looked at together."""
+
+    def __init__(
+        self,
+        index: int,
+        part: Part,
+        exposures: Exposures,
+        tolerance: float,
+        *,
+        methods: tuple[str, ...] = (),
+        joins: tuple[int, ...] = (),
+    ) -> None:
+        responses = part.names if isinstance(part.model, ResponseModel) else ()
+        super().__init__(part.names, exposures, tolerance, methods=methods, responses=responses)
+        self.index, self.part, self.joins = index, part, joins
 
     @property
     def described(self) -> bool:
@@ -75,22 +112,31 @@ class Target:
     @property
     def scored(self) -> bool:
         """Whether there is anything to guess: a pseudonym says nothing."""
-        return not self.described or not isinstance(self.part.model, PseudonymModel)
+        return not isinstance(self.part.model, PseudonymModel)
 
-    def methods(self, attack: Attack) -> tuple[str, ...]:
-        """The methods of the parts that an attack is on, where the release has several and it does not take all."""
-        if not self._several or attack.whole_release:
-            return ()
-        return (self.part.method,) * max(1, len(self.joins))
-
-    def attacked(self, attack: Attack, exposure: Exposure) -> Guess:
-        """The attack's guess of this part's columns, in the truth's numbers and codes."""
+    def attacked(self, attack: Attack, exposure: Exposure) -> Guess | Links:
+        """What the attack finds out about this part."""
         if self.joins:
             part = joined(exposure.release.manifest.parts, self.joins)
             release = Release(exposure.release.table, replace(exposure.release.manifest, parts=(part,)))
         else:
             release = exposure.release.part(self.index)
-        guess = attack.run(release, *exposure.knowledge(None if self.joins else self.index, self.at, self._d))
-        if not isinstance(guess, Guess):
-            raise NotApplicableError(f"{attack.attack_name()} guesses no values")
-        return self.truth.stated(guess, release)
+        known = exposure.knowledge(None if self.joins else self.index, self.at, self._d)
+        return self._stated(attack, attack.run(release, *known), release)
+
+
+class WholeTarget(Target):
+    """All parts of a release at once, and its public columns."""
+
+    def __init__(self, parts: Sequence[Part], exposures: Exposures, tolerance: float) -> None:
+        guessable = [part for part in parts if not isinstance(part.model, PseudonymModel)] or parts
+        responses = [name for part in guessable if isinstance(part.model, ResponseModel) for name in part.names]
+        names = [name for part in guessable for name in part.names]
+        super().__init__(names, exposures, tolerance, responses=responses)
+
+    def attacked(self, attack: Attack, exposure: Exposure) -> Guess | Links:
+        """What the attack finds out about the whole release."""
+        finding = attack.run(exposure.release, *exposure.grant.knowledge)
+        if isinstance(finding, Guess):
+            finding = finding.of_columns(self.truth.columns)
+        return self._stated(attack, finding, exposure.release)

@@ -1,7 +1,7 @@
 """One run of an audit: a release is made, knowledge is granted, attacks are run and judged.
 
-A run depends on nothing but its address (candidate, level, repetition), so runs can be run in any order, in other
-processes, and remembered.
+A run depends on nothing but its address (candidate, level, repetition), so runs can be made in any order and in other
+processes, and their outcomes remembered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from veil.attacks import Attack, Links
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
 from veil.auditing.scores import GuessScores
-from veil.auditing.trials.target import Target, joined, together
+from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, together
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
 from veil.publishing.plan import Plan
@@ -26,7 +26,10 @@ from veil.report.model import Picture
 
 @dataclass(frozen=True)
 class Trial:
-    """An attack on one part of a candidate's releases with one level of knowledge; candidate and attack by number."""
+    """An attack on one part of a candidate's releases with one level of knowledge; candidate and attack by number.
+
+    ``part`` is the number of a target, or :data:`veil.auditing.trials.target.WHOLE`.
+    """
 
     candidate: int
     level: Level
@@ -64,7 +67,8 @@ class TrialRunner:
     ) -> None:
         self.exposures, self.candidates, self.attacks = exposures, tuple(candidates), tuple(attacks)
         self.tolerance = tolerance
-        self._parts: dict[int, list[Target]] = {}
+        self._targets: dict[int, list[PartTarget]] = {}
+        self._whole: dict[int, WholeTarget] = {}
         self._manifests: dict[int, Manifest] = {}
         self._last: tuple[tuple[int, Level, int], Exposure] | None = None
 
@@ -72,19 +76,33 @@ class TrialRunner:
         """What a candidate's first release says about itself."""
         return self._manifests[candidate]
 
-    def parts(self, candidate: int) -> list[Target]:
-        """The parts of a candidate's releases."""
-        if candidate not in self._parts:
+    def targets(self, candidate: int) -> list[PartTarget]:
+        """The parts of a candidate's releases, and those that can be looked at together."""
+        if candidate not in self._targets:
             self._manifests[candidate] = self._exposed(candidate, self.exposures.levels[0], 0).release.manifest
-            parts = self._manifests[candidate].parts
-            several = len(parts) > 1
-            targets = [Target(i, part, self.exposures, self.tolerance, several) for i, part in enumerate(parts)]
+            parts, tolerance = self._manifests[candidate].parts, self.tolerance
+            targets = [
+                PartTarget(i, part, self.exposures, tolerance, methods=(part.method,) if len(parts) > 1 else ())
+                for i, part in enumerate(parts)
+            ]
             chosen = together(parts)
             if chosen:
-                whole = joined(parts, chosen)
-                targets.append(Target(len(parts), whole, self.exposures, self.tolerance, several, chosen))
-            self._parts[candidate] = targets
-        return self._parts[candidate]
+                methods, several = tuple(parts[i].method for i in chosen), joined(parts, chosen)
+                targets.append(
+                    PartTarget(len(parts), several, self.exposures, tolerance, methods=methods, joins=chosen)
+                )
+            self._targets[candidate] = targets
+        return self._targets[candidate]
+
+    def target(self, trial: Trial) -> PartTarget | WholeTarget:
+        """What a trial is on."""
+        targets = self.targets(trial.candidate)
+        if trial.part != WHOLE:
+            return targets[trial.part]
+        if trial.candidate not in self._whole:
+            parts = self._manifests[trial.candidate].parts
+            self._whole[trial.candidate] = WholeTarget(parts, self.exposures, self.tolerance)
+        return self._whole[trial.candidate]
 
     def _exposed(self, candidate: int, level: Level, repetition: int) -> Exposure:
         """A release under attack; the last one is kept, since several attacks are run on each."""
@@ -99,40 +117,35 @@ class TrialRunner:
     def outcome(self, run: Run) -> Outcome:
         """Make the release, grant the knowledge, run and judge the attack."""
         trial, attack = run.trial, self.attacks[run.trial.attack]
-        part = self.parts(trial.candidate)[trial.part]
+        target = self.target(trial)
         try:
             exposure = self._exposed(trial.candidate, trial.level, run.repetition)
             began = time.perf_counter()
-            if attack.whole_release:
-                return self._linked(attack, exposure)
-            guess = part.attacked(attack, exposure)
+            finding = target.attacked(attack, exposure)
         except (InputError, MissingKnowledgeError, NotApplicableError) as error:
             # An attack that is better with knowledge may have nothing to go on without it: that is no omission.
             needless = isinstance(error, NotApplicableError) and trial.level.kind == "nothing" and bool(attack.uses)
             return Outcome(refusal=str(error), applies=not needless)
         seconds = time.perf_counter() - began
-        judge, given = part.judge(exposure.grant.columns), exposure.grant.given
+        if isinstance(finding, Links):
+            return Outcome(self._links(finding, exposure), seconds=seconds)
+        judge, given = target.judge(exposure.grant.columns), exposure.grant.given
         first = run.repetition == 0
-        pictured = first and not part.truth.categorical.any()
+        pictured = first and not target.truth.categorical.any()
         return Outcome(
-            judge.try_guess(guess, exposure.kept, given),
-            ambiguity=guess.ambiguity,
-            up_to=guess.up_to,
+            judge.try_guess(finding, exposure.kept, given),
+            ambiguity=finding.ambiguity,
+            up_to=finding.up_to,
             seconds=seconds,
-            picture=judge.picture(guess, exposure.kept, given) if pictured else None,
-            records=tuple(judge.worst_records(guess, exposure.kept, given)) if first else (),
+            picture=judge.picture(finding, exposure.kept, given) if pictured else None,
+            records=tuple(judge.worst_records(finding, exposure.kept, given)) if first else (),
         )
 
-    def _linked(self, attack: Attack, exposure: Exposure) -> Outcome:
-        """Links of an external table to the whole release, which are right or wrong."""
-        began = time.perf_counter()
-        links = attack.run(exposure.release, *exposure.grant.knowledge)
-        seconds = time.perf_counter() - began
+    def _links(self, links: Links, exposure: Exposure) -> GuessScores:
+        """Links of an external table to rows of the release, which are right or wrong."""
         own = np.full(len(self.exposures.truth), -1, dtype=np.intp)
         own[exposure.kept] = np.arange(len(exposure.kept))
-        if not isinstance(links, Links):
-            raise NotApplicableError(f"{attack.attack_name()} takes the whole release and found no links")
-        return Outcome(GuessScores.of_links(own, links.rows), seconds=seconds)
+        return GuessScores.of_links(own, links.rows)
 
     def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""
