@@ -76,7 +76,7 @@ def test_signals_of_open_scale_are_scored_up_to_it_and_not_counted():
     assert row.up_to == ("order", "sign", "scale")
     assert row.nrmse < 0.5
     assert not row.failures
-    assert found.model().candidates[0].rows[0].ambiguity == "scored up to order, sign and scale"
+    assert found.model().candidates[0].rows[0].ambiguity == "order, sign, scale"
     assert found.worst is None
     assert not found.passed
 

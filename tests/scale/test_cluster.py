@@ -55,7 +55,9 @@ def sessions_on(client):
     """The sessions that workers hold."""
     return [
         name
-        for names in client.run(eval, "list(__import__('veil.data.sealed').sealed._DESK.sessions)").values()
+        for names in client.run(
+            eval, "list(__import__('veil.data.sealed', fromlist=['_DESK'])._DESK.sessions)"
+        ).values()
         for name in names
     ]
 

@@ -71,7 +71,9 @@ class Goals:
             raise InputError("goals: min_utility must map utilities to numbers, for example {'distances': 0.9}")
         for name, least in self.min_utility.items():
             if name not in UTILITIES:
-                raise InputError.from_unknown_name("utility in min_utility", name, UTILITIES, parameter="min_utility")
+                raise InputError.from_unknown_name(
+                    "utility of goals: min_utility", name, UTILITIES, parameter="min_utility"
+                )
             number(least, f"goals: min_utility of {name!r}", least=0, most=1, rule="between 0 and 1")
         if isinstance(self.against, str):
             object.__setattr__(self, "against", (self.against,))

@@ -59,7 +59,8 @@ class Veil(click.Group):
         if name == "reproduce" and name not in self.list_commands(ctx):
             raise MissingExtraError("reproduce needs the papers' experiments: pip install veil-papers")
         if name and not name.startswith("-") and name not in self.list_commands(ctx):
-            raise VeilError.from_unknown_name("command", name, self.list_commands(ctx))
+            unknown = VeilError.from_unknown_name("command", name, self.list_commands(ctx))
+            raise click.UsageError(str(unknown), ctx)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
