@@ -153,11 +153,7 @@ def _one_nan(values: npt.NDArray[np.float64]) -> None:
 def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
     """An Arrow column of numbers as float64, nulls as NaN; integers must be exact in float64."""
     if pa.types.is_integer(array.type) and array.type.bit_width == 64:
-        limit = pa.scalar(EXACT_INTEGERS, array.type)
-        beyond = pc.greater(array, limit)
-        if pa.types.is_signed_integer(array.type):
-            beyond = pc.or_(beyond, pc.less(array, pa.scalar(-EXACT_INTEGERS, array.type)))
-        count = pc.sum(beyond).as_py()
+        count = _beyond_exact(array)
         if count:
             raise _too_many_digits(name, count, "integers beyond ±2^53")
     if pa.types.is_decimal(array.type):
@@ -169,10 +165,36 @@ def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
             raise _too_many_digits(name, count, f"decimals of more than {EXACT_INTEGERS} units in the last place")
     if not pa.types.is_float64(array.type):
         array = array.cast(pa.float64(), safe=False)
-    if array.null_count:
-        array = array.fill_null(float("nan"))
-    values: npt.NDArray[np.float64] = array.to_numpy(zero_copy_only=False)
-    return values
+    values = values_of(array)
+    return np.where(missing_in(array), np.nan, values) if array.null_count else values
+
+
+def _beyond_exact(array: pa.Array) -> int:
+    """How many integers of 64 bits are beyond what float64 tells apart."""
+    values = values_of(array)
+    if not len(values) or (values.max() <= EXACT_INTEGERS and values.min() >= -EXACT_INTEGERS):
+        return 0
+    beyond = (values > EXACT_INTEGERS) | (values < -EXACT_INTEGERS)
+    return int(np.count_nonzero(beyond & ~missing_in(array)))
+
+
+def missing_in(array: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where a column is null."""
+    return values_of(array.is_null().cast(pa.uint8())).view(np.bool_)
+
+
+def values_of(array: pa.Array) -> npt.NDArray[Any]:
+    """The values of a column of numbers where they lie, anything at nulls; Arrow's ``to_numpy`` would load pandas."""
+    memory = array.buffers()[1]
+    values = np.frombuffer(memory or b"", dtype=array.type.to_pandas_dtype())
+    return values[array.offset : array.offset + len(array)]
+
+
+def array_of(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_] | None = None) -> pa.Array:
+    """Numbers as a column, without a copy; ``pa.array`` would load pandas."""
+    values = np.ascontiguousarray(values)
+    valid = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [valid, pa.py_buffer(values)])
 
 
 def _too_many_digits(name: str, count: int, what: str) -> InputError:
@@ -185,7 +207,7 @@ def _too_many_digits(name: str, count: int, what: str) -> InputError:
 def from_float(values: npt.NDArray[np.float64], dtype: pa.DataType | None = None) -> pa.Array:
     """A float64 column as Arrow, NaN as null, rounded to ``dtype`` when that is coarser."""
     missing = np.isnan(values)
-    array = pa.array(values, mask=missing if missing.any() else None)
+    array = array_of(values, missing if missing.any() else None)
     if dtype is None or pa.types.is_float64(dtype):
         return array
     if pa.types.is_integer(dtype):

@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from veil.arguments import number
 from veil.data.blocks import Vector
@@ -43,8 +42,10 @@ class FactorLaw:
 
     def _standard(self) -> list[tuple[float, float, float]]:
         """Ends of each piece in standard units, and its probability under the untruncated normal."""
+        from scipy.special import ndtr
+
         ends = [((a - self.mean) / self.std, (b - self.mean) / self.std) for a, b in self.pieces]
-        return [(a, b, float(special.ndtr(b) - special.ndtr(a))) for a, b in ends]
+        return [(a, b, float(ndtr(b) - ndtr(a))) for a, b in ends]
 
     @cached_property
     def acceptance(self) -> float:
@@ -76,11 +77,13 @@ class FactorLaw:
 
     def quantile(self, u: Vector) -> Vector:
         """The inverse distribution function."""
+        from scipy.special import ndtr, ndtri
+
         target = np.asarray(u, dtype=np.float64) * self.acceptance
         out = np.empty_like(target)
         for (a, b, share), (low, high) in zip(self._standard(), self.pieces, strict=True):
             here = (target >= 0) & (target <= share)
-            z = special.ndtri(np.clip(special.ndtr(a) + target[here], special.ndtr(a), special.ndtr(b)))
+            z = ndtri(np.clip(ndtr(a) + target[here], ndtr(a), ndtr(b)))
             out[here] = np.clip(self.mean + self.std * z, low, high)
             target = np.where(here, -1.0, target - share)
         out[target > 0] = self.bounds[1]

@@ -162,7 +162,7 @@ class Perturbation(Transformer, ABC):
             ) from None
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(super().__getstate__())
+        state: dict[str, Any] = dict(self.__dict__)
         if not key_pickling_allowed():
             state.pop("key_", None)
         return state

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.data.blocks import Matrix, from_float
+from veil.data.blocks import Matrix, array_of, from_float
 from veil.perturbations.categories import CodedColumn, plain_type, typed
 from veil.perturbations.layout import Layout, Takes
 from veil.release.models import BasketModel, ClassModel, Model, ResponseModel
@@ -27,7 +27,7 @@ def decoded(model: Model, values: Any, fields: Sequence[pa.Field]) -> list[pa.Ar
     """What a method made, as released columns of these names and types."""
     if isinstance(model, ResponseModel):
         columns = zip(model.categories, values, fields, strict=True)
-        return [typed(c, f.type, f.name).take(pa.array(v.astype(np.int64))) for c, v, f in columns]
+        return [typed(c, f.type, f.name).take(array_of(v.astype(np.int64))) for c, v, f in columns]
     if isinstance(model, ClassModel):
         return [_named(names, row) for names, row in zip(model.names, values, strict=True)]
     if isinstance(values, np.ndarray):
@@ -38,7 +38,7 @@ def decoded(model: Model, values: Any, fields: Sequence[pa.Field]) -> list[pa.Ar
 def _named(names: Sequence[str], codes: Matrix) -> pa.Array:
     """Texts of codes, missing where the code is."""
     missing = np.isnan(codes)
-    places = pa.array(np.where(missing, 0, codes).astype(np.int64), mask=missing if missing.any() else None)
+    places = array_of(np.where(missing, 0, codes).astype(np.int64), missing if missing.any() else None)
     return pa.array(list(names)).take(places)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, column_block
@@ -22,23 +20,15 @@ from veil.keys.randomness import column_digests
 from veil.keys.randomness import fingerprint as keyed_fingerprint
 from veil.perturbations.draws import Place
 from veil.perturbations.driving import fit_scan, perturbed, released_arrays, released_fields, scan_for
-from veil.perturbations.layout import Layout, Takes
+from veil.perturbations.estimator import Estimator
 from veil.perturbations.scan import Summary
 from veil.secret import revealed
 
-if TYPE_CHECKING:
-    pass
 
-
-class Transformer(TransformerMixin, BaseEstimator):
+class Transformer(Estimator):
     """The half of :class:`veil.Perturbation` that scikit-learn calls."""
 
     n_features_in_: int
-
-    @property
-    def layout(self) -> Layout:
-        """The method's shape."""
-        raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the public parameters and take a key: fresh secret bits, or from ``random_state``."""
@@ -57,9 +47,11 @@ class Transformer(TransformerMixin, BaseEstimator):
 
     def transform(self: Any, X: Any) -> Any:
         """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self, "n_features_in_")
         if self.layout.tabular:
-            return self._transform_table(as_table(X))
+            return self._in_container(self._transform_table(as_table(X)), X)
         secret = self.secrets().subkey("fingerprint", None)
         array = self._validated(X, reset=False, look=self.layout.passes_missing or self.layout.reduces)
         fingerprint = ""
@@ -68,11 +60,11 @@ class Transformer(TransformerMixin, BaseEstimator):
             fingerprint = keyed_fingerprint(secret, self.column_names(), digests, len(array))
 
         def block_of(rows: Matrix, start: int) -> Matrix:
-            made: Matrix = perturbed(self, column_block(rows), Place(fingerprint, start))
-            return made
+            released: Matrix = perturbed(self, column_block(rows), Place(fingerprint, start))
+            return released
 
         if self.layout.reduces:
-            return sum(each_block(array, block_of), np.zeros(())).T
+            return self._in_container(sum(each_block(array, block_of), np.zeros(())).T, X)
         out = np.empty((len(array), self.model_.n_released(self.n_features_in_)))
 
         def written(rows: Matrix, start: int) -> bool:
@@ -83,10 +75,12 @@ class Transformer(TransformerMixin, BaseEstimator):
 
         if not all(list(each_block(array, written))):
             self._validated(X, reset=False, look=True)  # says what is wrong; a large finite table may also come here
-        return out
+        return self._in_container(out, X)
 
     def get_feature_names_out(self: Any, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the released columns."""
+        from sklearn.utils.validation import check_is_fitted
+
         check_is_fitted(self, "n_features_in_")
         columns = self.column_names()
         if input_features is not None and list(input_features) != columns:
@@ -105,6 +99,8 @@ class Transformer(TransformerMixin, BaseEstimator):
 
     def _validated(self: Any, X: Any, *, reset: bool, look: bool = True) -> npt.NDArray[np.float64]:
         """X as an array of numbers; ``look`` for values that are not finite, which takes a pass over it."""
+        from sklearn.utils.validation import validate_data
+
         if isinstance(X, np.ma.MaskedArray):
             raise InputError("X is a masked array, whose mask would be lost; use X.filled(numpy.nan)")
         try:
@@ -124,12 +120,6 @@ class Transformer(TransformerMixin, BaseEstimator):
                 ) from None
             raise
         return array
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.layout.passes_missing
-        tags.input_tags.positive_only = self.layout.takes is Takes.POSITIVE
-        return tags
 
     # -- tables of categories and identifiers ---------------------------------------------------
 

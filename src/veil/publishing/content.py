@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, missing_in, values_of
 from veil.errors import TamperedError
 from veil.keys.key import Key, LedgerEntry
 from veil.keys.randomness import column_digests, fingerprint
@@ -58,13 +58,15 @@ def _canonical(values: pa.Array) -> bytes:
     """Values as bytes that depend on them alone, not on how a format holds them."""
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    missing = np.packbits(values.is_null().to_numpy(zero_copy_only=False)).tobytes()
+    missing = missing_in(values)
+    head = np.packbits(missing).tobytes()
     whole = _as_integers(values)
     if whole is not None:
-        return missing + bytes(whole.fill_null(0).to_numpy(zero_copy_only=False).tobytes())
+        integers = values_of(whole)
+        return head + np.where(missing, integers.dtype.type(0), integers).tobytes()
     texts = ["" if value is None else str(value) for value in values.to_pylist()]
     encoded = [text.encode() for text in texts]
-    return missing + np.array([len(text) for text in encoded], "<i8").tobytes() + b"".join(encoded)
+    return head + np.array([len(text) for text in encoded], "<i8").tobytes() + b"".join(encoded)
 
 
 def _as_integers(values: pa.Array) -> pa.Array | None:

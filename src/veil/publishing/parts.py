@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import clone
 
-from veil.data.blocks import BLOCK_ROWS, Block, Matrix
+from veil.data.blocks import BLOCK_ROWS, Block, Matrix, to_float
 from veil.data.schema import Schema
 from veil.errors import FileAccessError
 from veil.keys.key import Key, LedgerPart
@@ -38,7 +37,7 @@ class FittedPart:
     """
 
     def __init__(self, perturbation: Perturbation, columns: Sequence[str], key: Key, consistent_on: str | None) -> None:
-        self.perturbation: Perturbation = clone(perturbation)
+        self.perturbation: Perturbation = perturbation.unfitted()
         self.columns = list(columns)
         self.remarks: tuple[str, ...] = ()
         self._key, self._consistent_on = key, consistent_on
@@ -108,7 +107,7 @@ class FittedPart:
         arrays = released_arrays(p, self.columns, self.fields, read, place)
         corrections: Corrections = {}
         if self._large:
-            released = np.array([a.to_numpy(zero_copy_only=False) for a in arrays], dtype=np.float64)
+            released = np.array([to_float(a, name) for a, name in zip(arrays, self.released, strict=True)])
             corrections = self._corrections(read, released, place)
         return dict(zip(self.released, arrays, strict=True)), corrections
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, array_of
 from veil.keys.randomness import id_digests
 from veil.publishing.parts import Corrections, FittedPart
 from veil.storage.shards import BlockRows
@@ -80,10 +80,10 @@ def clean(array: pa.Array) -> pa.Array:
     Arrow leaves under a null whatever the memory held before.
     """
     if not array.null_count or not _fixed_width(array.type):
-        return array.take(pa.array(np.arange(len(array))))
+        return array.take(array_of(np.arange(len(array))))
     zero = pa.Array.from_buffers(array.type, 1, [None, pa.py_buffer(bytes(32))])[0]
     filled = pc.if_else(array.is_valid(), array, zero)
-    valid = array.is_valid().take(pa.array(np.arange(len(array)))).buffers()[1]
+    valid = array.is_valid().take(array_of(np.arange(len(array)))).buffers()[1]
     return pa.Array.from_buffers(array.type, len(array), [valid, filled.buffers()[1]])
 
 
