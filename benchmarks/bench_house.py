@@ -1,6 +1,6 @@
 """Two source trees of Veil side by side, alternately, in processes of their own: medians and ratios.
 
-    python benchmarks/bench_house.py --before /path/to/old/src [--rows 1000000] [--repeats 5]
+    python benchmarks/bench_house.py --before /path/to/old/src [--rows 1000000] [--repeats 5] [--quick]
 
 Cases: CSV files (10 columns of numbers) and Parquet files (20 columns, in row groups as writers cut them)
 with additive noise (P1) and a rotation (P6), and a CSV file of 1,000 rows on the command line, of which imports are the
@@ -88,7 +88,10 @@ def main() -> None:
     parser.add_argument("--before", type=Path, required=True, help="the other source tree")
     parser.add_argument("--rows", type=int, default=1_000_000, help="of the CSV file; Parquet files have twice as many")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="100,000 rows, three times: minutes, for rough ratios")
     chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.rows, chosen.repeats = 100_000, 3
     print(f"{'case':40} {'before':>15} {'after':>15} {'wall':>6} {'cpu':>6}   (seconds of wall/cpu, times faster)")
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
