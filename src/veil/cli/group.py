@@ -132,7 +132,7 @@ def _loaded(point: EntryPoint) -> click.Command:
     """Another package's verb; one that cannot be imported says so when it is called, and stops no other."""
     try:
         command = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"{point.name} of the package {_package(point)} cannot be loaded ({type(error).__name__})"
         return _broken(point.name, reason)
     if not isinstance(command, click.Command):

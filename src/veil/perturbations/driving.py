@@ -5,6 +5,7 @@ Frames, files, Dask and scikit-learn's ``transform`` all go through these functi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from veil.perturbations.layout import Takes
 from veil.perturbations.registry import PERTURBATIONS, find_perturbation
 from veil.perturbations.scan import Scan, ScanResult
 from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan
-from veil.release.models import model_from
+from veil.release.models import Model, model_from
 
 if TYPE_CHECKING:
     from veil.perturbations.base import Perturbation
@@ -61,8 +62,23 @@ def fit_scan(
     perturbation.key_, perturbation._fitted_on = key, scan.fingerprint
     secrets = Secrets(key, perturbation.method_name(), columns, scan.fingerprint)
     facts = Facts(tuple(columns), scan, secrets, fixed or {})
-    perturbation.model_ = perturbation.learn(facts)
+    perturbation.model_ = _public(perturbation, perturbation.learn(facts))
     return facts.remarks
+
+
+def _public(perturbation: Perturbation, model: Any) -> Model:
+    """What was learned, once it is clear that a manifest can hold it."""
+    method = type(perturbation).__name__
+    if not isinstance(model, Model):
+        raise InputError(f"{method}: learn must return a veil Model; it returned a {type(model).__name__}")
+    try:
+        json.dumps(model.to_json(), allow_nan=False, ensure_ascii=False).encode()
+    except (RecursionError, TypeError, ValueError):
+        raise InputError(
+            f"{method}: to_json of its model must be texts, finite numbers, lists and mappings of Python's own; "
+            "convert arrays with tolist() and leave keys out"
+        ) from None
+    return model
 
 
 def rebuild(part: LedgerPart, key: Key) -> Perturbation:
@@ -85,10 +101,40 @@ def released_fields(perturbation: Perturbation, columns: Sequence[str], schema: 
 
 def perturbed(perturbation: Perturbation, values: Any, place: Place) -> Any:
     """What a fitted method makes of one block of numbers, codes or texts, in memory of its own."""
-    made = perturbation.perturb(values, Draws(perturbation.secrets(), perturbation.model_, place, values))
-    if isinstance(made, np.ndarray) and np.may_share_memory(made, values):
-        made = made.copy()
-    return made
+    draws = Draws(perturbation.secrets(), perturbation.model_, place, values)
+    if not isinstance(values, np.ndarray):
+        return perturbation.perturb(values, draws)
+    own = type(perturbation).__module__.startswith("veil.")
+    released = perturbation.perturb(values if own else _read_only(values), draws)
+    if not own:
+        _check_released(perturbation, values, released)
+    return released.copy() if np.may_share_memory(released, values) else released
+
+
+def _read_only(values: Matrix) -> Matrix:
+    """A block that another package's method cannot change: it is read again for what the key keeps."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_released(perturbation: Perturbation, values: Matrix, released: Any) -> None:
+    """Refuse what another package's method released of a block unless it is a matrix of numbers for the same rows."""
+    method = type(perturbation).__name__
+    if not isinstance(released, np.ndarray) or released.dtype.kind not in "iuf" or released.ndim != 2:
+        shape = f" with {released.ndim} axes" if isinstance(released, np.ndarray) else ""
+        raise InputError(f"{method}: perturb must return a matrix of numbers; got a {type(released).__name__}{shape}")
+    expected = (perturbation.model_.n_released(len(values)), values.shape[1])
+    if not perturbation.layout.reduces and released.shape != expected:
+        raise InputError(
+            f"{method}: perturb must return {expected[0]} columns of {expected[1]} rows (one matrix row per column); "
+            f"it returned {released.shape[0]} of {released.shape[1]}"
+        )
+    wrong = ~np.isfinite(released)
+    if perturbation.layout.passes_missing and released.shape == values.shape:
+        wrong &= ~(np.isnan(released) & np.isnan(values))
+    if wrong.any():
+        raise InputError(f"{method}: perturb must return finite numbers; {int(wrong.sum())} are infinite or missing")
 
 
 def released_arrays(

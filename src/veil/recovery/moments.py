@@ -29,7 +29,7 @@ from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
-from veil.numerics.laws import LAWS
+from veil.numerics.laws import LAWS, is_law
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 
@@ -177,6 +177,9 @@ class MomentRecovery:
 
     @np.errstate(over="ignore", invalid="ignore")
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
+        if not is_law(model.distribution):
+            law = f"{model.distribution!r:.40}"
+            raise NotApplicableError(f"the manifest names the noise law {law}, whose fourth moment is not known")
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
         own = np.diag(noise)

@@ -21,11 +21,13 @@ def load_extensions(group: str) -> frozenset[str]:
     for entry in entry_points(group=group):
         try:
             entry.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             owner = entry.dist.name if entry.dist is not None else entry.module
             line = f"{entry.name} of the package {owner} was not loaded: {reason}"
-            warnings.warn_explicit(line, ExtensionWarning, filename=entry.module, lineno=0)
+            warnings.warn_explicit(
+                line if line.isprintable() else ascii(line), ExtensionWarning, filename=entry.module, lineno=0
+            )
         else:
             packages.add(entry.module.partition(".")[0])
     return frozenset(packages)

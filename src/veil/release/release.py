@@ -167,6 +167,7 @@ class Release:
         table.kind = kind
         if table.schema.names != [column.name for column in manifest.schema]:
             raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
+        _check_categories(manifest, table.schema, folder)
         return cls(table, manifest, engine)
 
 
@@ -196,6 +197,21 @@ def _hash_of(path: Path) -> str:
         return sha256_of_shards(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
 
 
+def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> None:
+    """Refuse a manifest whose categories are not of the type that the released column has."""
+    for part in manifest.parts:
+        if isinstance(part.model, ResponseModel):
+            for name, categories in zip(part.released, part.model.categories, strict=True):
+                dtype = schema.field(name).type
+                try:
+                    pa.array(list(categories), dtype.value_type if pa.types.is_dictionary(dtype) else dtype)
+                except (OverflowError, pa.ArrowException):
+                    line = f"the categories of column {name!r} are not of the type {dtype}"
+                    raise FileFormatError(
+                        f"{folder}: its {MANIFEST} is damaged or of another version: {line}"
+                    ) from None
+
+
 def arrow_type(text: str) -> pa.DataType | None:
     """The Arrow type that a manifest names; None for nested types, which need no cast.
 
@@ -207,6 +223,9 @@ def arrow_type(text: str) -> pa.DataType | None:
         width, precision, scale = (int(part) for part in decimal.groups())
         maker: Any = getattr(pa, f"decimal{width}")
         return maker(precision, scale)
+    instant = re.fullmatch(r"timestamp\[(s|ms|us|ns), tz=(.+)\]", text)
+    if instant:
+        return pa.timestamp(*instant.groups())
     try:
         return pa.type_for_alias(text)
     except ValueError:
