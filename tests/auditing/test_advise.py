@@ -6,7 +6,7 @@ import pytest
 
 import veil
 from veil.auditing import Score
-from veil.auditing.advice.families import NUMERIC, Survey, two_digits
+from veil.auditing.advice.families import NUMERIC, Survey, rounded_up
 from veil.auditing.advice.setting_trials import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
@@ -108,8 +108,8 @@ def test_the_limit_is_kept_by_the_next_audit_with_99_percent():
 
 def test_strengths_are_rounded_to_the_private_side():
     for strength in (0.1234, 0.99, 1.0, 7.77, 123.4):
-        assert two_digits(strength) >= strength
-        assert two_digits(strength) <= strength * 1.1001
+        assert rounded_up(strength) >= strength
+        assert rounded_up(strength) <= strength * 1.1001
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ class WholeReleaseGuess(Attack):
     """Takes the released numbers of all parts at face value, the columns in another order."""
 
     whole_release = True
-    words = "takes released numbers at face value."
+    words = "takes released numbers at face value"
 
     @classmethod
     def applies_to(cls, model):

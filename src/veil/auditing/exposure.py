@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.attacks import Attack
-from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, KnownMatrix, PrivateTable, Rows
+from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, PrivateTable, Rows
 from veil.attacks.knowledge.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
 from veil.auditing.grants import NOTHING, Grants, Level
 from veil.auditing.judge import Judge
@@ -48,15 +48,15 @@ class Exposure:
     release: Release
     kept: Rows
     grant: Grant
-    leaked: tuple[Matrix | None, ...] = ()
+    leaked: tuple[Knowledge | None, ...] = ()
 
     def knowledge(self, part: int | None, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
         """What the attacker knows about one part of the release (None: several), whose columns are ``at`` among d."""
         known = self.grant.knowledge
         if len(at) < d:
             known = tuple(item.narrowed(at, d) for item in known)
-        matrix = self.leaked[part] if self.leaked and part is not None else None
-        return known if matrix is None else (KnownMatrix(matrix), *known)
+        secret = self.leaked[part] if self.leaked and part is not None else None
+        return known if secret is None else (secret, *known)
 
 
 class Exposures:
@@ -206,8 +206,9 @@ class Exposures:
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
         grant = self._with_previous(grant, kept)
         if level.knowledge.of_key:
-            leaked = tuple(secret_matrix(release, key, i) for i in range(len(release.manifest.parts)))
-            return Exposure(release, kept, grant, leaked)
+            matrices = [secret_matrix(release, key, i) for i in range(len(release.manifest.parts))]
+            leaked = [None if matrix is None else level.knowledge.from_key(matrix) for matrix in matrices]
+            return Exposure(release, kept, grant, tuple(leaked))
         return Exposure(release, kept, grant)
 
     def _with_previous(self, grant: Grant, kept: Rows) -> Grant:

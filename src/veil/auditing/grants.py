@@ -158,6 +158,11 @@ class Grants:
         asked_for = self._asked_for | (settings.keys() & set(_own_kinds())) | more.keys()
         return replace(self, **{"more": {**(self.more or {}), **more}, **settings, "_asked_for": asked_for})
 
+    def with_offset(self, n_columns: int) -> Grants:
+        """These grants for a map that nobody described: it has an offset, and takes two records more than columns."""
+        pairs = self.pairs if isinstance(self.pairs, tuple) else ()
+        return replace(self, pairs=(*pairs, n_columns + 2)) if self.fitting and ALL_COLUMNS in pairs else self
+
     def must_fit(self, level: Level) -> bool:
         """Whether a level that a table does not allow is an error, and not left out."""
         return not self.fitting or level.kind in self._asked_for

@@ -35,9 +35,10 @@ from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
 from veil.publishing import inspection
-from veil.publishing.inspection import IDENTIFYING, Inspection
+from veil.publishing.inspection import IDENTIFYING
 from veil.publishing.plan import Plan
 from veil.report.escaping import visible
+from veil.report.inspection import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 

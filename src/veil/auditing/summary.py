@@ -95,7 +95,7 @@ def _risk(candidate: Candidate, risk: Risk, goals: Goals) -> RiskView:
     rows = [r for r in candidate.rows if r.states_values and r.links == linking]
     rows = [r for r in rows if goals.counts(r.level, candidate.levels)]
     if not rows:
-        asked = any(level.kind == "external" for level in candidate.levels)
+        asked = any(level.knowledge.needs_quasi for level in candidate.levels)
         note = "no attack applies with the knowledge granted"
         if linking and not asked:
             note = "not measured: no column has the role quasi"

@@ -58,12 +58,15 @@ def list_option(what: str) -> Callable[[F], F]:
             from veil.perturbations import PERTURBATIONS
 
             classes: dict[str, Any] = dict(PERTURBATIONS)
+            texts = {name: method.summary for name, method in PERTURBATIONS.items()}
         else:
             from veil.attacks import attack_classes
 
             classes = dict(attack_classes())
+            words = {name: attack.words for name, attack in attack_classes().items()}
+            texts = {name: f"{text[:1].upper()}{text[1:]}." for name, text in words.items()}
         for name, cls in classes.items():
-            click.echo(f"{name} ({cls.catalogue}): {_first_line(cls)}")
+            click.echo(f"{name} ({cls.catalogue}): {texts[name]}")
             for parameter in inspection.signature(cls).parameters.values():
                 default = (
                     "required" if parameter.default is parameter.empty else f"default {_default(parameter.default)}"
@@ -74,11 +77,6 @@ def list_option(what: str) -> Callable[[F], F]:
     return click.option(
         "--list", is_flag=True, is_eager=True, expose_value=False, callback=show, help=f"List all {what}."
     )
-
-
-def _first_line(cls: type[Any]) -> str:
-    text = (inspection.getdoc(cls) or "").partition("\n\n")[0]
-    return " ".join(text.split()).partition(". ")[2]
 
 
 def _default(value: Any) -> str:

@@ -80,6 +80,7 @@ class AdditiveNoise(Perturbation):
         "only through the population's distribution. Two releases of one table with unrelated noise can be averaged."
     )
     catalogue = "P1"
+    summary = "Add noise to every value, independent or correlated over attributes."
     headline = ("scale",)
     model_: AdditiveModel
     scale_, grid_, factor_ = Learned("scale"), Learned("grid"), Learned("factor")

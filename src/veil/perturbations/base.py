@@ -36,6 +36,8 @@ class Perturbation(Transformer, ABC):
     ----------------
     catalogue
         The method's id.
+    summary
+        What it does, in one sentence for lists.
     threat
         What is released, what is secret, which knowledge breaks it. It becomes part of the class's documentation.
     layout
@@ -52,6 +54,7 @@ class Perturbation(Transformer, ABC):
     """
 
     catalogue: ClassVar[str]
+    summary: ClassVar[str] = ""
     threat: ClassVar[str] = ""
     headline: ClassVar[tuple[str, ...]] = ()
 

@@ -98,6 +98,7 @@ class MarketBasket(Perturbation):
         "back."
     )
     catalogue = "P19"
+    summary = "Randomize transactions of zeros and ones so that supports of itemsets can be recovered."
     layout = Layout(Takes.BITS, MadeOf.RECORD, Noise.RECORD)
     model_: BasketModel
 

@@ -65,6 +65,7 @@ class BinaryProjection(Perturbation):
         "guarantee."
     )
     catalogue = "P9"
+    summary = "Release parities of secret subsets of a record's bits."
     layout = Layout(Takes.BITS, MadeOf.RECORD, Noise.NONE)
     headline = ("n_components",)
     model_: BinaryProjectionModel

@@ -58,6 +58,7 @@ class Discretize(Perturbation):
         "everybody knows the class. A narrow class is as good as the value. There is no formal guarantee."
     )
     catalogue = "P17"
+    summary = "Release the interval a value lies in instead of the value."
     layout = Layout(noise=Noise.NONE, quantiles=True)
     headline = ("n_bins", "strategy")
     model_: ClassModel

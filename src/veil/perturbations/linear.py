@@ -130,6 +130,7 @@ class LinearTransform(LinearPerturbation):
         "There is no formal guarantee."
     )
     catalogue = "P7"
+    summary = "Multiply every record by one secret matrix, and add noise if wanted."
     layout = Layout(made_of=MadeOf.RECORD, noise=Noise.RECORD, covariance=True)
     matrix = SecretParameter()
     model_: LinearTransformModel

@@ -55,6 +55,7 @@ class LogNormalNoise(Perturbation):
         "logarithms is c/(1+c) of each variance (A8)."
     )
     catalogue = "P4"
+    summary = "Add noise to the logarithms, with the correlations that the logarithms have."
     layout = Layout(Takes.POSITIVE, noise=Noise.RECORD, covariance=True)
     headline = ("c",)
     model_: LogNormalModel

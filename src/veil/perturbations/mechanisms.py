@@ -154,6 +154,7 @@ class LaplaceMechanism(_Mechanism):
         "missing."
     )
     catalogue = "P21"
+    summary = "Clip to declared bounds and add Laplace noise of scale (high − low)/ε."
     law = LAPLACE.name
     headline = ("epsilon", "bounds")
 
@@ -195,6 +196,7 @@ class GaussianMechanism(_Mechanism):
         "the columns of a record both add up. Missing values stay missing."
     )
     catalogue = "P21"
+    summary = "Clip to declared bounds and add normal noise calibrated to (ε, δ)."
     law = NORMAL.name
     headline = ("epsilon", "delta", "bounds")
 

@@ -53,6 +53,7 @@ class MultiplicativeNoise(Perturbation):
         "a value's order of magnitude. In logarithms the noise is additive, and is filtered there (A8)."
     )
     catalogue = "P3"
+    summary = "Multiply every value by a random factor near 1."
     headline: ClassVar[tuple[str, ...]] = ("std",)
     model_: MultiplicativeModel
     law_, grid_ = Learned("law"), Learned("grid")
@@ -133,6 +134,7 @@ class CombinedNoise(MultiplicativeNoise):
         "come back by the analyst's recovery (R3)."
     )
     catalogue = "P22"
+    summary = "Multiply every value by a random factor and add noise: y = x·r + e."
     headline = ("std", "scale")
     scale_ = Learned("scale")
 

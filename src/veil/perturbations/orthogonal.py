@@ -72,6 +72,7 @@ class OrthogonalTransform(LinearPerturbation):
         "M up to the precision of its eigenvectors (A11). There is no formal guarantee."
     )
     catalogue = "P6"
+    summary = "Rotate (or reflect) all records by one secret matrix."
     model_: OrthogonalModel
 
     def __init__(

@@ -70,6 +70,7 @@ class RandomProjection(LinearPerturbation):
         "There is no formal guarantee."
     )
     catalogue = "P8"
+    summary = "Project records on fewer dimensions by one secret random matrix."
     headline = ("n_components",)
     model_: ProjectionModel | RecordProjectionModel
 

@@ -57,6 +57,7 @@ class Pseudonymize(Perturbation):
         "the key. Missing values stay missing. There is no formal guarantee."
     )
     catalogue = "P20"
+    summary = "Replace identifiers by keyed pseudonyms."
     layout = Layout(Takes.IDENTIFIERS, noise=Noise.NONE)
     model_: PseudonymModel
     collision_probability_ = Learned("collision_probability")

@@ -89,6 +89,7 @@ class RandomizedResponse(Perturbation):
         "guarantee."
     )
     catalogue = "P16"
+    summary = "Report a random category that depends on the true one by a public matrix."
     model_: ResponseModel
     categories_, matrices_ = Learned("categories"), Learned("matrices")
 

@@ -71,6 +71,7 @@ class PairwiseRotation(Perturbation):
         "columns, not what is safe. There is no formal guarantee."
     )
     catalogue = "P5"
+    summary = "Normalize the columns and rotate them in pairs by secret angles."
     layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
     pairs = SecretParameter()
     angles = SecretParameter()

@@ -55,6 +55,7 @@ class TransformDomain(LinearPerturbation):
         "guarantee."
     )
     catalogue = "P10"
+    summary = "Release some Fourier or cosine coefficients of every record, in a secret order."
     layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
     model_: PermutedTransformModel
 

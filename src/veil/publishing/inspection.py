@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,67 +27,13 @@ from veil.measures import (
 )
 from veil.numerics.moments import Moments, block_moments
 from veil.progress import Progress, silent
+from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, Inspection, NoiseRisk, RotationRange
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
-ROTATION_THRESHOLD = 0.3
 SAMPLE_SHARE = 0.02
 SMALL_CELL = 5
 IDENTIFYING = "hardly a repetition: an identifier?"
 IDENTIFYING_SHARE = 0.5
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """One column: what it is, its role (None: the owner must decide), and a remark."""
-
-    name: str
-    kind: str
-    dtype: str
-    role: str | None
-    missing: int
-    note: str
-
-
-@dataclass(frozen=True)
-class NoiseRisk:
-    """One column: the error that the Bayes estimate (A6) is predicted to leave at each of :data:`NOISE_LEVELS`.
-
-    Errors are root mean squares in units of the column's standard deviation; noise of scale s on a column
-    that nothing correlates with leaves s/√(1 + s²).
-    """
-
-    name: str
-    errors: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class RotationRange:
-    """A pair of columns and the angles at which rotating it changes both by the threshold (P5, z-scores).
-
-    ``intervals`` are in radians, ``share`` is their part of the full circle.
-    """
-
-    first: str
-    second: str
-    intervals: tuple[tuple[float, float], ...]
-    share: float
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What :func:`inspect` tells. It holds no cell of the table."""
-
-    n_rows: int
-    columns: tuple[ColumnFacts, ...]
-    advice: tuple[str, ...]
-    noise_levels: tuple[float, ...] = ()
-    noise_risks: tuple[NoiseRisk, ...] = ()
-    rotation_threshold: float = ROTATION_THRESHOLD
-    rotation_ranges: tuple[RotationRange, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

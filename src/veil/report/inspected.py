@@ -10,11 +10,10 @@ from rich.text import Text
 
 from veil.report.console import grid, shown
 from veil.report.escaping import visible
+from veil.report.inspection import Inspection
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from veil.publishing.inspection import Inspection
 
 MOST_SHOWN = 12
 

@@ -133,7 +133,7 @@ class Knowledge:
     needs_quasi
         Whether only a table that has columns with the role quasi can grant it.
     of_key
-        Whether it is the owner's secret, which an audit takes from the key and not from the table.
+        Whether it is the owner's secret: an audit takes it from the key, by :meth:`from_key`, and not from the table.
     audit_help
         What the option of ``veil audit`` says.
     source, file_help
@@ -201,6 +201,11 @@ class Knowledge:
     def from_file(cls, path: Path, release: Release) -> Knowledge:
         """What a file says, in the order and units of the release's private columns."""
         raise InputError(f"{cls.__name__} is not read from a file; use the Python API")
+
+    @classmethod
+    def from_key(cls, matrix: Matrix) -> Knowledge:
+        """What is known when the secret matrix of a part has leaked."""
+        raise InputError(f"{cls.__name__} is not in a key")
 
     @classmethod
     def label(cls, amount: float) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, private_names
 from veil.attacks.knowledge.reading import LARGEST, as_numbers, as_records, select_columns
+from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.numerics.laws import check_law
 from veil.release.release import Release
@@ -89,6 +90,11 @@ class KnownMatrix(Knowledge):
     def from_file(cls, path: Path, release: Release) -> KnownMatrix:
         """The matrix from a file of numbers."""
         return cls(as_records(path, path.name))
+
+    @classmethod
+    def from_key(cls, matrix: Matrix) -> KnownMatrix:
+        """The matrix itself."""
+        return cls(matrix)
 
     @classmethod
     def label(cls, amount: float) -> str:

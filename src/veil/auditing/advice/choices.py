@@ -16,6 +16,7 @@ from veil.data.schema import PERTURBED, Kind, kind_of, parse_roles
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
+from veil.perturbations.layout import Takes
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.report.words import listed
 
@@ -46,9 +47,10 @@ class Choices:
             plan = self.plan(NUMERIC[0].make(1.0))
             schema = resolve(MemoryTable(self._table), plan, self._roles).schema
             n_numeric = len(schema.perturbed) - len(self.categories)
-            positive = Truth.of(self._table, schema.perturbed).values
-            usable = [f for f in NUMERIC if f.name != "log-normal-noise" or bool((positive > 0).all())]
-            mixable = n_numeric >= 2 and not np.isnan(positive).any()
+            values = Truth.of(self._table, schema.perturbed).values
+            positive = bool((values > 0).all())
+            usable = [family for family in NUMERIC if positive or _weakest(family).layout.takes is not Takes.POSITIVE]
+            mixable = n_numeric >= 2 and not np.isnan(values).any()
             return usable, [self.plan(method) for method in matrices(n_numeric)] if mixable else []
         if isinstance(candidates, str | Perturbation | Plan):
             candidates = [candidates]
@@ -98,6 +100,10 @@ class Choices:
                 "other roles"
             )
         return Survey(complete, self._tolerance)
+
+
+def _weakest(family: Family) -> Perturbation:
+    return family.make(family.strengths[0])
 
 
 def _check_squares(name: str, column: Vector) -> None:

@@ -80,13 +80,13 @@ class Family:
     def grid(self, around: float, factors: Sequence[float]) -> list[float]:
         """Strengths around one, inside the range, in two digits."""
         low, high = self.strengths
-        return sorted({two_digits(min(max(around * factor, low), high)) for factor in factors})
+        return sorted({rounded_up(min(max(around * factor, low), high)) for factor in factors})
 
 
-def two_digits(strength: float) -> float:
-    """A strength as people write it, rounded up: more private, never less.
+def rounded_up(strength: float) -> float:
+    """A strength in two digits, as people write it, rounded up: more private, never less.
 
-    >>> two_digits(0.1234), two_digits(2.0), two_digits(17.03)
+    >>> rounded_up(0.1234), rounded_up(2.0), rounded_up(17.03)
     (0.13, 2.0, 18.0)
     """
     if strength <= 0:

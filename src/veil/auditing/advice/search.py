@@ -18,7 +18,7 @@ from typing import Any
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
-from veil.auditing.advice.families import RESPONSE, Family, two_digits
+from veil.auditing.advice.families import RESPONSE, Family, rounded_up
 from veil.auditing.advice.findings import Crossing, Findings, broken_words, tested
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
@@ -176,7 +176,7 @@ class Search:
             way = min(max((aim - curve[low].limit) / slope, 0.0), run) / run
             strength = low * math.exp(way * run)
             utility = (1.0 - way) * self._findings.utility(curve[low]) + way * utility
-        return Crossing(family, two_digits(strength), slope, utility)
+        return Crossing(family, rounded_up(strength), slope, utility)
 
     def _confirmed(self, crossing: Crossing) -> Tried | None:
         """The setting on the whole table, stronger until the 99 % limit over ten keys meets the goal."""
@@ -195,7 +195,7 @@ class Search:
                 self._choices.doubt = min(1.6 * self._choices.doubt, RESPONSE.strengths[1])
                 continue
             step = (tried.limit - self._aim()) / -crossing.slope
-            stronger = two_digits(strength * math.exp(min(max(step, math.log(1.1)), math.log(3.0))))
+            stronger = rounded_up(strength * math.exp(min(max(step, math.log(1.1)), math.log(3.0))))
             if strength >= family.strengths[1]:
                 break
             strength = min(stronger, family.strengths[1])

@@ -28,7 +28,7 @@ from veil.auditing.elsewhere.released import (
 )
 from veil.auditing.elsewhere.unmatched import UnmatchedJudge
 from veil.auditing.exposure import Exposure, Exposures, matched_previous
-from veil.auditing.grants import ALL_COLUMNS, Grants, Level
+from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.utility import rowless_utilities
 from veil.data.schema import PERTURBED, Kind, Schema, kind_of
@@ -115,9 +115,8 @@ class ForeignExposures(Exposures):
         else:
             plan = described if described is not None else as_plan(AdditiveNoise())
             schema = resolve(MemoryTable(private), plan, roles).schema
-            if described is None and grants.fitting and ALL_COLUMNS in grants.pairs:  # type: ignore[operator]
-                # A map that nobody described has an offset, too: it takes two records more than columns.
-                grants = replace(grants, pairs=(*grants.pairs, len(schema.perturbed) + 2))  # type: ignore[misc]
+            if described is None:
+                grants = grants.with_offset(len(schema.perturbed))
         grants = replace(grants, sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
             grants = replace(grants, pairs=(), attributes=(), external=False, more={})

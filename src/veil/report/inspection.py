@@ -1,0 +1,63 @@
+"""What an inspection tells about a table, as data: columns, roles, advice, and what noise or rotation would leave."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+ROTATION_THRESHOLD = 0.3
+"""The variance by which rotating a pair is to change both of its columns."""
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """One column: what it is, its role (None: the owner must decide), and a remark."""
+
+    name: str
+    kind: str
+    dtype: str
+    role: str | None
+    missing: int
+    note: str
+
+
+@dataclass(frozen=True)
+class NoiseRisk:
+    """One column: the error that the Bayes estimate (A6) is predicted to leave at each noise level.
+
+    Errors are root mean squares in units of the column's standard deviation; noise of scale s on a column
+    that nothing correlates with leaves s/√(1 + s²).
+    """
+
+    name: str
+    errors: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class RotationRange:
+    """A pair of columns and the angles at which rotating it changes both by the threshold (P5, z-scores).
+
+    ``intervals`` are in radians, ``share`` is their part of the full circle.
+    """
+
+    first: str
+    second: str
+    intervals: tuple[tuple[float, float], ...]
+    share: float
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What :func:`veil.inspect` tells. It holds no cell of the table."""
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    advice: tuple[str, ...]
+    noise_levels: tuple[float, ...] = ()
+    noise_risks: tuple[NoiseRisk, ...] = ()
+    rotation_threshold: float = ROTATION_THRESHOLD
+    rotation_ranges: tuple[RotationRange, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
