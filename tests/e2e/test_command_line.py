@@ -1,21 +1,12 @@
-"""The command line as a user runs it, in processes of its own."""
+"""The command line as a user runs it; the main verbs in processes of their own."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-VEIL = [str(Path(sys.executable).with_name("veil"))]
-
-
-def run(*args, cwd, code=0, env=None):
-    done = subprocess.run([*VEIL, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == code, f"exit {done.returncode}: {done.stderr or done.stdout}"
-    return done
+from _program import call, start
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +27,7 @@ ROLES = ["--role", "name=drop", "--role", "group=public"]
 
 
 def test_perturb_attack_restore(folder):
-    said = run(
+    said = start(
         "perturb",
         "people.csv",
         "--method",
@@ -57,12 +48,12 @@ def test_perturb_attack_restore(folder):
     assert "name" not in released
     known = people.iloc[[3, 50, 100, 200, 299]][["height", "weight", "income", "größe", "age"]]
     known.assign(row=known.index).to_csv(folder / "known.csv", index=False)
-    run("attack", "rotated", "--attack", "known-pairs", "--known-pairs", "known.csv", "-o", "guess.csv", cwd=folder)
+    start("attack", "rotated", "--attack", "known-pairs", "--known-pairs", "known.csv", "-o", "guess.csv", cwd=folder)
     guess = pd.read_csv(folder / "guess.csv")
     np.testing.assert_allclose(guess[list(known)], people[list(known)], atol=1e-8)
     assert (folder / "guess.csv").stat().st_mode & 0o777 == 0o600
-    run("restore", "rotated", "--key", "k.veilkey", "-o", "back.csv", cwd=folder, code=2)
-    run("restore", "rotated", "--key", "k.veilkey", "--partial", "-o", "back.csv", cwd=folder)
+    start("restore", "rotated", "--key", "k.veilkey", "-o", "back.csv", cwd=folder, code=2)
+    start("restore", "rotated", "--key", "k.veilkey", "--partial", "-o", "back.csv", cwd=folder)
     back = pd.read_csv(folder / "back.csv")
     pd.testing.assert_frame_equal(back, people.drop(columns="name"), atol=1e-9)
     assert (folder / "back.csv").stat().st_mode & 0o777 == 0o600
@@ -70,51 +61,49 @@ def test_perturb_attack_restore(folder):
 
 def test_a_key_is_reused_only_on_purpose(folder):
     base = ["perturb", "people.csv", "--method", "additive-noise", *ROLES]
-    run(*base, "-o", "n1", "--key", "n.veilkey", cwd=folder)
-    run(*base, "-o", "n1-again", "--reuse-key", "n.veilkey", cwd=folder)
+    call(*base, "-o", "n1", "--key", "n.veilkey", cwd=folder)
+    call(*base, "-o", "n1-again", "--reuse-key", "n.veilkey", cwd=folder)
     assert (folder / "n1" / "data.csv").read_bytes() == (folder / "n1-again" / "data.csv").read_bytes()
-    refused = run(*base, "--set", "scale=2", "-o", "n2", "--reuse-key", "n.veilkey", cwd=folder, code=2)
+    refused = call(*base, "--set", "scale=2", "-o", "n2", "--reuse-key", "n.veilkey", cwd=folder, code=2)
     assert "--again" in refused.stderr
-    run(*base, "--set", "scale=2", "-o", "n2", "--reuse-key", "n.veilkey", "--again", cwd=folder)
+    call(*base, "--set", "scale=2", "-o", "n2", "--reuse-key", "n.veilkey", "--again", cwd=folder)
     assert json.loads((folder / "n2" / "manifest.json").read_text())["release"] == 2
 
 
 def test_a_passphrase_locks_the_key(folder):
-    import os
-
-    locked = {**os.environ, "VEIL_PASSPHRASE": "open sesame"}
+    locked = {"VEIL_PASSPHRASE": "open sesame"}
     base = ["perturb", "people.csv", "--method", "additive-noise", *ROLES, "-o", "lr", "--key", "l.veilkey"]
-    run(*base, cwd=folder, env=locked)
-    run("restore", "lr", "--key", "l.veilkey", "--partial", "-o", "lb.csv", cwd=folder, code=2)
-    run("restore", "lr", "--key", "l.veilkey", "--partial", "-o", "lb.csv", cwd=folder, env=locked)
+    call(*base, cwd=folder, env=locked)
+    call("restore", "lr", "--key", "l.veilkey", "--partial", "-o", "lb.csv", cwd=folder, code=2)
+    call("restore", "lr", "--key", "l.veilkey", "--partial", "-o", "lb.csv", cwd=folder, env=locked)
 
 
 def test_audit_exit_codes_and_reports(folder):
     base = ["audit", "people.csv", *ROLES, "--target", "group", "--seed", "1", "--pairs", "1,5"]
-    failed = run(*base, "--method", "orthogonal-transform", "-o", "r.html", cwd=folder, code=3)
+    failed = call(*base, "--method", "orthogonal-transform", "-o", "r.html", cwd=folder, code=3)
     assert "known-pairs-attack" in failed.stdout
     assert "<html" in (folder / "r.html").read_text()
-    passed = run(*base, "--method", "additive-noise:scale=40", "--json", cwd=folder)
+    passed = call(*base, "--method", "additive-noise:scale=40", "--json", cwd=folder)
     model = json.loads(passed.stdout)
     assert model["passed"] is True
     assert model["edition"] == "external"
     rotated = [*base, "--method", "pairwise-rotation"]
-    untested = run(*rotated, "--against", "nothing", "-o", "r.json", cwd=folder, code=3)
+    untested = call(*rotated, "--against", "nothing", "-o", "r.json", cwd=folder, code=3)
     assert "was not tested" in " ".join(untested.stdout.split())
     assert json.loads((folder / "r.json").read_text())["passed"] is False
-    run(*base, "--method", "orthogonal-transform", "--internal", "-o", "i.html", cwd=folder, code=3)
+    call(*base, "--method", "orthogonal-transform", "--internal", "-o", "i.html", cwd=folder, code=3)
     assert (folder / "i.html").stat().st_mode & 0o777 == 0o600
 
 
 def test_inspect_tells_what_to_decide(folder):
-    said = run("inspect", "people.csv", "--json", cwd=folder)
+    said = call("inspect", "people.csv", "--json", cwd=folder)
     facts = {c["name"]: c for c in json.loads(said.stdout)["columns"]}
     assert facts["height"]["role"] == "sensitive"
     assert facts["name"]["role"] is None
     assert facts["group"]["role"] is None
-    assert "decide" in run("inspect", "people.csv", cwd=folder).stdout
+    assert "decide" in call("inspect", "people.csv", cwd=folder).stdout
     assert "unique" not in " ".join(json.loads(said.stdout)["advice"])
-    linked = run("inspect", "people.csv", "--role", "name=quasi", "--role", "group=quasi", "--json", cwd=folder)
+    linked = call("inspect", "people.csv", "--role", "name=quasi", "--role", "group=quasi", "--json", cwd=folder)
     (line,) = [line for line in json.loads(linked.stdout)["advice"] if "unique" in line]
     assert line.startswith("On the quasi columns (name, group) ")
 
@@ -144,7 +133,7 @@ def test_inspect_tells_what_to_decide(folder):
 )
 def test_bad_usage_is_one_line_and_leaves_nothing(args, message, folder, tmp_path):
     (tmp_path / "people.csv").write_bytes((folder / "people.csv").read_bytes())
-    done = run(*args, cwd=tmp_path, code=2)
+    done = call(*args, cwd=tmp_path, code=2)
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("veil: ")
@@ -152,7 +141,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(args, message, folder, tmp_pat
 
 
 def test_the_demo_runs_and_reports(tmp_path):
-    said = run("demo", cwd=tmp_path)
+    said = start("demo", cwd=tmp_path)
     assert "1 of 3 candidates" in said.stdout
     html = (tmp_path / "veil-report.html").read_text()
     assert "known-sample-attack" in html

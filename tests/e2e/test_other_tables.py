@@ -1,22 +1,14 @@
 """Attacks with another table or an earlier release, as a red team runs them: files in, links or guesses out."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-VEIL = [str(Path(sys.executable).with_name("veil"))]
+from _program import call
+
 N = 200
-
-
-def run(*args, cwd, code=0):
-    done = subprocess.run([*VEIL, *map(str, args)], cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == code, f"exit {done.returncode}: {done.stderr or done.stdout}"
-    return done
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +26,7 @@ def folder(tmp_path_factory):
     later.drop(columns="id").to_csv(path / "nameless.csv", index=False)
     noisy = ["--method", "additive-noise", "--set", "scale=1"]
     for table, name in (("numbers.csv", "earlier"), ("later.csv", "later")):
-        run("perturb", table, *noisy, "--role", "id=public", "-o", name, "--key", f"{name}.veilkey", cwd=path)
+        call("perturb", table, *noisy, "--role", "id=public", "-o", name, "--key", f"{name}.veilkey", cwd=path)
     return path
 
 
@@ -55,7 +47,7 @@ epsilon = 2.0
 """,
         encoding="utf-8",
     )
-    run("perturb", "people.csv", "--plan", "plan.toml", "-o", "planned", "--key", "p.veilkey", cwd=folder)
+    call("perturb", "people.csv", "--plan", "plan.toml", "-o", "planned", "--key", "p.veilkey", cwd=folder)
     people = pd.read_csv(folder / "people.csv").iloc[[5, 17, 150]]
     people[["height", "weight", "income", "job"]].to_csv(folder / "register.csv", index=False)
     return folder
@@ -63,7 +55,7 @@ epsilon = 2.0
 
 def test_people_of_another_table_are_linked_to_rows_of_all_parts(planned):
     args = ("attack", "planned", "--attack", "linkage", "--external-table", "register.csv")
-    said = run(*args, "-o", "links.csv", cwd=planned)
+    said = call(*args, "-o", "links.csv", cwd=planned)
     assert "3 of 3 people linked to rows" in said.stdout
     links = pd.read_csv(planned / "links.csv")
     assert list(links.columns) == ["record", "row", "probability"]
@@ -71,14 +63,14 @@ def test_people_of_another_table_are_linked_to_rows_of_all_parts(planned):
     assert list(links["row"]) == [5, 17, 150]
     assert (links["probability"] > 0.5).all()
     assert (planned / "links.csv").stat().st_mode & 0o777 == 0o600
-    told = json.loads(run(*args, "-o", "again.csv", "--json", cwd=planned).stdout)
+    told = json.loads(call(*args, "-o", "again.csv", "--json", cwd=planned).stdout)
     assert told["links"] == 3
     assert told["ambiguity"] == "none", "a link is no guess of a value"
 
 
 def test_linkage_takes_no_part_of_a_release(planned):
     args = ("--attack", "linkage", "--external-table", "register.csv", "--part", 1, "-o", "no.csv")
-    said = run("attack", "planned", *args, cwd=planned, code=2)
+    said = call("attack", "planned", *args, cwd=planned, code=2)
     assert "all parts of a release at once" in said.stderr
     assert not (planned / "no.csv").exists()
 
@@ -86,7 +78,7 @@ def test_linkage_takes_no_part_of_a_release(planned):
 def test_whoever_is_in_no_row_has_an_empty_row(planned):
     pd.DataFrame({"height": [80.0], "weight": [-70.0]}).to_csv(planned / "stranger.csv", index=False)
     args = ("--attack", "linkage", "--set", "overlap=0.5", "--external-table", "stranger.csv", "-o", "none.csv")
-    run("attack", "planned", *args, cwd=planned)
+    call("attack", "planned", *args, cwd=planned)
     links = pd.read_csv(planned / "none.csv")
     assert links["row"].isna().all()
 
@@ -94,7 +86,7 @@ def test_whoever_is_in_no_row_has_an_empty_row(planned):
 def test_an_earlier_release_in_another_order_is_matched_by_its_identifiers(folder):
     """Averaging two releases of noise 1 leaves noise √½; a wrong order would leave more than the release has."""
     args = ("attack", "later", "--attack", "repeated-release", "--previous-release", "earlier", "-o", "averaged.csv")
-    run(*args, cwd=folder)
+    call(*args, cwd=folder)
     guess = pd.read_csv(folder / "averaged.csv")[["height", "weight", "income"]].to_numpy()
     truth = pd.read_csv(folder / "later.csv")[["height", "weight", "income"]].to_numpy()
     error = ((guess - truth) ** 2).mean() / truth.var()
@@ -104,21 +96,21 @@ def test_an_earlier_release_in_another_order_is_matched_by_its_identifiers(folde
 
 
 def test_rows_that_cannot_be_matched_are_refused(folder):
-    run(
+    call(
         *("perturb", "nameless.csv", "--method", "additive-noise", "-o", "nameless", "--key", "n.veilkey"),
         cwd=folder,
     )
     short = pd.read_csv(folder / "nameless.csv").iloc[:50]
     short.to_csv(folder / "short.csv", index=False)
-    run("perturb", "short.csv", "--method", "additive-noise", "-o", "short", "--key", "s.veilkey", cwd=folder)
+    call("perturb", "short.csv", "--method", "additive-noise", "-o", "short", "--key", "s.veilkey", cwd=folder)
     args = ("--attack", "repeated-release", "--previous-release", "short", "-o", "refused.csv")
-    said = run("attack", "nameless", *args, cwd=folder, code=2)
+    said = call("attack", "nameless", *args, cwd=folder, code=2)
     assert "short: its rows cannot be matched" in said.stderr
     assert "public column of identifiers" in said.stderr
 
 
 def test_missing_knowledge_names_an_option_that_exists(folder):
     for attack, option in (("linkage", "--external-table"), ("repeated-release", "--previous-release")):
-        said = run("attack", "later", "--attack", attack, "-o", "nothing.csv", cwd=folder, code=2)
+        said = call("attack", "later", "--attack", attack, "-o", "nothing.csv", cwd=folder, code=2)
         assert option in said.stderr
-        assert option in run("attack", "--help", cwd=folder).stdout
+        assert option in call("attack", "--help", cwd=folder).stdout

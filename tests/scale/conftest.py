@@ -1,4 +1,8 @@
-"""What the tests of scale share: small parts, a cluster of two processes, interruptions at a chosen row, and bits."""
+"""What the tests of scale share: small parts, a cluster of two processes, interruptions at a chosen row, and bits.
+
+These tests go through data, storage, publishing and auditing in one run each, and resize parts in all of these
+packages at once: they stay together, so that one cluster and one set of small parts serve them all.
+"""
 
 from __future__ import annotations
 
