@@ -13,6 +13,7 @@ from veil.auditing.truth import Truth
 from veil.data.blocks import Matrix
 from veil.errors import InputError, NotApplicableError
 from veil.measures import Measure
+from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery
 from veil.recovery.proportions import ProportionRecovery
 from veil.release.models import (
@@ -101,11 +102,11 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
 def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     """1 − Kolmogorov distance of the distributions that the analyst recovers, mean over columns.
 
-    Through additive noise the analyst deconvolves (R1); other columns are taken as released. The interval is over
+    Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The interval is over
     columns, from the worst to the best.
     """
     model = release.only_part.model
-    if isinstance(model, AdditiveModel):
+    if isinstance(model, AdditiveModel) and is_law(model.distribution):
         recovered = DistributionRecovery(n_bins=DISTRIBUTION_BINS).fit(release)
         off = [_distance(truth[:, j], recovered, name) for j, name in enumerate(release.only_part.names)]
     elif isinstance(model, COLUMNWISE) or (

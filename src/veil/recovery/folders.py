@@ -12,6 +12,7 @@ import numpy as np
 
 from veil.data.passes import Engine
 from veil.errors import NotApplicableError
+from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
@@ -102,13 +103,14 @@ def _shares(fit: ProportionRecovery) -> list[RecoveredShares]:
 
 
 def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[RecoveredColumn]:
-    """Moments of every column, and its distribution where the noise is additive."""
+    """Moments of every column, and its distribution where the noise is additive and of a known law."""
     variance, error = np.diag(moments.covariance_), np.diag(moments.covariance_se_)
     std = np.sqrt(np.clip(variance, 0.0, None))
     # Delta method: the error of a root is the error of its square over twice the root.
     std_error = np.divide(error, 2 * std, out=np.full_like(std, np.nan), where=std > 0)
     shapes = None
-    if isinstance(release.only_part.model, AdditiveModel):
+    model = release.only_part.model
+    if isinstance(model, AdditiveModel) and is_law(model.distribution):
         shapes = DistributionRecovery(n_bins=n_bins).fit(release)
     columns = []
     for j, name in enumerate(moments.columns_):

@@ -187,8 +187,14 @@ class MomentRecovery:
         # Var of S_xr + S_rx + S_rr given x, for normal noise; the fourth moment of other laws enters on the diagonal.
         given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
         given += np.outer(own, own) + noise**2
-        given[np.diag_indices_from(given)] += (LAWS[model.distribution].kurtosis - 3.0) * own**2
-        self._set(p.n, [own, np.diag(spread), given, p.two_two - p.one_one**2])
+        total = p.two_two - p.one_one**2
+        diagonal = np.diag_indices_from(given)
+        if is_law(model.distribution):
+            given[diagonal] += (LAWS[model.distribution].kurtosis - 3.0) * own**2
+        else:
+            # Of an unknown law no fourth moment is known; by the law of total variance the whole bounds its share.
+            given[diagonal] = total[diagonal]
+        self._set(p.n, [own, np.diag(spread), given, total])
 
     def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
         m1, m2, m3, m4 = law.raw_moments()

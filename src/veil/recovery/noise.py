@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from veil.errors import InputError, NotApplicableError, listed
-from veil.numerics.laws import NoiseLaw, is_law
+from veil.numerics.laws import LAWS, NoiseLaw, is_law
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
@@ -28,8 +28,12 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
     if not isinstance(release, Release):
         raise InputError(f"{recovery} reads a release; got a {type(release).__name__}")
     part, model = release.only_part, release.only_part.model
-    if not isinstance(model, AdditiveModel) or not is_law(model.distribution):
+    if not isinstance(model, AdditiveModel):
         raise NotApplicableError(f"{recovery} has no theory for a {release.method} release; it needs additive noise")
+    if not is_law(model.distribution):
+        raise NotApplicableError(
+            f"{recovery} needs noise of a law among {', '.join(LAWS)}; the manifest says {model.distribution!r}"
+        )
     known = part.names
     wanted = known if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
     absent = [name for name in wanted if name not in known]

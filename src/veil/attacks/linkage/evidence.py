@@ -40,6 +40,7 @@ from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, listed
+from veil.numerics.laws import LAPLACE, UNIFORM
 from veil.numerics.response_likelihood import most_likely
 from veil.release.manifest import Part
 from veil.release.models import (
@@ -220,7 +221,8 @@ def _noisy(
         low, high = model.bounds[shared].T
         x = np.clip(x, low, high)
     background = Background(y, np.diag(noise))
-    if model.distribution == "normal":
+    # Of a law that is not known here the variance serves.
+    if model.distribution not in (UNIFORM.name, LAPLACE.name):
         return [NormalClue(x, y, background, noise)]
     # Value and noise are rounded to the grid, half a step each; the last bits of x add a little.
     slack = grid + 1e-12 * np.abs(np.where(np.isnan(y), 0.0, y)).max(axis=0, initial=0.0)

@@ -104,7 +104,7 @@ def mixture_estimate(
     if y.ndim != 2 or noise.shape != (y.shape[1], y.shape[1]):
         raise InputError(f"noise must be d × d for N × d records; got {noise.shape} for {y.shape}")
     if distribution != "normal":
-        raise NotApplicableError(f"the mixture prior takes normal noise; got {distribution}: use the normal prior")
+        raise NotApplicableError(f"the mixture prior takes normal noise; got {distribution!r}: use the normal prior")
     if not np.isfinite(y).all():
         lacking = int((~np.isfinite(y)).any(axis=1).sum())
         raise NotApplicableError(
