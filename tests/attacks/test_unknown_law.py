@@ -1,17 +1,18 @@
 """Noise of a law that Veil does not know, as another package's method may publish it: moments serve, or one line."""
 
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
 import pytest
+from tests._tables import described
 
 import veil
-from tests._tables import described
-from veil.attacks.base import import_own, registered_attacks
+from veil.attacks import attack_classes
 from veil.errors import MissingKnowledgeError, NotApplicableError, VeilError
 from veil.release.models import AdditiveModel
 
-import_own()
-ATTACKS = [attack for attack in registered_attacks() if attack.__module__.startswith("veil.")]
+ATTACKS = [attack for attack in attack_classes().values() if attack.__module__.startswith("veil.")]
 
 
 def noisy(x, scale, seed, law="triangular"):
@@ -50,14 +51,12 @@ def knowledge(private):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
-def test_every_attack_finds_something_or_refuses_in_one_line(attack, release, knowledge):
+def test_every_attack_finds_something_or_refuses(attack, release, knowledge):
     settings = ({}, *attack.settings_to_try, *({"variant": variant} for variant in attack.variants[1:]))
     for setting in settings:
         for known in ([], knowledge):
-            try:
-                attack(**setting).run(release, *known)
-            except (NotApplicableError, MissingKnowledgeError) as refusal:
-                assert "\n" not in str(refusal)
+            with suppress(NotApplicableError, MissingKnowledgeError):
+                assert attack(**setting).run(release, *known).columns
 
 
 @pytest.mark.parametrize("attack", [veil.UnivariateBayesAttack(), veil.IntervalAttack()], ids=repr)

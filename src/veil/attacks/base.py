@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice
-from veil.attacks.findings import Ambiguity, Finding, Guess, Links
+from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.registry import ATTACKS
 from veil.data.blas import one_blas_thread
@@ -28,6 +28,7 @@ from veil.release.release import Release
 __all__ = [
     "Ambiguity",
     "Attack",
+    "Details",
     "Finding",
     "Guess",
     "GuessingAttack",
@@ -205,11 +206,12 @@ def check_width(records: Matrix, release: Release, parameter: str) -> None:
 def full_guess(
     release: Release,
     values: Matrix,
+    details: Mapping[str, Any] | None = None,
     *,
     ambiguity: Ambiguity | str = Ambiguity.NONE,
     up_to: tuple[str, ...] = (),
     units: npt.NDArray[np.float64] | None = None,
-    **details: Any,
 ) -> Guess:
     """A guess for every row of the release."""
+    details = Details() if details is None else details
     return Guess(values, release.only_part.names, np.arange(len(values)), ambiguity, details, up_to, units)

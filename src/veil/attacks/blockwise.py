@@ -1,23 +1,23 @@
 """Attacks that learn from passes over a release and then guess any block of it by itself.
 
 What such an attack needs to know of the whole table is small: moments, counts, a matrix. It takes that from passes
-(:meth:`veil.release.release.Release.summed`) and keeps it in a :class:`Reconstruction`, a function from a block of the
-release to a guess of its records. Memory does not grow with the release, and since blocks are canonical the guess is
-the same, bit for bit, however the release is stored and whoever runs the passes.
+(:meth:`veil.release.release.Release.summed`) and keeps it in a :class:`Reconstruction`, beside a function from a
+block of the release to a guess of its records. Memory does not grow with the release, and since blocks are canonical
+the guess is the same, bit for bit, however the release is stored and whoever runs the passes.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from veil.attacks.base import Guess, GuessingAttack, full_guess
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Block, Matrix, Vector, tiles
@@ -36,7 +36,7 @@ class BlockGuess:
     tally
         Counts that add up over blocks.
     beside
-        What else there is to say of every record, by name: arrays of n rows.
+        What else there is to say of every record, by its name in the attack's details: arrays of n rows.
     """
 
     values: Matrix
@@ -45,53 +45,57 @@ class BlockGuess:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reconstruction(ABC):
+class Reconstruction:
     """What an attack has learned from its passes; guesses any block by itself, here or on another machine.
 
     Attributes
     ----------
     columns
         The released columns that it reads.
+    guess
+        The guess of a block's records; a module's function with what it has learned, so that it travels.
     details
-        What else the attack found out, by name.
+        What else the attack found out.
+    counted
+        The details, given the counts of all blocks, where they depend on them.
     ambiguity, up_to
         As in :class:`veil.attacks.base.Guess`.
     """
 
     columns: tuple[str, ...]
-    details: dict[str, Any] = field(default_factory=dict)
+    guess: Callable[[Block], BlockGuess]
+    details: Details = field(default_factory=Details)
+    counted: Callable[[Mapping[str, int]], Details] | None = None
     ambiguity: str = "none"
     up_to: tuple[str, ...] = ()
 
-    @abstractmethod
-    def __call__(self, block: Block) -> BlockGuess:
-        """Guess the records of a block."""
-
-    def details_with(self, tally: Mapping[str, int]) -> dict[str, Any]:
+    def details_with(self, tally: Mapping[str, int]) -> Details:
         """The details, given the counts of all blocks."""
-        return {**self.details, **tally}
+        return self.details if self.counted is None else self.counted(tally)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinearFilter(Reconstruction):
+@dataclass(frozen=True)
+class LinearFilter:
     """``x̂ = centre + G (y − mean)``, for records without missing values."""
 
     mean: Vector
     centre: Vector
     gain: Matrix
 
-    def __call__(self, block: Block) -> BlockGuess:
-        y = block.matrix(self.columns, lent=True)
-        values = np.empty((len(self.centre), block.n_rows))
-        for tile in tiles(block.n_rows):
-            np.matmul(self.gain, y[:, tile] - self.mean[:, None], out=values[:, tile])
-            values[:, tile] += self.centre[:, None]
-        return BlockGuess(values.T)
+
+def linear_guess(columns: Sequence[str], linear: LinearFilter, block: Block) -> BlockGuess:
+    """A block's records through a linear filter."""
+    y = block.matrix(columns, lent=True)
+    values = np.empty((len(linear.centre), block.n_rows))
+    for tile in tiles(block.n_rows):
+        np.matmul(linear.gain, y[:, tile] - linear.mean[:, None], out=values[:, tile])
+        values[:, tile] += linear.centre[:, None]
+    return BlockGuess(values.T)
 
 
-def placed_guess(reconstruction: Reconstruction, block: Block) -> tuple[int, BlockGuess]:
+def placed_guess(guess: Callable[[Block], BlockGuess], block: Block) -> tuple[int, BlockGuess]:
     """The guess of a block, with its first row's number."""
-    return block.start, reconstruction(block)
+    return block.start, guess(block)
 
 
 class BlockwiseAttack(GuessingAttack):
@@ -125,7 +129,7 @@ class BlockwiseAttack(GuessingAttack):
 
 def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
     """The guesses of all blocks in one."""
-    work = partial(placed_guess, reconstruction)
+    work = partial(placed_guess, reconstruction.guess)
     guesses = map_blocks(work, release.table, reconstruction.columns, engine=release.engine, what="guessing")
     n_rows = release.table.n_rows
     if n_rows is None:
@@ -141,9 +145,9 @@ def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
         tally.update(guess.tally)
         for name, more in guess.beside.items():
             beside.setdefault(name, np.empty((n_rows, *more.shape[1:])))[rows] = more
-    details = reconstruction.details_with(tally) | beside
+    details = replace(reconstruction.details_with(tally), **beside)
     ambiguity, up_to = reconstruction.ambiguity, reconstruction.up_to
-    return full_guess(release, values, ambiguity=ambiguity, up_to=up_to, **details)
+    return full_guess(release, values, details, ambiguity=ambiguity, up_to=up_to)
 
 
 def _drained(held: deque[Any]) -> Iterator[Any]:

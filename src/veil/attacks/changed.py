@@ -6,12 +6,11 @@ Attacks on additive noise make their passes over it as over any release; nothing
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from veil.attacks.blockwise import BlockGuess, Reconstruction
+from veil.attacks.blockwise import BlockGuess
 from veil.data.blocks import Block, Span, Vector, to_float
 from veil.data.tables import Table
 
@@ -65,13 +64,8 @@ def changed_batch(batch: pa.RecordBatch, columns: frozenset[str], change: Change
     return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangedFirst(Reconstruction):
-    """Changes columns of a block and has another reconstruction guess the records."""
-
-    inner: Reconstruction
-    changed: frozenset[str]
-    change: Change
-
-    def __call__(self, block: Block) -> BlockGuess:
-        return self.inner(Block(block.start, changed_batch(block.batch, self.changed, self.change)))
+def changed_guess(
+    guess: Callable[[Block], BlockGuess], columns: frozenset[str], change: Change, block: Block
+) -> BlockGuess:
+    """The guess of a block's records from columns that are changed first."""
+    return guess(Block(block.start, changed_batch(block.batch, columns, change)))

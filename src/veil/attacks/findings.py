@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -38,6 +38,33 @@ class Ambiguity(StrEnum):
         return () if self is Ambiguity.NONE else tuple(self.value.split(", "))
 
 
+@dataclass(frozen=True, eq=False)
+class Details(Mapping[str, Any]):
+    """What an attack found out beside the values; a subclass of each attack names it.
+
+    None stands for what this release, or this setting of the attack, does not tell. Readers that do not know the class
+    take it as a mapping.
+
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Rank(Details):
+    ...     rank: int
+    >>> details = Rank(3)
+    >>> details.rank, details["rank"], list(details), details.get("misfit", 0.0)
+    (3, 3, ['rank'], 0.0)
+    """
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        return getattr(self, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.__dataclass_fields__)
+
+    def __len__(self) -> int:
+        return len(self.__dataclass_fields__)
+
+
 class Finding:
     """What an attack found; base of :class:`Guess` and :class:`Links`.
 
@@ -62,7 +89,7 @@ class Guess(Finding):
     ambiguity
         What the attack could not settle: "none", "sign", "order", "scale", "match", "matrix", ...
     details
-        What else the attack found out, by name.
+        What else the attack found out: :class:`Details` of its own, which reads as a mapping too.
     up_to
         What of the columns is arbitrary ("order", "sign", "scale"): only the owner can match them to the private
         ones, and a score is said to be up to that.
@@ -74,7 +101,7 @@ class Guess(Finding):
     columns: tuple[str, ...]
     rows: npt.NDArray[np.intp]
     ambiguity: Ambiguity | str = Ambiguity.NONE
-    details: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    details: Mapping[str, Any] = field(default_factory=Details, repr=False)
     up_to: tuple[str, ...] = ()
     units: npt.NDArray[np.float64] | None = None
 
@@ -107,7 +134,7 @@ class Guess(Finding):
     @property
     def misfit(self) -> float:
         """By which share the known records miss their rows, where the attack compares the two; else 0."""
-        return float(self.details.get("misfit", 0.0))
+        return float(self.details.get("misfit") or 0.0)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil._version import __version__
-from veil.attacks.base import Ambiguity, Attack, Finding, Guess, Links
-from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
+from veil.attacks.base import Ambiguity, Attack, Details, Finding, Guess, Links
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
 from veil.data.blocks import Block, from_float
@@ -40,10 +40,15 @@ class GuessFile:
     details: Mapping[str, Any] = field(repr=False)
     links: Links | None = field(default=None, repr=False)
 
+    @property
+    def misfit(self) -> float:
+        """As in :attr:`veil.attacks.base.Guess.misfit`."""
+        return float(self.details.get("misfit") or 0.0)
 
-def guess_rows(reconstruction: Reconstruction, schema: pa.Schema, block: Block) -> BlockRows:
+
+def guess_rows(work: Callable[[Block], BlockGuess], schema: pa.Schema, block: Block) -> BlockRows:
     """The rows of a guess file of a block of the release, its counts as notes."""
-    guess = reconstruction(block)
+    guess = work(block)
     rows = np.arange(block.start, block.start + block.n_rows)
     arrays = [pa.array(rows), *(from_float(np.ascontiguousarray(column)) for column in guess.values.T)]
     return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=schema), guess.tally)
@@ -89,7 +94,7 @@ def _streamed(release: Release, learned: Reconstruction, job: Job, kind: str, pr
     private = release.only_part.names
     schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
     output = job.output(schema, kind, mode=0o600, distinct=schema.names[:1])
-    work, engine = partial(guess_rows, learned, schema), release.engine
+    work, engine = partial(guess_rows, learned.guess, schema), release.engine
     output.write(work, release.table, learned.columns, engine=engine, what="guessing", progress=progress)
     return output
 
@@ -118,7 +123,7 @@ def _links(links: Links) -> tuple[pa.Table, GuessFile]:
         ROW_COLUMN: pa.array(links.rows, mask=links.rows < 0),
         "probability": pa.array(links.probability, from_pandas=True),
     }
-    return pa.table(columns), GuessFile(len(links.rows), links.columns, Ambiguity.NONE, {}, links)
+    return pa.table(columns), GuessFile(len(links.rows), links.columns, Ambiguity.NONE, Details(), links)
 
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:

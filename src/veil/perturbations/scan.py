@@ -129,7 +129,7 @@ class Scan:
         self._allow_missing = allow_missing
         self._method = method
 
-    def __call__(self, block: Block) -> Summary:
+    def block_summary(self, block: Block) -> Summary:
         """What a block of a table adds."""
         return self.summary(self.read(block))
 

@@ -127,7 +127,7 @@ class Transformer(Estimator):
         columns, key = list(table.schema.names), key_from(revealed(self.random_state))
         scan = scan_for(self, columns, key.derive("fingerprint"))
         self.feature_names_in_ = np.array(columns, dtype=object)
-        fit_scan(self, columns, scan.result(summed(scan, table, columns)), key)
+        fit_scan(self, columns, scan.result(summed(scan.block_summary, table, columns)), key)
 
     def _transform_table(self: Any, table: Table) -> Any:
         """It comes out as the kind of frame it was."""
@@ -135,7 +135,7 @@ class Transformer(Estimator):
         if table.schema.names != columns:
             raise InputError(f"X has the columns {listed(table.schema.names)}; this was fitted on {listed(columns)}")
         scan = scan_for(self, columns, secrets.subkey("fingerprint", None))
-        fingerprint = scan.result(summed(scan, table, columns)).fingerprint
+        fingerprint = scan.result(summed(scan.block_summary, table, columns)).fingerprint
         fields = released_fields(self, columns, table.schema)
         arrays: list[list[pa.Array]] = []
         with one_blas_thread():

@@ -29,7 +29,7 @@ class Scanned:
 def scan_block(scans: Sequence[Scan], consistent_on: str | None, block: Block) -> Scanned:
     """The first pass of every part over one block."""
     ids = () if consistent_on is None else (block.column(consistent_on),)
-    return Scanned(tuple(scan(block) for scan in scans), ids)
+    return Scanned(tuple(scan.block_summary(block) for scan in scans), ids)
 
 
 def reads_otherwise(before: pa.Field, after: pa.Field, by_value: Collection[str | None]) -> bool:

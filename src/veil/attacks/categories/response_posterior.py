@@ -12,6 +12,7 @@ chi-square) share a group, as long as the group has no more than that, and group
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import NamedTuple
 
@@ -19,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import flag, renamed, whole
-from veil.attacks.base import Guess, GuessingAttack, full_guess
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.categories.response_prior import joint_prior, table_of
 from veil.attacks.knowledge import Knowledge
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.measures import PosteriorGain, posterior_gain
 from veil.numerics.response_likelihood import most_likely
@@ -44,6 +45,30 @@ class ColumnPosterior(NamedTuple):
     posterior: Matrix
     prior: Matrix
     rows: npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseDetails(Details):
+    """What the posterior says beside its mode.
+
+    Attributes
+    ----------
+    confidence, expected_rate
+        The probability of each guess (N × d), and its mean per column: the share of right ones if the prior is right.
+    prior
+        One distribution per column.
+    gain
+        M8 per column.
+    groups, steps
+        Columns taken together, and the steps of EM away from independence in each group.
+    """
+
+    confidence: Matrix
+    expected_rate: Vector
+    prior: tuple[Vector, ...]
+    gain: tuple[PosteriorGain, ...]
+    groups: tuple[tuple[str, ...], ...]
+    steps: tuple[int, ...]
 
 
 class ResponsePosteriorAttack(GuessingAttack):
@@ -114,12 +139,14 @@ class ResponsePosteriorAttack(GuessingAttack):
         return full_guess(
             release,
             np.column_stack([c.posterior.argmax(axis=1)[c.rows] for c in columns]).astype(np.float64),
-            confidence=confidence,
-            expected_rate=confidence.mean(axis=0),
-            prior=tuple(c.prior for c in columns),
-            gain=tuple(_gain(c) for c in columns),
-            groups=tuple(tuple(release.only_part.names[j] for j in group) for group in groups),
-            steps=tuple(steps),
+            ResponseDetails(
+                confidence=confidence,
+                expected_rate=confidence.mean(axis=0),
+                prior=tuple(c.prior for c in columns),
+                gain=tuple(_gain(c) for c in columns),
+                groups=tuple(tuple(release.only_part.names[j] for j in group) for group in groups),
+                steps=tuple(steps),
+            ),
         )
 
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.arguments import choice
-from veil.attacks.base import Guess, full_guess, granted
-from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.base import Details, Guess, full_guess, granted
+from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction, linear_guess
 from veil.attacks.knowledge import Knowledge, KnownNoise
 from veil.attacks.noise.mixture import mixture_estimate
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
@@ -80,27 +81,21 @@ class NoiseDistributionAttack(BlockwiseAttack):
         """Nothing: the manifest says it all."""
         model, released = release.only_part.model, release.only_part.released
         if isinstance(model, ClassModel):
-            return ClassMiddles(columns=released, edges=model.edges, classes=model.names)
+            return Reconstruction(columns=released, guess=partial(class_middles, released, model.edges, model.names))
         if isinstance(model, ForeignModel):
             return _same_names(release)
         factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
-        return FaceValue(columns=released, names=released, factor=factor)
+        return Reconstruction(columns=released, guess=partial(face_value, released, released, factor))
 
 
-@dataclass(frozen=True, kw_only=True)
-class FaceValue(Reconstruction):
+def face_value(columns: Sequence[str], names: Sequence[str], factor: float, block: Block) -> BlockGuess:
     """The named released columns over a factor; NaN for a name that is not among those read."""
-
-    names: tuple[str, ...]
-    factor: float = 1.0
-
-    def __call__(self, block: Block) -> BlockGuess:
-        values = np.full((len(self.names), block.n_rows), np.nan)
-        values[[name in self.columns for name in self.names]] = block.matrix(self.columns) / self.factor
-        return BlockGuess(values.T)
+    values = np.full((len(names), block.n_rows), np.nan)
+    values[[name in columns for name in names]] = block.matrix(columns) / factor
+    return BlockGuess(values.T)
 
 
-def _same_names(release: Release) -> FaceValue:
+def _same_names(release: Release) -> Reconstruction:
     """Released columns that have a private column's name."""
     released, names = release.only_part.released, release.only_part.names
     shared = tuple(name for name in names if name in released)
@@ -109,25 +104,28 @@ def _same_names(release: Release) -> FaceValue:
     types = {field.name: field.type for field in release.table.schema}
     if any(pa.types.is_string(types[name]) or pa.types.is_dictionary(types[name]) for name in released):
         raise NotApplicableError(f"a {release.method} release holds texts, not numbers; use release.data")
-    return FaceValue(columns=shared, names=names)
+    return Reconstruction(columns=shared, guess=partial(face_value, shared, names, 1.0))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClassMiddles(Reconstruction):
+def class_middles(
+    columns: Sequence[str], edges: Sequence[Vector], classes: Sequence[Sequence[str]], block: Block
+) -> BlockGuess:
     """The middle of each value's class; of an open one, its edge moved by half the next class's width."""
+    middles = []
+    for name, own, texts in zip(columns, edges, classes, strict=True):
+        half = float(np.diff(own).mean()) / 2 if len(own) > 1 else 0.0
+        centre = np.r_[own[0] - half, (own[1:] + own[:-1]) / 2, own[-1] + half]
+        released = block.column(name)
+        code = pc.index_in(released, value_set=pa.array(list(texts), type=released.type)).fill_null(-1).to_numpy()
+        middles.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
+    return BlockGuess(np.column_stack(middles))
 
-    edges: tuple[Vector, ...]
-    classes: tuple[tuple[str, ...], ...]
 
-    def __call__(self, block: Block) -> BlockGuess:
-        columns = []
-        for name, edges, classes in zip(self.columns, self.edges, self.classes, strict=True):
-            half = float(np.diff(edges).mean()) / 2 if len(edges) > 1 else 0.0
-            centre = np.r_[edges[0] - half, (edges[1:] + edges[:-1]) / 2, edges[-1] + half]
-            texts = block.column(name)
-            code = pc.index_in(texts, value_set=pa.array(list(classes), type=texts.type)).fill_null(-1).to_numpy()
-            columns.append(np.where(code < 0, np.nan, centre[np.maximum(code, 0)]))
-        return BlockGuess(np.column_stack(columns))
+@dataclass(frozen=True, eq=False)
+class EstimateDetails(Details):
+    """``expected_mse``: the expected squared error of each column, by the estimated prior."""
+
+    expected_mse: Vector
 
 
 class BayesEstimateAttack(BlockwiseAttack):
@@ -152,7 +150,7 @@ class BayesEstimateAttack(BlockwiseAttack):
     Where the noise has no power in some direction the release shows that direction bare, and so does the guess.
 
     ``guess.details``: ``expected_mse`` per column, by the estimated prior; for ``best`` it counts the noise that
-    few records' eigenvectors have fitted.
+    few records' eigenvectors have fitted. Of a mixture, :class:`veil.attacks.noise.mixture.MixtureDetails`.
     """
 
     catalogue = "A6"
@@ -185,31 +183,25 @@ class BayesEstimateAttack(BlockwiseAttack):
         else:
             prior, errors = pooled_filter(covariance, noise, moments.n_rows)
             expected = np.diag(errors).copy()
-        details = {"expected_mse": expected}
+        details = EstimateDetails(expected)
         if not complete:
-            return GapFilter(columns=released, details=details, mean=moments.mean, prior=prior, noise=noise)
+            guess = partial(incomplete_guess, released, moments.mean, prior, noise)
+            return Reconstruction(columns=released, guess=guess, details=details)
         gain = np.asarray(np.linalg.solve(prior + noise, prior).T, dtype=np.float64)
-        return LinearFilter(columns=released, details=details, mean=moments.mean, centre=moments.mean, gain=gain)
+        guess = partial(linear_guess, released, LinearFilter(moments.mean, moments.mean, gain))
+        return Reconstruction(columns=released, guess=guess, details=details)
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         noise = noise_covariance(release, knowledge)
         known, model = granted(knowledge, KnownNoise), release.only_part.model
         law = known.distribution if known is not None else getattr(model, "distribution", "normal")
         values, details = mixture_estimate(release.to_numpy(), noise, distribution=law)
-        return full_guess(release, values, **details)
+        return full_guess(release, values, details)
 
 
-@dataclass(frozen=True, kw_only=True)
-class GapFilter(Reconstruction):
-    """The Bayes estimate of each record given its present values."""
-
-    mean: Vector
-    prior: Matrix
-    noise: Matrix
-
-    def __call__(self, block: Block) -> BlockGuess:
-        y = np.ascontiguousarray(block.matrix(self.columns).T)
-        return BlockGuess(filter_incomplete(y, self.mean, self.prior, self.noise))
+def incomplete_guess(columns: Sequence[str], mean: Vector, prior: Matrix, noise: Matrix, block: Block) -> BlockGuess:
+    """The Bayes estimate of each record of a block given its present values."""
+    return BlockGuess(filter_incomplete(np.ascontiguousarray(block.matrix(columns).T), mean, prior, noise))
 
 
 def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
@@ -220,15 +212,9 @@ def clipped_prior(covariance: Matrix, noise: Matrix) -> Matrix:
     return np.asarray(half @ half.T)
 
 
-@dataclass(frozen=True)
-class PairsOf:
+def block_pair_sums(columns: Sequence[str], mean: Vector, block: Block) -> Matrix:
     """Sums over all pairs of present values of a block: products of deviations from the mean, and their number."""
-
-    columns: tuple[str, ...]
-    mean: Vector
-
-    def __call__(self, block: Block) -> Matrix:
-        return pair_sums(block.matrix(self.columns).T, self.mean)
+    return pair_sums(block.matrix(columns).T, mean)
 
 
 def pair_sums(y: Matrix, mean: Vector) -> Matrix:
@@ -241,7 +227,7 @@ def pair_sums(y: Matrix, mean: Vector) -> Matrix:
 
 def release_covariance(release: Release) -> Matrix:
     """Covariance of a release over all pairs of present values, in one pass."""
-    return pair_covariance(release.summed(PairsOf(release.only_part.released, release.moments().mean)))
+    return pair_covariance(release.summed(partial(block_pair_sums, release.only_part.released, release.moments().mean)))
 
 
 def available_covariance(y: Matrix, mean: Vector) -> Matrix:

@@ -7,13 +7,14 @@ is measured by :func:`veil.measures.disclosure.complete_disclosure_share` (M10).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import number
-from veil.attacks.base import Guess, GuessingAttack, full_guess
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import available_covariance, filter_incomplete, noise_covariance, published_noise
 from veil.attacks.noise.shrinkage import pooled_filter
@@ -25,6 +26,15 @@ from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
 Ends = tuple[Matrix, Matrix]
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalDetails(Details):
+    """The ends of each value's interval (N × d), and each column's ``source``."""
+
+    lower: Matrix
+    upper: Matrix
+    source: tuple[str, ...]
 
 
 class IntervalAttack(GuessingAttack):
@@ -98,7 +108,7 @@ class IntervalAttack(GuessingAttack):
                     lower[:, j], upper[:, j] = ends
                     source[j] = "column"
         lower[np.isnan(y)] = upper[np.isnan(y)] = np.nan
-        return full_guess(release, (lower + upper) / 2, lower=lower, upper=upper, source=tuple(source))
+        return full_guess(release, (lower + upper) / 2, IntervalDetails(lower, upper, tuple(source)))
 
     def _reconstructed(self, y: Matrix, law: str, noise: Matrix, share: float) -> Ends:
         """One range per column, for all records alike."""

@@ -14,16 +14,16 @@ P22, ``y = x·r + e``, has no logarithm. There the same filters run on ``y/E r``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeGuard
 
 import numpy as np
 
-from veil.attacks.base import Guess, GuessingAttack, full_guess
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
-from veil.attacks.changed import Change, ChangedFirst, ChangedTable, divided, logarithm
+from veil.attacks.changed import Change, ChangedTable, changed_guess, divided, logarithm
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import BayesEstimateAttack
 from veil.data.blocks import Block, Matrix, Vector
@@ -33,6 +33,13 @@ from veil.release.models import AdditiveModel, LogNormalModel, Model, Multiplica
 from veil.release.release import Release
 
 
+@dataclass(frozen=True, eq=False)
+class LogDetails(Details):
+    """``log_values``: the guess of ``ln |x|`` (N × d), where logarithms were taken."""
+
+    log_values: Matrix | None = None
+
+
 class LogAttack(BlockwiseAttack):
     """A8. Filter multiplicative noise in logarithms with any attack on additive noise.
 
@@ -40,6 +47,8 @@ class LogAttack(BlockwiseAttack):
     ----------
     base : GuessingAttack, default BayesEstimateAttack()
         The attack on additive noise that runs on the logarithms.
+
+    ``guess.details``: :class:`LogDetails`.
     """
 
     catalogue = "A8"
@@ -65,21 +74,19 @@ class LogAttack(BlockwiseAttack):
         inner = base.prepare(other, *knowledge)
         if inner is None:
             return None
-        changed = ChangedFirst(
-            columns=tuple(dict.fromkeys((*released, *inner.columns))),
-            ambiguity=inner.ambiguity,
-            inner=inner,
-            changed=frozenset(released),
-            change=partial(divided, model.law.raw_moments()[0]) if has_noise(model) else logarithm,
-        )
+        change = partial(divided, model.law.raw_moments()[0]) if has_noise(model) else logarithm
+        guess = partial(changed_guess, inner.guess, frozenset(released), change)
+        columns = tuple(dict.fromkeys((*released, *inner.columns)))
         if linear:
-            return changed
+            return Reconstruction(columns=columns, guess=guess, ambiguity=inner.ambiguity)
         spread = inner.details.get("expected_mse")
         if spread is None:
-            spread = _left(other, other.summed(GuessMoments(inner), inner.columns))
-        columns, ambiguity = changed.columns, changed.ambiguity
-        return FromLogs(
-            columns=columns, ambiguity=ambiguity, logs=changed, released=released, shift=shift, spread=spread
+            spread = _left(other, other.summed(partial(guess_moments, inner.guess), inner.columns))
+        return Reconstruction(
+            columns=columns,
+            guess=partial(guess_from_logs, guess, released, shift, spread),
+            details=LogDetails(),
+            ambiguity=inner.ambiguity,
         )
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
@@ -93,7 +100,7 @@ class LogAttack(BlockwiseAttack):
         if spread is None:
             spread = _left(logs, block_moments(np.ascontiguousarray(guess.values.T), covariance=False))
         values = exponential(release.to_numpy(), guess.values - shift, spread)
-        return full_guess(release, values, ambiguity=guess.ambiguity, log_values=guess.values - shift)
+        return full_guess(release, values, LogDetails(guess.values - shift), ambiguity=guess.ambiguity)
 
     def _base(self) -> GuessingAttack:
         base = BayesEstimateAttack() if self.base is None else self.base
@@ -102,29 +109,17 @@ class LogAttack(BlockwiseAttack):
         return base
 
 
-@dataclass(frozen=True, kw_only=True)
-class FromLogs(Reconstruction):
-    """The mean of x from a filter of ``ln |x|`` that leaves the variance ``spread``."""
-
-    logs: Reconstruction
-    released: tuple[str, ...]
-    shift: float
-    spread: Vector
-
-    def __call__(self, block: Block) -> BlockGuess:
-        logs = self.logs(block).values - self.shift
-        values = exponential(block.matrix(self.released).T, logs, self.spread)
-        return BlockGuess(values, beside={"log_values": logs})
+def guess_from_logs(
+    guess: Callable[[Block], BlockGuess], released: tuple[str, ...], shift: float, spread: Vector, block: Block
+) -> BlockGuess:
+    """The mean of x from a guess of ``ln |x|`` that leaves the variance ``spread``."""
+    logs = guess(block).values - shift
+    return BlockGuess(exponential(block.matrix(released).T, logs, spread), beside={"log_values": logs})
 
 
-@dataclass(frozen=True)
-class GuessMoments:
+def guess_moments(guess: Callable[[Block], BlockGuess], block: Block) -> Moments:
     """Moments of the guesses of a block."""
-
-    reconstruction: Reconstruction
-
-    def __call__(self, block: Block) -> Moments:
-        return block_moments(np.ascontiguousarray(self.reconstruction(block).values.T), covariance=False)
+    return block_moments(np.ascontiguousarray(guess(block).values.T), covariance=False)
 
 
 def exponential(y: Matrix, logs: Matrix, spread: Vector) -> Matrix:

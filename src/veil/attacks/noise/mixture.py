@@ -15,11 +15,11 @@ climbs faster, and as ``V_k + Σr ≥ Σr`` no component can collapse on a recor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from veil.arguments import whole
+from veil.attacks.base import Details
 from veil.attacks.noise.mixture_fit import NoisyMixture, choose_mixture
 from veil.attacks.noise.shrinkage import pooled_eigenvalues, pooled_prior, whitening
 from veil.data.blocks import Matrix, Vector
@@ -70,9 +70,29 @@ class MixturePrior:
         return NoisyMixture(self.weights, self.means, self.covariances + self.noise)
 
 
+@dataclass(frozen=True, eq=False)
+class MixtureDetails(Details):
+    """The fitted mixture.
+
+    Attributes
+    ----------
+    components, weights
+        How many there are, and the share of each.
+    dimensions
+        Of the subspace that the mixture lives in.
+    held_out
+        Mean log density on held-out records, per number of components tried.
+    """
+
+    components: int
+    weights: Vector
+    dimensions: int
+    held_out: dict[int, float]
+
+
 def mixture_estimate(
     y: Matrix, noise: Matrix, *, max_components: int = 8, seed: int = 0, distribution: str = "normal"
-) -> tuple[Matrix, dict[str, Any]]:
+) -> tuple[Matrix, MixtureDetails]:
     """Bayes estimate of every record under a mixture prior that is fitted to the release itself.
 
     The mixture lives in the leading subspace of the whitened release, at most 50 dimensions; the normal
@@ -96,8 +116,7 @@ def mixture_estimate(
 
     Returns
     -------
-    N × d guesses, and details: ``components``, ``weights``, ``dimensions`` and ``held_out`` (mean
-    log density on held-out records, per number of components tried).
+    N × d guesses, and the fitted mixture.
     """
     y, noise = np.asarray(y, dtype=np.float64), np.asarray(noise, dtype=np.float64)
     max_components = whole(max_components, "max_components", least=1)
@@ -129,12 +148,7 @@ def mixture_estimate(
 
     leading = component[size_order(component), :lead]
     choice = choose_mixture(leading, max_components=max_components, seed=seed)
-    details: dict[str, Any] = {
-        "components": len(choice.weights),
-        "weights": choice.weights,
-        "dimensions": lead,
-        "held_out": choice.held_out,
-    }
+    details = MixtureDetails(len(choice.weights), choice.weights, lead, choice.held_out)
     if len(choice.weights) == 1:
         prior = pooled_prior((y - mean).T @ (y - mean) / len(y), noise, len(y))
         values = mean + (y - mean) @ np.linalg.solve(prior + noise, prior)

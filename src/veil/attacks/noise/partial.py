@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.attacks.base import Guess, full_guess, granted
+from veil.attacks.base import Details, Guess, full_guess, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownAttributes
 from veil.attacks.noise.additive import (
@@ -33,6 +34,14 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.moments import Moments, block_moments, moments_of
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class PartialDetails(Details):
+    """``known``: names of the attributes that were used; ``expected_mse`` of each column."""
+
+    known: tuple[str, ...]
+    expected_mse: Vector
 
 
 class PartialDisclosureAttack(BlockwiseAttack):
@@ -68,11 +77,11 @@ class PartialDisclosureAttack(BlockwiseAttack):
         known, given, n = records.known, records.given, moments.n_rows
         columns = (*release.only_part.released, *known.public)
         expected = np.zeros(len(given))
-        details = {"known": known.names, "expected_mse": expected}
+        details = PartialDetails(known.names, expected)
         if given.all():
-            return Conditional(columns=columns, details=details, records=records)
+            return Reconstruction(columns=columns, guess=partial(conditional_guess, records, None), details=details)
         centre = records.rest(moments.mean[:, None], known.mean[:, None])[:, 0]
-        triangle = release.summed(TriangleOf(records, centre), columns).factor
+        triangle = release.summed(partial(block_triangle, records, centre), columns).factor
         k = len(known.names) + 1
         weights = np.linalg.lstsq(triangle[:, :k], triangle[:, k:], rcond=np.finfo(np.float64).eps * max(n, k))[0]
         residual = triangle[:, k:] - triangle[:, :k] @ weights
@@ -80,7 +89,7 @@ class PartialDisclosureAttack(BlockwiseAttack):
         prior, expected[~given] = _residual_prior(covariance, records.noise, n, k - 1)
         gain = np.linalg.solve(prior + records.noise, prior)
         fit = Fit(centre, *(np.asarray(each, dtype=np.float64) for each in (weights, gain)))
-        return Conditional(columns=columns, details=details, records=records, fit=fit)
+        return Reconstruction(columns=columns, guess=partial(conditional_guess, records, fit), details=details)
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         noise = noise_covariance(release, knowledge)
@@ -92,7 +101,7 @@ class PartialDisclosureAttack(BlockwiseAttack):
         if not given.all():
             rest = records.rest(y.T, attributes.T).T
             values[:, ~given], expected[~given] = conditional_estimate(rest, attributes, records.noise)
-        return full_guess(release, values, known=known.names, expected_mse=expected)
+        return full_guess(release, values, PartialDetails(known.names, expected))
 
 
 @dataclass(frozen=True)
@@ -151,23 +160,16 @@ class Fit:
     gain: Matrix
 
 
-@dataclass(frozen=True, kw_only=True)
-class Conditional(Reconstruction):
+def conditional_guess(records: PartialRecords, fit: Fit | None, block: Block) -> BlockGuess:
     """Known columns as known, the others by regression and filter."""
-
-    records: PartialRecords
-    fit: Fit | None = None
-
-    def __call__(self, block: Block) -> BlockGuess:
-        records, fit = self.records, self.fit
-        attributes = records.known.matrix(block)
-        values = np.empty((len(records.given), block.n_rows))
-        values[records.given] = attributes[records.place]
-        if fit is not None:
-            fitted = fit.centre[:, None] + fit.weights.T @ records.known.design(attributes)
-            residual = records.rest(block.matrix(records.released), attributes) - fitted
-            values[~records.given] = fitted + fit.gain.T @ residual
-        return BlockGuess(values.T)
+    attributes = records.known.matrix(block)
+    values = np.empty((len(records.given), block.n_rows))
+    values[records.given] = attributes[records.place]
+    if fit is not None:
+        fitted = fit.centre[:, None] + fit.weights.T @ records.known.design(attributes)
+        residual = records.rest(block.matrix(records.released), attributes) - fitted
+        values[~records.given] = fitted + fit.gain.T @ residual
+    return BlockGuess(values.T)
 
 
 @dataclass(frozen=True)
@@ -188,27 +190,16 @@ def triangle_of(rows: Matrix) -> Triangle:
     return Triangle(np.asarray(np.linalg.qr(rows, mode="r"), dtype=np.float64))
 
 
-@dataclass(frozen=True)
-class TriangleOf:
+def block_triangle(records: PartialRecords, centre: Vector, block: Block) -> Triangle:
     """The triangular factor of a block: the design of the regression, then the unknown columns about ``centre``."""
-
-    records: PartialRecords
-    centre: Vector
-
-    def __call__(self, block: Block) -> Triangle:
-        attributes = self.records.known.matrix(block)
-        rest = self.records.rest(block.matrix(self.records.released), attributes) - self.centre[:, None]
-        return triangle_of(np.vstack([self.records.known.design(attributes), rest]).T)
+    attributes = records.known.matrix(block)
+    rest = records.rest(block.matrix(records.released), attributes) - centre[:, None]
+    return triangle_of(np.vstack([records.known.design(attributes), rest]).T)
 
 
-@dataclass(frozen=True)
-class ColumnMoments:
+def column_moments(columns: Sequence[str], block: Block) -> Moments:
     """Moments of some columns of a block, without their covariance."""
-
-    columns: tuple[str, ...]
-
-    def __call__(self, block: Block) -> Moments:
-        return block_moments(block.matrix(self.columns), covariance=False)
+    return block_moments(block.matrix(columns), covariance=False)
 
 
 def conditional_estimate(y: Matrix, attributes: Matrix, noise: Matrix) -> tuple[Matrix, Vector]:
@@ -248,7 +239,7 @@ def known_attributes(release: Release, known: KnownAttributes | None) -> Known:
             mean, unit = own.mean, own.std
     public = tuple(c.name for c in release.manifest.public if c.kind is Kind.NUMERIC and c.name not in names)
     if public:
-        moments = release.summed(ColumnMoments(public), public)
+        moments = release.summed(partial(column_moments, public), public)
         whole = (moments.missing == 0) & np.isfinite(moments.minimum) & np.isfinite(moments.maximum)
         public = tuple(name for name, complete in zip(public, whole, strict=True) if complete)
         mean, unit = np.append(mean, moments.mean[whole]), np.append(unit, moments.std[whole])

@@ -14,15 +14,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, TimeOrder
 from veil.attacks.noise.additive import available_covariance, filter_incomplete, noise_covariance
 from veil.attacks.noise.shrinkage import pooled_prior, whitening
 from veil.attacks.noise.smoothing import MOST_ROWS, SeriesModel, choose_series
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class SerialDetails(Details):
+    """The ``basis`` by name, the name of each component's model, and ``expected_mse`` of each column."""
+
+    basis: str
+    models: tuple[str, ...]
+    expected_mse: Vector
 
 
 class SerialAttack(GuessingAttack):
@@ -79,7 +88,7 @@ class SerialAttack(GuessingAttack):
         values[holes] = np.nan
         expected = np.einsum("ij,jk,ik->i", turn, errors, turn)
         names = tuple(model.name for model in best.models)
-        return full_guess(release, values, basis=best.name, models=names, expected_mse=expected)
+        return full_guess(release, values, SerialDetails(best.name, names, expected))
 
 
 @dataclass(frozen=True)

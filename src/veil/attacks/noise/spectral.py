@@ -18,13 +18,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from veil.arguments import number, whole
-from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.base import Details
+from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction, linear_guess
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.additive import noise_covariance
 from veil.attacks.noise.shrinkage import whitening
@@ -46,7 +48,23 @@ class _Filter:
     basis: Matrix
     eigenvalues: Vector
     weights: Vector | None = None
-    details: dict[str, Any] = field(default_factory=dict)
+    gap_found: bool | None = None
+    threshold: float | None = None
+    singular_values: Vector | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralDetails(Details):
+    """How many directions were kept, and by what.
+
+    ``threshold`` is A3's, ``gap_found`` A4's where it looks for one, ``singular_values`` A5's; in working units.
+    """
+
+    n_components: int
+    eigenvalues: Vector
+    threshold: float | None = None
+    gap_found: bool | None = None
+    singular_values: Vector | None = None
 
 
 class _ProjectionAttack(BlockwiseAttack):
@@ -83,10 +101,12 @@ class _ProjectionAttack(BlockwiseAttack):
         chosen = self._choose(moments.n_rows, into.T @ moments.covariance @ into, into.T @ noise @ into)
         basis = chosen.basis if chosen.weights is None else chosen.basis * chosen.weights
         gain = (into @ basis) @ (chosen.basis.T @ back)
-        details = {"n_components": chosen.basis.shape[1], "eigenvalues": chosen.eigenvalues, **chosen.details}
-        return LinearFilter(
-            columns=release.only_part.released, details=details, mean=moments.mean, centre=moments.mean, gain=gain.T
+        details = SpectralDetails(
+            chosen.basis.shape[1], chosen.eigenvalues, chosen.threshold, chosen.gap_found, chosen.singular_values
         )
+        released = release.only_part.released
+        guess = partial(linear_guess, released, LinearFilter(moments.mean, moments.mean, gain.T))
+        return Reconstruction(columns=released, guess=guess, details=details)
 
 
 class SpectralFilterAttack(_ProjectionAttack):
@@ -112,7 +132,7 @@ class SpectralFilterAttack(_ProjectionAttack):
     def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
         eigenvalues, vectors = sorted_eigenpairs(covariance)
         threshold = noise_level(noise) * (1.0 + np.sqrt(len(noise) / n)) ** 2
-        return _Filter(vectors[:, eigenvalues > threshold], eigenvalues, details={"threshold": float(threshold)})
+        return _Filter(vectors[:, eigenvalues > threshold], eigenvalues, threshold=float(threshold))
 
 
 class PCAAttack(_ProjectionAttack):
@@ -156,7 +176,7 @@ class PCAAttack(_ProjectionAttack):
         d = len(eigenvalues)
         if rule == "gap":
             p = widest_gap(eigenvalues, np.diag(vectors.T @ covariance @ vectors), noise_level(noise), n)
-            return _Filter(vectors[:, : p or d], eigenvalues, details={"gap_found": p is not None})
+            return _Filter(vectors[:, : p or d], eigenvalues, gap_found=p is not None)
         if rule == "energy":
             energy = np.cumsum(np.clip(eigenvalues, 0.0, None))
             p = int(np.searchsorted(energy, amount * energy[-1] * (1 - 1e-12))) + 1 if energy[-1] > 0 else 0
@@ -192,14 +212,13 @@ class SVDAttack(_ProjectionAttack):
         rank = min(n, d)
         vectors, singular = vectors[:, :rank], np.sqrt(n * np.clip(eigenvalues[:rank], 0.0, None))
         level = np.sqrt(noise_level(noise) * n)
-        details = {"singular_values": singular}
         if not self.shrink:
-            return _Filter(vectors[:, singular >= np.sqrt(2.0) * level], singular**2 / n, details=details)
+            return _Filter(vectors[:, singular >= np.sqrt(2.0) * level], singular**2 / n, singular_values=singular)
         ratio, size = d / n, singular / level
         signal = size > 1.0 + np.sqrt(ratio)
         power = size[signal] ** 2
         weights = np.sqrt((power - ratio - 1.0) ** 2 - 4.0 * ratio) / power
-        return _Filter(vectors[:, signal], singular**2 / n, weights, details)
+        return _Filter(vectors[:, signal], singular**2 / n, weights, singular_values=singular)
 
 
 def widest_gap(eigenvalues: Vector, total: Vector, level: float, n: int) -> int | None:

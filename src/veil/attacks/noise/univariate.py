@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice
-from veil.attacks.base import check_width, granted
+from veil.attacks.base import Details, check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
 from veil.attacks.noise.additive import published_noise
@@ -50,42 +51,41 @@ def release_priors(release: Release, law: str, sigmas: Vector) -> list[Prior | N
     """The prior of every column of a release, by passes over it; None for a column without values."""
     released = release.only_part.released
 
-    def count(grids: Sequence[Grid | None]) -> list[npt.NDArray[np.int64]]:
+    def counts(grids: Sequence[Grid | None]) -> list[npt.NDArray[np.int64]]:
         sizes = [0 if grid is None else grid.n_bins for grid in grids]
-        total = release.summed(CountsOf(released, tuple(grids))) if any(sizes) else np.zeros(0, dtype=np.int64)
+        count = partial(block_counts, released, tuple(grids))
+        total = release.summed(count) if any(sizes) else np.zeros(0, dtype=np.int64)
         return np.split(total, np.cumsum(sizes)[:-1])
 
-    return column_priors(release.moments(), law, sigmas.tolist(), count)
+    return column_priors(release.moments(), law, sigmas.tolist(), counts)
 
 
-@dataclass(frozen=True)
-class CountsOf:
+def block_counts(columns: Sequence[str], grids: Sequence[Grid | None], block: Block) -> npt.NDArray[np.int64]:
     """Values of a block in the bins of each column's grid, one after the other."""
-
-    columns: tuple[str, ...]
-    grids: tuple[Grid | None, ...]
-
-    def __call__(self, block: Block) -> npt.NDArray[np.int64]:
-        asked = [(name, grid) for name, grid in zip(self.columns, self.grids, strict=True) if grid is not None]
-        y = block.matrix([name for name, _ in asked])
-        return np.concatenate([grid.count(column) for column, (_, grid) in zip(y, asked, strict=True)])
+    asked = [(name, grid) for name, grid in zip(columns, grids, strict=True) if grid is not None]
+    y = block.matrix([name for name, _ in asked])
+    return np.concatenate([grid.count(column) for column, (_, grid) in zip(y, asked, strict=True)])
 
 
-@dataclass(frozen=True, kw_only=True)
-class ColumnFilter(Reconstruction):
+def column_guess(
+    columns: Sequence[str], priors: Sequence[Prior | None], hits: Sequence[Vector | None], block: Block
+) -> BlockGuess:
     """Each value's posterior mean under its column's prior, or the hit of its bin; a missing value stays missing."""
+    values = block.matrix(columns)
+    for column, prior, hit in zip(values, priors, hits, strict=True):
+        if isinstance(prior, GridPrior) and hit is not None:
+            column[:] = prior.posterior_hit(column, hit)
+        elif prior is not None:
+            column[:] = prior.posterior_mean(column)
+    return BlockGuess(values.T)
 
-    priors: tuple[Prior | None, ...]
-    hits: tuple[Vector | None, ...]
 
-    def __call__(self, block: Block) -> BlockGuess:
-        values = block.matrix(self.columns)
-        for column, prior, hits in zip(values, self.priors, self.hits, strict=True):
-            if isinstance(prior, GridPrior) and hits is not None:
-                column[:] = prior.posterior_hit(column, hits)
-            elif prior is not None:
-                column[:] = prior.posterior_mean(column)
-        return BlockGuess(values.T)
+@dataclass(frozen=True, eq=False)
+class UnivariateDetails(Details):
+    """``expected_mse`` of each column by its estimated prior, and the ``prior``'s kind."""
+
+    expected_mse: Vector
+    prior: tuple[str, ...]
 
 
 class UnivariateBayesAttack(BlockwiseAttack):
@@ -154,19 +154,20 @@ class UnivariateBayesAttack(BlockwiseAttack):
             priors[j] = prior
         errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
         kinds = tuple("none" if prior is None else prior.kind for prior in priors)
-        details = {"expected_mse": errors, "prior": kinds}
-        return ColumnFilter(columns=release.only_part.released, details=details, priors=tuple(priors), hits=tuple(hits))
+        released = release.only_part.released
+        guess = partial(column_guess, released, tuple(priors), tuple(hits))
+        return Reconstruction(columns=released, guess=guess, details=UnivariateDetails(errors, kinds))
 
 
-def _linear(release: Release, sigmas: Vector) -> ColumnFilter:
+def _linear(release: Release, sigmas: Vector) -> Reconstruction:
     """The filter of a normal prior and normal noise, in every column."""
     moments, noise = release.moments(), sigmas**2
     spread = np.clip(moments.variance - noise, 0.0, None)
     priors = tuple(
         NormalPrior(*each) for each in zip(moments.mean.tolist(), spread.tolist(), noise.tolist(), strict=True)
     )
-    details = {
-        "expected_mse": np.array([prior.expected_variance for prior in priors]),
-        "prior": tuple("normal" if n else "none" for n in moments.count),
-    }
-    return ColumnFilter(columns=release.only_part.released, details=details, priors=priors, hits=(None,) * len(priors))
+    errors = np.array([prior.expected_variance for prior in priors])
+    details = UnivariateDetails(errors, tuple("normal" if n else "none" for n in moments.count))
+    released = release.only_part.released
+    guess = partial(column_guess, released, priors, (None,) * len(priors))
+    return Reconstruction(columns=released, guess=guess, details=details)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.attacks.blockwise import BlockGuess, Reconstruction
+from veil.attacks.blockwise import BlockGuess
 from veil.attacks.projection.linear_bayes import Prior, conditional_mean, mixture_mean
-from veil.attacks.projection.whole_search import MOST_NODES, WholeSearch, search_details
+from veil.attacks.projection.whole_search import MOST_NODES, SearchDetails, WholeSearch, search_details
 from veil.attacks.rotation.parity import parities_of
 from veil.data.blocks import Block, Matrix, Vector
 from veil.release.models import OrthogonalModel, PermutedTransformModel, ProjectionModel
@@ -20,9 +18,16 @@ from veil.release.models import OrthogonalModel, PermutedTransformModel, Project
 LinearModel = ProjectionModel | OrthogonalModel | PermutedTransformModel
 
 
+@dataclass(frozen=True, eq=False)
+class DisclosedDetails(SearchDetails):
+    """Also the names of the columns that follow exactly from the matrix alone."""
+
+    determined: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, kw_only=True)
-class Disclosed(Reconstruction):
-    """The mean of each record given y under the prior, and whole numbers where the search finds them."""
+class Disclosed:
+    """The known matrix, the prior of the records and what the search for whole numbers needs."""
 
     model: LinearModel
     matrix: Matrix
@@ -33,32 +38,33 @@ class Disclosed(Reconstruction):
     search: WholeSearch | None
     limits: tuple[Vector, ...] | None
 
-    def __call__(self, block: Block) -> BlockGuess:
-        y = np.ascontiguousarray(block.matrix(self.columns).T)
-        if self.centres is None:
-            z = conditional_mean(y, self.matrix, self.prior, self.noise)
-        else:
-            z = mixture_mean(y, self.matrix, self.prior, self.centres, self.noise)
-        # Every block may use its share of the nodes that the whole release is allowed.
-        tally = {} if self.search is None else self.search.fill(z, y, MOST_NODES * (len(y) / self.n_rows))
-        if self.limits is not None:
-            z = np.clip(z, *self.limits)
-        return BlockGuess(self.model.private(z), dict(tally))
 
-    def details_with(self, tally: Mapping[str, int]) -> dict[str, Any]:
-        """The details, with what the search found."""
-        return {**self.details, **search_details(self.search, Counter(tally))}
+def disclosed_guess(columns: Sequence[str], disclosed: Disclosed, block: Block) -> BlockGuess:
+    """The mean of each record given y under the prior, and whole numbers where the search finds them."""
+    y = np.ascontiguousarray(block.matrix(columns).T)
+    matrix, prior, noise = disclosed.matrix, disclosed.prior, disclosed.noise
+    if disclosed.centres is None:
+        z = conditional_mean(y, matrix, prior, noise)
+    else:
+        z = mixture_mean(y, matrix, prior, disclosed.centres, noise)
+    # Every block may use its share of the nodes that the whole release is allowed.
+    search, nodes = disclosed.search, MOST_NODES * (len(y) / disclosed.n_rows)
+    tally = {} if search is None else search.fill(z, y, nodes)
+    if disclosed.limits is not None:
+        z = np.clip(z, *disclosed.limits)
+    return BlockGuess(disclosed.model.private(z), dict(tally))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parities(Reconstruction):
+def disclosed_details(
+    determined: tuple[str, ...], search: WholeSearch | None, tally: Mapping[str, int]
+) -> DisclosedDetails:
+    """The details, with what the search found."""
+    return DisclosedDetails(**search_details(search, tally), determined=determined)
+
+
+def parity_guess(columns: Sequence[str], subsets: npt.NDArray[np.bool_], usual: Vector, block: Block) -> BlockGuess:
     """What follows modulo 2 from the disclosed subsets; the rest as usual."""
-
-    subsets: npt.NDArray[np.bool_]
-    usual: Vector
-
-    def __call__(self, block: Block) -> BlockGuess:
-        return BlockGuess(parities_of(self.subsets, block.matrix(self.columns).T, self.usual)[1])
+    return BlockGuess(parities_of(subsets, block.matrix(columns).T, usual)[1])
 
 
 @dataclass(frozen=True)
@@ -79,27 +85,16 @@ class Lengths:
         return np.full((min(self.n_rows, 1), 1), np.sqrt(self.squares / max(self.n_rows, 1)))
 
 
-@dataclass(frozen=True)
-class LengthsOf:
+def block_lengths(columns: Sequence[str], block: Block) -> Lengths:
     """Lengths of a block's records."""
-
-    columns: tuple[str, ...]
-
-    def __call__(self, block: Block) -> Lengths:
-        squares = (block.matrix(self.columns) ** 2).sum(axis=0)
-        squares = squares[~np.isnan(squares)]
-        return Lengths(float(np.sqrt(squares.max(initial=0.0))), float(squares.sum()), len(squares))
+    squares = (block.matrix(columns) ** 2).sum(axis=0)
+    squares = squares[~np.isnan(squares)]
+    return Lengths(float(np.sqrt(squares.max(initial=0.0))), float(squares.sum()), len(squares))
 
 
-@dataclass(frozen=True)
-class TurnsOf:
+def block_turns(guess: Callable[[Block], BlockGuess], columns: npt.NDArray[np.intp], block: Block) -> Matrix:
     """Sums of ``exp(2πi x)`` over the guesses of a block, in some columns, and their number: real, imaginary, count."""
-
-    reconstruction: Reconstruction
-    columns: npt.NDArray[np.intp]
-
-    def __call__(self, block: Block) -> Matrix:
-        angles = 2 * np.pi * self.reconstruction(block).values[:, self.columns].T
-        present = ~np.isnan(angles)
-        angles = np.where(present, angles, 0.0)
-        return np.stack([(np.where(present, each, 0.0)).sum(axis=1) for each in (np.cos(angles), np.sin(angles), 1.0)])
+    angles = 2 * np.pi * guess(block).values[:, columns].T
+    present = ~np.isnan(angles)
+    angles = np.where(present, angles, 0.0)
+    return np.stack([(np.where(present, each, 0.0)).sum(axis=1) for each in (np.cos(angles), np.sin(angles), 1.0)])

@@ -15,20 +15,29 @@ which R itself gives: ``Ẑ = 1μᵀ + R⁺(Y − R1μᵀ)``.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import numpy as np
 
 from veil.arguments import number
 from veil.attacks.base import Guess, check_width, full_guess, granted, needed
-from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction
+from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction, linear_guess
 from veil.attacks.knowledge import Knowledge, KnownMatrix, KnownRanges, KnownSample
-from veil.attacks.projection.disclosed_blocks import Disclosed, LengthsOf, LinearModel, Parities, TurnsOf
+from veil.attacks.projection.disclosed_blocks import (
+    Disclosed,
+    DisclosedDetails,
+    LinearModel,
+    block_lengths,
+    block_turns,
+    disclosed_details,
+    disclosed_guess,
+    parity_guess,
+)
 from veil.attacks.projection.linear_bayes import Prior, conditional_mean, plain_prior, prior_moments, thinned
-from veil.attacks.projection.whole_search import WholeNumbers, WholeSearch, search_details
+from veil.attacks.projection.whole_search import SearchDetails, WholeNumbers, WholeSearch, search_details
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.rotation.parity import parities_of
 from veil.data.blocks import Matrix, Vector
@@ -106,7 +115,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         named = tuple(release.only_part.names[j] for j in determined_attributes(matrix))
         lengths = None
         if ranges is None and (sample is None or len(sample) < 2):
-            lengths = release.summed(LengthsOf(released))
+            lengths = release.summed(partial(block_lengths, released))
         own = None if known is None else known.sample
         whole = whole_numbers(
             release.only_part.columns, model.unit, ranges, own, None if lengths is None else lengths.longest
@@ -118,10 +127,12 @@ class DisclosedMatrixAttack(BlockwiseAttack):
                     parameter=KnownSample.parameter(),
                 )
             gain, mean = model.unit[:, None] * np.linalg.inv(matrix), release.moments().mean
-            back = _linear(release, gain, mean=mean, centre=model.private(sample.mean(axis=0)), determined=())
-            return back if self.variant == "paper" or whole is None else _snapped(release, back, whole)
+            back = _linear(gain, mean=mean, centre=model.private(sample.mean(axis=0)))
+            if self.variant == "best" and whole is not None:
+                back = _snapped(release, back, whole)
+            return _solved(release, back)
         if self.variant == "paper":
-            return _linear(release, model.unit[:, None] * np.linalg.pinv(matrix), determined=named)
+            return _solved(release, _linear(model.unit[:, None] * np.linalg.pinv(matrix)), named)
         noise = model.noise if isinstance(model, ProjectionModel) else np.zeros(len(matrix))
         limits = None if ranges is None else tuple(model.scaled(side) for side in ranges.for_columns(d))
         prior = prior_moments(sample, limits)
@@ -131,18 +142,19 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         if sample is not None and len(sample) > 1 and (noise.any() or np.linalg.matrix_rank(matrix) < d):
             centres = thinned(sample)
         widest = max(self.tolerance, float(np.max(release.only_part.parameters.get("grid", 0.0)) / 2))
-        return Disclosed(
-            columns=released,
-            details={"determined": named},
+        search = prepared_search(matrix, prior, noise, whole, widest)
+        disclosed = Disclosed(
             model=model,
             matrix=matrix,
             prior=prior,
             noise=noise,
             n_rows=_n_rows(release),
             centres=centres,
-            search=prepared_search(matrix, prior, noise, whole, widest),
+            search=search,
             limits=limits,
         )
+        guess = partial(disclosed_guess, released, disclosed)
+        return Reconstruction(columns=released, guess=guess, counted=partial(disclosed_details, named, search))
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         model, matrix, known = (
@@ -158,26 +170,25 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         _check_shape(matrix, len(y), model.n_records)
         mean = None if known is None else model.scaled(known.sample).mean(axis=0)
         z = unprojected(y, matrix, mean, least=self.variant == "paper")
-        return full_guess(release, model.private(z), determined=())
+        return full_guess(release, model.private(z), DisclosedDetails())
 
 
-def _linear(
-    release: Release, gain: Matrix, *, mean: Vector | None = None, centre: Vector | None = None, **details: Any
-) -> LinearFilter:
+def _linear(gain: Matrix, *, mean: Vector | None = None, centre: Vector | None = None) -> LinearFilter:
     """``centre + gain (y − mean)``; zero where they are not given."""
     d, k = gain.shape
-    return LinearFilter(
-        columns=release.only_part.released,
-        details=details,
-        mean=np.zeros(k) if mean is None else mean,
-        centre=np.zeros(d) if centre is None else centre,
-        gain=gain,
-    )
+    return LinearFilter(np.zeros(k) if mean is None else mean, np.zeros(d) if centre is None else centre, gain)
+
+
+def _solved(release: Release, linear: LinearFilter, determined: tuple[str, ...] = ()) -> Reconstruction:
+    """Records by a linear filter alone."""
+    released = release.only_part.released
+    guess, details = partial(linear_guess, released, linear), DisclosedDetails(determined=determined)
+    return Reconstruction(columns=released, guess=guess, details=details)
 
 
 def _rotated_back(
     release: Release, model: NormalizedRotationModel, matrix: Matrix, knowledge: Sequence[Knowledge]
-) -> LinearFilter:
+) -> Reconstruction:
     """Normalized values follow exactly; a sample, or the ranges of min-max columns, gives their units."""
     k = len(release.only_part.released)
     _check_shape(matrix, k, k)
@@ -185,28 +196,29 @@ def _rotated_back(
     if ranges is not None and model.normalize == "minmax":
         lower, upper = ranges.for_columns(k)
         gain = (upper - lower)[:, None] * matrix.T
-        return _linear(release, gain, centre=lower, determined=release.only_part.names)
+        return _solved(release, _linear(gain, centre=lower), release.only_part.names)
     if known is not None and len(known.sample) > 1:
         centre, width = normalization_of_sample(model, known.sample)
-        return replace(_linear(release, width[:, None] * matrix.T, centre=centre, determined=()), ambiguity="scale")
-    return replace(_linear(release, matrix.T, determined=()), ambiguity="scale", up_to=("scale",))
+        return replace(_solved(release, _linear(width[:, None] * matrix.T, centre=centre)), ambiguity="scale")
+    return replace(_solved(release, _linear(matrix.T)), ambiguity="scale", up_to=("scale",))
 
 
-def _parities(release: Release, matrix: Matrix, known: KnownSample | None) -> Parities:
+def _parities(release: Release, matrix: Matrix, known: KnownSample | None) -> Reconstruction:
     """What follows modulo 2 from the disclosed subsets; the rest as a sample mostly has it, or 0."""
     k = len(release.only_part.released)
     _check_shape(matrix, k, len(release.only_part.names))
     usual = np.zeros(matrix.shape[1]) if known is None else np.rint(known.sample.mean(axis=0))
     determined, _ = parities_of(matrix > 0.5, np.empty((0, k)), usual)
     named = tuple(name for name, sure in zip(release.only_part.names, determined, strict=True) if sure)
-    return Parities(
-        columns=release.only_part.released, details={"determined": named}, subsets=matrix > 0.5, usual=usual
-    )
+    released = release.only_part.released
+    guess = partial(parity_guess, released, matrix > 0.5, usual)
+    return Reconstruction(columns=released, guess=guess, details=DisclosedDetails(determined=named))
 
 
 def _snapped(release: Release, back: LinearFilter, whole: WholeNumbers) -> LinearFilter:
     """Records known up to one shift per column, moved by less than ½ so that integer columns become whole numbers."""
-    real, imaginary, count = release.summed(TurnsOf(back, whole.columns))
+    guess = partial(linear_guess, release.only_part.released, back)
+    real, imaginary, count = release.summed(partial(block_turns, guess, whole.columns))
     length = np.hypot(real, imaginary)
     centre = back.centre.copy()
     centre[whole.columns] -= np.where(length > 0.99 * count, np.arctan2(imaginary, real) / (2 * np.pi), 0.0)
@@ -235,14 +247,14 @@ def solve_disclosed(
     *,
     tolerance: float = 0.0,
     start: Matrix | None = None,
-) -> tuple[Matrix, dict[str, Any]]:
+) -> tuple[Matrix, SearchDetails]:
     """The best guess of z for a known matrix, and what the search for whole numbers found.
 
     Records for which it finds nothing keep their guess in ``start``, by default the conditional mean.
     """
     z = conditional_mean(y, matrix, prior, noise) if start is None else start
     search = prepared_search(matrix, prior, noise, whole, tolerance) if len(y) else None
-    return z, search_details(search, Counter() if search is None else search.fill(z, y))
+    return z, search_details(search, {} if search is None else search.fill(z, y))
 
 
 def unprojected(y: Matrix, matrix: Matrix, mean: Vector | None = None, *, least: bool = False) -> Matrix:

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 
 from veil.arguments import number, renamed, whole
-from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
@@ -38,6 +38,14 @@ TILTS: Final = 257
 _NODES: Final = 48  # Gauss–Legendre nodes per range
 _SLICES: Final = 8  # nodes between corners, per attribute beyond the second
 _TILE: Final = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class SphereDetails(Details):
+    """A bound of the ``breach_probability`` of each record, and how many lengths are ``feasible`` in the ranges."""
+
+    breach_probability: Vector
+    feasible: int
 
 
 class HypersphereAttack(GuessingAttack):
@@ -103,7 +111,7 @@ class HypersphereAttack(GuessingAttack):
         bound = breach_bound(radius, self.tolerance, d, allowed)
         slack = 1e-9 * lengths[1] ** 2
         feasible = int(((square >= lengths[0] ** 2 - slack) & (square <= lengths[1] ** 2 + slack)).sum())
-        return full_guess(release, model.private(z), breach_probability=bound, feasible=feasible)
+        return full_guess(release, model.private(z), SphereDetails(bound, feasible))
 
 
 @dataclass(frozen=True)

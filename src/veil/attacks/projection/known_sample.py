@@ -9,19 +9,29 @@ leak it. The sample says what they should look like, and the posterior of R says
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from veil.arguments import renamed, whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, granted, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.ordering import by_name, row_order
 from veil.release.models import Model, ProjectionModel
 from veil.release.release import Release
 
 CERTAIN = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class AlignmentDetails(Details):
+    """How far the draws agree on the matrix (1: all do), the expected error of each column, and their mean matrix."""
+
+    certainty: float
+    expected_mse: Vector
+    matrix: Matrix
 
 
 class ProjectedSampleAttack(GuessingAttack):
@@ -106,10 +116,12 @@ class ProjectedSampleAttack(GuessingAttack):
         return full_guess(
             release,
             model.private(alignment.recover(shown)[:, back]),
+            AlignmentDetails(
+                certainty=alignment.certainty,
+                expected_mse=alignment.expected_mse[back] * model.unit**2,
+                matrix=alignment.matrices.mean(axis=0)[np.ix_(np.argsort(released), back)],
+            ),
             ambiguity="none" if alignment.certainty > CERTAIN else "matrix",
-            certainty=alignment.certainty,
-            expected_mse=alignment.expected_mse[back] * model.unit**2,
-            matrix=alignment.matrices.mean(axis=0)[np.ix_(np.argsort(released), back)],
         )
 
     @staticmethod

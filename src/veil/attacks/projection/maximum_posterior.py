@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSamp
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
 from veil.attacks.projection.lattice import LatticeSearch
 from veil.attacks.projection.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
+from veil.attacks.projection.whole_search import SearchDetails
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.ordering import Order, by_name
@@ -43,6 +44,14 @@ RANK: Final = 1e-9
 SAMPLE_SIZE: Final = 4
 """Known records per column from which they serve as a sample."""
 MOST_ROW_NODES: Final = 2_000_000
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ProjectionDetails(SearchDetails):
+    """Also the ``rank`` of the known span, and how many rows of R are known exactly (None for the paper's variant)."""
+
+    rank: int
+    exact_rows: int | None = None
 
 
 class ProjectionMAPAttack(GuessingAttack):
@@ -90,7 +99,7 @@ class ProjectionMAPAttack(GuessingAttack):
         known_z, known_y = model.scaled(pairs.records), y[pairs.rows]
         if missing := int(np.isnan(known_y).any(axis=1).sum()):
             raise InputError(f"KnownPairs.rows names {missing} row(s) with missing values; leave those records out")
-        details: dict[str, Any] = {"rank": known_span(known_z, known_y)[0].shape[1]}
+        rank, exact_rows, counts = known_span(known_z, known_y)[0].shape[1], None, SearchDetails()
         if self.variant == "paper":
             z = map_estimate(y, known_z, known_y, rng)
         else:
@@ -101,7 +110,7 @@ class ProjectionMAPAttack(GuessingAttack):
             belief = known_rows(matrix_belief(known_z, known_y, model), known_z, known_y, model)
             draws = _Draws(np.argsort(by_name(release.only_part.names)), rng)
             prior, centres, belief = _prior(y, known_z, known_y, sample, belief, model, draws)
-            details["exact_rows"] = int(belief.exact.sum())
+            exact_rows = int(belief.exact.sum())
             z = belief.posterior_mean(y, prior, centres, model.noise)
             if belief.exact.all():
                 solvable = np.linalg.matrix_rank(belief.mean) == len(prior[0])
@@ -112,9 +121,8 @@ class ProjectionMAPAttack(GuessingAttack):
                 z, counts = solve_disclosed(
                     y, belief.mean, prior, model.noise, integers, tolerance=belief.error, start=start
                 )
-                details.update(counts)
         z[pairs.rows] = known_z
-        return full_guess(release, model.private(z), **details)
+        return full_guess(release, model.private(z), ProjectionDetails(**counts, rank=rank, exact_rows=exact_rows))
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ other columns follow from what is found. The search is prepared once and then ta
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from veil.attacks.base import Details
 from veil.attacks.projection.lattice import LatticeSearch, Matches
 from veil.attacks.projection.linear_bayes import Prior, conditional_mean
 from veil.data.blocks import Matrix, Vector
@@ -161,10 +163,28 @@ class WholeSearch:
         z[np.ix_(rows[good], whole.columns)] = guess
 
 
-def search_details(search: WholeSearch | None, tally: Counter[str]) -> dict[str, Any]:
-    """What a search found, for the details of a guess."""
-    expected = None if search is None else search.expected_matches(tally)
-    return {"unique": tally["unique"], "ambiguous": tally["ambiguous"], "expected_matches": expected}
+@dataclass(frozen=True, eq=False)
+class SearchDetails(Details):
+    """What the search for whole numbers found.
+
+    Attributes
+    ----------
+    unique, ambiguous
+        Numbers of records for which it found one whole-number record, or several.
+    expected_matches
+        Candidates per record that would fit by chance; None where nothing was searched.
+    """
+
+    unique: int = 0
+    ambiguous: int = 0
+    expected_matches: float | None = None
+
+
+def search_details(search: WholeSearch | None, tally: Mapping[str, int]) -> SearchDetails:
+    """What a search found, from its counts."""
+    counts = Counter(tally)
+    expected = None if search is None else search.expected_matches(counts)
+    return SearchDetails(counts["unique"], counts["ambiguous"], expected)
 
 
 def _weighted_means(record: npt.NDArray[np.intp], values: Matrix, weight: Vector, n: int) -> Matrix:

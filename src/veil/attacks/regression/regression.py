@@ -16,13 +16,26 @@ a released column with a private name but quite another unit misleads until ther
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, granted, needed
+import numpy as np
+import numpy.typing as npt
+
+from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, granted, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.regression.learned_map import learn_map
+from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.release.models import ClassModel, Model, PseudonymModel, RecordProjectionModel, ResponseModel, UnknownModel
 from veil.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionDetails(Details):
+    """Of each private column, the share of its variance that the map explains, and whether the map is ``exact``."""
+
+    explained: Vector
+    exact: npt.NDArray[np.bool_]
 
 
 class RegressionAttack(GuessingAttack):
@@ -68,4 +81,4 @@ class RegressionAttack(GuessingAttack):
         released = list(release.only_part.released)
         own = [released.index(name) if name in released else None for name in release.only_part.names]
         learned = learn_map(y, pairs.records, pairs.rows, own, None if sample is None else sample.sample)
-        return full_guess(release, learned.values, explained=learned.explained, exact=learned.exact)
+        return full_guess(release, learned.values, RegressionDetails(learned.explained, learned.exact))

@@ -17,19 +17,20 @@ Randomized responses multiply their likelihoods (:mod:`veil.attacks.repeated.rep
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.arguments import choice
-from veil.attacks.base import Guess, GuessingAttack, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.noise.logarithmic import linear_release, log_release
 from veil.attacks.noise.mixture import mixture_estimate
 from veil.attacks.repeated.combination import Mix, NoisyView, Places, averaged, estimate, joint_noise, present_mean
 from veil.attacks.repeated.reports import combined_posteriors, independent_reports, reports_of
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.laws import UNIFORM
 from veil.numerics.ordering import by_name
@@ -53,6 +54,29 @@ LEAST_ROWS = 200
 SLACK = 1e-5
 """Rounding, in units of the noise, that bounded noise may leave beside its bounds."""
 Part = tuple[int, Release, Places]
+
+
+@dataclass(frozen=True, eq=False)
+class AveragingDetails(Details):
+    """What combined releases leave of the noise, per column; ``shared_correlation`` by pair of releases."""
+
+    n_releases: int
+    noise_scale: Vector
+    expected_mse: Vector
+    shared_correlation: dict[tuple[int, int], Matrix]
+    determined: npt.NDArray[np.bool_]
+    logarithms: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class ReportDetails(Details):
+    """What combined reports of categories say, as in A20; ``used``, the releases whose draws count, per column."""
+
+    n_releases: int
+    confidence: Matrix
+    expected_rate: Vector
+    prior: tuple[Vector, ...]
+    used: tuple[int, ...]
 
 
 class RepeatedReleaseAttack(GuessingAttack):
@@ -119,14 +143,14 @@ class RepeatedReleaseAttack(GuessingAttack):
         if logs:
             signs = _signs(noisy, names)
             values = np.where(signs == 0.0, 0.0, signs * np.exp(values + left / 2))
-        pairs = details.pop("shared")
-        shared = {(views[a][0], views[b][0]): rho for (a, b), rho in pairs.items()}
-        return full_guess(release, values, n_releases=len(used), logarithms=logs, shared_correlation=shared, **details)
+        shared = {(views[a][0], views[b][0]): rho for (a, b), rho in details.shared_correlation.items()}
+        details = replace(details, n_releases=len(used), logarithms=logs, shared_correlation=shared)
+        return full_guess(release, values, details)
 
     def _combined(
         self, views: Sequence[NoisyView], mixes: Sequence[Mix], d: int
-    ) -> tuple[Matrix, Matrix, dict[str, Any]]:
-        """Guesses, their expected squared errors, and details."""
+    ) -> tuple[Matrix, Matrix, AveragingDetails]:
+        """Guesses, their expected squared errors, and details with the places of views for those of releases."""
         noise, shared = joint_noise(views)
         mean, averages = averaged(views, noise, d)
         variance = np.full_like(mean, np.nan)
@@ -143,8 +167,7 @@ class RepeatedReleaseAttack(GuessingAttack):
         low, high = bounds(views, noise, d)
         values = np.where(low <= high, np.clip(values, low, np.maximum(low, high)), values)
         scale, expected = np.sqrt(present_mean(variance)), present_mean(left)
-        details = {"shared": shared, "noise_scale": scale, "expected_mse": expected, "determined": determined}
-        return values, left, details
+        return values, left, AveragingDetails(len(views), scale, expected, shared, determined)
 
 
 def view_of(part: Release, rows: Places, names: Sequence[str], *, logs: bool) -> NoisyView:
@@ -225,11 +248,13 @@ def _from_reports(release: Release, earlier: Sequence[Part]) -> Guess:
     return full_guess(
         release,
         np.column_stack([each.argmax(axis=1) for each in after]).astype(np.float64),
-        n_releases=1 + len({k for (k, _, _), times in zip(earlier, used, strict=True) if times}),
-        confidence=confidence,
-        expected_rate=confidence.mean(axis=0),
-        prior=tuple(before),
-        used=tuple(len(chosen) for chosen in independent),
+        ReportDetails(
+            n_releases=1 + len({k for (k, _, _), times in zip(earlier, used, strict=True) if times}),
+            confidence=confidence,
+            expected_rate=confidence.mean(axis=0),
+            prior=tuple(before),
+            used=tuple(len(chosen) for chosen in independent),
+        ),
     )
 
 

@@ -16,16 +16,18 @@ show the order. Of a binary projection (P9) they show the secret subsets (:mod:`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.arguments import number, whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs
 from veil.attacks.rotation.normalized import paired_columns, widths_from_pairs
 from veil.attacks.rotation.parity import solve_parities
-from veil.attacks.rotation.permuted import from_coefficients, order_from_pairs
-from veil.data.blocks import Matrix
+from veil.attacks.rotation.permuted import OrderDetails, from_coefficients, order_from_pairs
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.measures import breach_probability
 from veil.release.models import (
@@ -36,6 +38,34 @@ from veil.release.models import (
     PermutedTransformModel,
 )
 from veil.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class PairsDetails(Details):
+    """What known pairs tell of a rotation.
+
+    Attributes
+    ----------
+    rank
+        Of the span in which the matrix is known.
+    breach_probability, target
+        For each record, and the record outside the pairs with the highest; None without one.
+    misfit
+        By which share the known records miss their rows.
+    """
+
+    rank: int
+    breach_probability: Vector
+    target: int | None
+    misfit: float
+
+
+@dataclass(frozen=True, eq=False)
+class ParityDetails(Details):
+    """Which attributes follow exactly from the parities, and how many released bits were understood."""
+
+    determined: npt.NDArray[np.bool_]
+    understood: int
 
 
 class KnownPairsAttack(GuessingAttack):
@@ -93,7 +123,7 @@ class KnownPairsAttack(GuessingAttack):
             return _permuted(release, model, y, pairs)
         if isinstance(model, BinaryProjectionModel):
             parities = solve_parities(pairs.records, y[pairs.rows], y, model.p)
-            return full_guess(release, parities.values, determined=parities.determined, understood=parities.understood)
+            return full_guess(release, parities.values, ParityDetails(parities.determined, parities.understood))
         determined = True
         if isinstance(model, NormalizedRotationModel):
             unit, determined = widths_from_pairs(pairs.records, y[pairs.rows])
@@ -130,11 +160,8 @@ class KnownPairsAttack(GuessingAttack):
         return full_guess(
             release,
             np.where(finite, paired, (z + origin_z) * unit),
+            PairsDetails(rank=u.shape[1], breach_probability=probability, target=target, misfit=misfit),
             ambiguity="none" if determined or finite.all() else "scale",
-            rank=u.shape[1],
-            breach_probability=probability,
-            target=target,
-            misfit=misfit,
         )
 
     def _consistent_rest(self, rest: Matrix, u: Matrix, v: Matrix) -> Matrix:
@@ -162,7 +189,8 @@ def _permuted(release: Release, model: PermutedTransformModel, y: Matrix, pairs:
     # Few records say little about how coefficients vary together: dropped ones get their mean.
     z = from_coefficients(model, y, order, known_z.mean(axis=0), np.eye(known_z.shape[1]))
     ambiguity = "order" if unsettled else "none"
-    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, unsettled=unsettled, misfit=misfit)
+    details = OrderDetails(order, unsettled=unsettled, misfit=misfit)
+    return full_guess(release, model.private(z), details, ambiguity=ambiguity)
 
 
 def _misfit(known_z: Matrix, known_y: Matrix) -> float:

@@ -16,12 +16,13 @@ and signs all the same.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 from scipy.spatial.distance import cdist
 
-from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRecords
 from veil.attacks.rotation.consistent_sets import Rows
 from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
@@ -33,6 +34,33 @@ from veil.release.models import Model, OrthogonalModel
 from veil.release.release import Release
 
 JUDGED_ROWS = 1_000
+
+
+@dataclass(frozen=True, eq=False)
+class MatchDetails(Details):
+    """The rows of the known records.
+
+    Attributes
+    ----------
+    matched
+        The row of each known record, or −1.
+    unique, ambiguous, unmatched
+        How many of them have one row, several that would do as well, or none.
+    rank
+        Of the span in which the matrix is known.
+    misfit
+        The largest error of a length or distance, relative to the longest.
+    complete
+        Whether the search for the rows came to its end.
+    """
+
+    matched: Rows
+    unique: int
+    ambiguous: int
+    unmatched: int
+    rank: int
+    misfit: float
+    complete: bool
 
 
 class KnownRecordsAttack(GuessingAttack):
@@ -98,14 +126,16 @@ class KnownRecordsAttack(GuessingAttack):
         return full_guess(
             release,
             model.private(z),
+            MatchDetails(
+                matched=match.rows,
+                unique=int(match.unique.sum()),
+                ambiguous=int((there & ~match.unique).sum()),
+                unmatched=int((~there).sum()),
+                rank=rank,
+                misfit=match.misfit / longest if longest > 0 else 0.0,
+                complete=match.complete,
+            ),
             ambiguity="match" if match.alternatives > 1 or not match.complete else "none",
-            matched=match.rows,
-            unique=int(match.unique.sum()),
-            ambiguous=int((there & ~match.unique).sum()),
-            unmatched=int((~there).sum()),
-            rank=rank,
-            misfit=match.misfit / longest if longest > 0 else 0.0,
-            complete=match.complete,
         )
 
 

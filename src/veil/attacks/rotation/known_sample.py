@@ -16,24 +16,44 @@ with coefficients in a secret order (P10), each coefficient is recognised by its
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from veil.arguments import flag, renamed, whole
-from veil.attacks.base import Guess, GuessingAttack, check_width, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.alignment import align_sample
 from veil.attacks.rotation.normalized import normalization_of_sample
-from veil.attacks.rotation.permuted import from_coefficients, order_from_sample
+from veil.attacks.rotation.permuted import OrderDetails, from_coefficients, order_from_sample
 from veil.attacks.rotation.principal_axes import spectral_start
 from veil.attacks.rotation.signs import SignChoice
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
 from veil.release.release import Release
 
 IDENTIFIED = 2.0
 CERTAIN = 0.99
+
+
+@dataclass(frozen=True, eq=False)
+class SampleDetails(Details):
+    """How well a sample settles the matrix.
+
+    Attributes
+    ----------
+    margins
+        By how many standard errors a flip of each axis loses.
+    stability
+        1 where resampled samples agree on the matrix; None for the paper's variant.
+    twins
+        Sample records that fall on a released one.
+    """
+
+    margins: Vector
+    stability: float | None = None
+    twins: int | None = None
 
 
 class KnownSampleAttack(GuessingAttack):
@@ -102,7 +122,9 @@ class KnownSampleAttack(GuessingAttack):
         sample = (sample - centre) / width
         if self.variant == "paper":
             z, signs = _paper(y, sample, translated=translated, robust=self.robust)
-            return full_guess(release, z * width + centre, ambiguity=_ambiguity(signs.margin), margins=signs.margin)
+            return full_guess(
+                release, z * width + centre, SampleDetails(signs.margin), ambiguity=_ambiguity(signs.margin)
+            )
         alignment = align_sample(
             y,
             sample,
@@ -117,10 +139,8 @@ class KnownSampleAttack(GuessingAttack):
         return full_guess(
             release,
             alignment.recover(y) * width + centre,
+            SampleDetails(alignment.margin, alignment.stability, alignment.twins),
             ambiguity="none" if certain else _ambiguity(alignment.margin),
-            margins=alignment.margin,
-            stability=alignment.stability,
-            twins=alignment.twins,
         )
 
 
@@ -130,7 +150,7 @@ def _permuted(release: Release, model: PermutedTransformModel, y: Matrix, sample
     covariance = np.cov(sample.T, ddof=0).reshape(sample.shape[1], -1)
     z = from_coefficients(model, y, order, sample.mean(axis=0), covariance)
     ambiguity = "order" if np.min(margins) < IDENTIFIED else "none"
-    return full_guess(release, model.private(z), ambiguity=ambiguity, order=order, margins=margins)
+    return full_guess(release, model.private(z), OrderDetails(order, margins=margins), ambiguity=ambiguity)
 
 
 def _paper(y: Matrix, sample: Matrix, *, translated: bool, robust: bool) -> tuple[Matrix, SignChoice]:

@@ -7,15 +7,38 @@ Coefficients that were dropped are guessed from the kept ones.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
+from veil.attacks.base import Details
 from veil.data.blocks import Matrix, Vector
 from veil.release.models import PermutedTransformModel
 
 Order = npt.NDArray[np.intp]
 QUANTILES = np.linspace(0.005, 0.995, 100)
+
+
+@dataclass(frozen=True, eq=False)
+class OrderDetails(Details):
+    """The order of the coefficients of a permuted transform.
+
+    Attributes
+    ----------
+    order
+        The place of each released column.
+    unsettled, misfit
+        How many places known pairs leave open, and by which share the pairs miss their rows.
+    margins
+        By how many standard errors a sample settles each place.
+    """
+
+    order: npt.NDArray[np.intp]
+    unsettled: int | None = None
+    misfit: float | None = None
+    margins: Vector | None = None
 
 
 def order_from_pairs(model: PermutedTransformModel, known_z: Matrix, known_y: Matrix) -> tuple[Order, int, float]:

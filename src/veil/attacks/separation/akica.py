@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from veil.arguments import whole
-from veil.attacks.base import Guess, check_width, full_guess, needed
+from veil.attacks.base import Details, Guess, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownSample
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.separation.ica import SeparationAttack, loses_origin
 from veil.attacks.separation.independence import normal_signals, separate, whiten
 from veil.attacks.separation.pairing import Pairing, density_distances, mean_distances, pair, standardized
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.ordering import by_name
 from veil.release.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
@@ -35,6 +35,19 @@ class LinearRecovery:
     mixing: Matrix
     signals: Matrix
     pairing: Pairing
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class AKICADetails(Details):
+    """The release's signals, A in private units, the pairing J with its margins, and how sure they are."""
+
+    signals: Matrix
+    mixing: Matrix
+    pairing: Matrix
+    sign_margin: Vector
+    order_margin: Vector
+    n_normal: int
     converged: bool
 
 
@@ -98,14 +111,16 @@ class AKICAAttack(SeparationAttack):
         return full_guess(
             release,
             values,
+            AKICADetails(
+                signals=recovery.signals,
+                mixing=mixing,
+                pairing=recovery.pairing.matrix,
+                sign_margin=recovery.pairing.sign_margin,
+                order_margin=recovery.pairing.order_margin,
+                n_normal=len(normal_signals(recovery.signals)),
+                converged=recovery.converged,
+            ),
             ambiguity=recovery.pairing.ambiguity,
-            signals=recovery.signals,
-            mixing=mixing,
-            pairing=recovery.pairing.matrix,
-            sign_margin=recovery.pairing.sign_margin,
-            order_margin=recovery.pairing.order_margin,
-            n_normal=len(normal_signals(recovery.signals)),
-            converged=recovery.converged,
         )
 
 

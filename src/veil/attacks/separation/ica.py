@@ -8,17 +8,18 @@ a sample of the population then tells which is which.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.arguments import renamed, whole
-from veil.attacks.base import Ambiguity, Guess, GuessingAttack, check_width, full_guess, granted
+from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, check_width, full_guess, granted
 from veil.attacks.knowledge import IndependentSignals, Knowledge, KnownSample
 from veil.attacks.separation.independence import Separation, normal_signals, separate, separate_orthogonal
 from veil.attacks.separation.overcomplete import SparseSeparation, separate_sparse
 from veil.attacks.separation.pairing import Pairing, density_distances, mean_distances, pair, standardized
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.numerics.ordering import by_name
 from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
@@ -41,6 +42,22 @@ class SeparationAttack(GuessingAttack):
     def applies_to(cls, model: Model) -> bool:
         """Linear maps of the columns with one matrix for all records."""
         return isinstance(model, OrthogonalModel | NormalizedRotationModel | ProjectionModel)
+
+
+@dataclass(frozen=True, eq=False)
+class ICADetails(Details):
+    """The separated signals; margins and ``columns`` of their pairing where a sample assigned them."""
+
+    signals: Matrix
+    mixing: Matrix
+    n_normal: int
+    n_separable: int
+    sparse: bool
+    converged: bool | None = None
+    starts_agreeing: int | None = None
+    columns: npt.NDArray[np.intp] | None = None
+    sign_margin: Vector | None = None
+    order_margin: Vector | None = None
 
 
 class ICAAttack(SeparationAttack):
@@ -72,7 +89,8 @@ class ICAAttack(SeparationAttack):
     scale.
 
     ``guess.details``: ``signals`` (N × r), ``mixing`` (k × r), ``n_normal`` signals that look normal (two or more of
-    those stay mixed, unless an orthogonal matrix left them different variances), ``separable`` in words,
+    those stay mixed, unless an orthogonal matrix left them different variances), ``n_separable``, how many a
+    linear filter can separate at most,
     ``converged``, ``starts_agreeing``, ``sparse`` (whether lines were found where k < d), and with a sample
     ``columns``, ``sign_margin``, ``order_margin`` of the pairing.
     """
@@ -93,17 +111,18 @@ class ICAAttack(SeparationAttack):
         y, model, d = release.to_numpy(), release.only_part.model, len(release.only_part.names)
         order = by_name(release.only_part.released)
         separation = self._separation(y[:, order], model, d)
-        details = {
-            "signals": separation.signals,
-            "mixing": separation.mixing[np.argsort(order)],
-            "n_normal": len(normal_signals(separation.signals)),
-            "separable": separable(y.shape[1], d),
-            "sparse": isinstance(separation, SparseSeparation),
-        }
-        if isinstance(separation, Separation):
-            details |= {"converged": separation.converged, "starts_agreeing": separation.starts_agreeing}
+        linear = separation if isinstance(separation, Separation) else None
+        details = ICADetails(
+            signals=separation.signals,
+            mixing=separation.mixing[np.argsort(order)],
+            n_normal=len(normal_signals(separation.signals)),
+            n_separable=n_separable(y.shape[1], d),
+            sparse=linear is None,
+            converged=None if linear is None else linear.converged,
+            starts_agreeing=None if linear is None else linear.starts_agreeing,
+        )
         # A linear filter's outputs are mixtures when k < d: no column has their density, so a sample is no help.
-        if known is None or (y.shape[1] < d and isinstance(separation, Separation)):
+        if known is None or (y.shape[1] < d and linear is not None):
             return self._unassigned(release, separation.signals, details)
         return self._assigned(release, separation.signals, known.sample, details)
 
@@ -115,7 +134,7 @@ class ICAAttack(SeparationAttack):
         sparse = separate_sparse(y, d, seed=self.random_state) if y.shape[1] < d else None
         return sparse if sparse is not None else separate(y, most=d, starts=self.starts, seed=self.random_state)
 
-    def _unassigned(self, release: Release, signals: Matrix, details: dict[str, Any]) -> Guess:
+    def _unassigned(self, release: Release, signals: Matrix, details: ICADetails) -> Guess:
         """Signals in arbitrary order, with positive means by convention."""
         model = release.only_part.model
         signals = signals * np.where(signals.mean(axis=0) < 0, -1.0, 1.0)
@@ -131,10 +150,10 @@ class ICAAttack(SeparationAttack):
             ambiguity = Ambiguity.ORDER_SCALE if signed else Ambiguity.ORDER_SIGN_SCALE
         values = np.full((len(signals), len(release.only_part.names)), np.nan)
         values[:, : signals.shape[1]] = signals
-        details = {**details, "signals": signals}
-        return full_guess(release, values, ambiguity=ambiguity, up_to=ambiguity.parts, units=units, **details)
+        details = replace(details, signals=signals)
+        return full_guess(release, values, details, ambiguity=ambiguity, up_to=ambiguity.parts, units=units)
 
-    def _assigned(self, release: Release, signals: Matrix, sample: Matrix, details: dict[str, Any]) -> Guess:
+    def _assigned(self, release: Release, signals: Matrix, sample: Matrix, details: ICADetails) -> Guess:
         """Signals as the columns whose laws they have, in private units."""
         model = release.only_part.model
         z = model.scaled(sample) if isinstance(model, OrthogonalModel | ProjectionModel) else sample
@@ -150,12 +169,9 @@ class ICAAttack(SeparationAttack):
             values[:, pairing.columns] = mean + size * standardized(signals) * pairing.signs
         if isinstance(model, OrthogonalModel | ProjectionModel):
             values = model.private(values)
-        details |= {
-            "columns": pairing.columns,
-            "sign_margin": pairing.sign_margin,
-            "order_margin": pairing.order_margin,
-        }
-        return full_guess(release, values, ambiguity=pairing.ambiguity, **details)
+        sign, order = pairing.sign_margin, pairing.order_margin
+        details = replace(details, columns=pairing.columns, sign_margin=sign, order_margin=order)
+        return full_guess(release, values, details, ambiguity=pairing.ambiguity)
 
     def _pairing(self, signals: Matrix, z: Matrix, model: Model, *, exact: bool) -> Pairing:
         n = min(len(signals), len(z))
@@ -174,14 +190,13 @@ def keeps_lengths(model: Model) -> bool:
     return isinstance(model, OrthogonalModel | NormalizedRotationModel)
 
 
-def separable(k: int, d: int) -> str:
-    """What independence alone can separate, in words (Liu 2007, §5.4.4; errata L-w)."""
-    if k >= d:
-        return f"all {d} signals, if at most one is normal"
-    return (
-        f"at most {k - 1} of the {d} signals by a linear filter of {k} columns, and none if the matrix has a "
-        "continuous law; sparse signals may be separated by other means"
-    )
+def n_separable(k: int, d: int) -> int:
+    """How many signals independence alone can separate by a linear filter (Liu 2007, §5.4.4; errata L-w).
+
+    All d of k ≥ d columns, if at most one is normal. Of fewer, at most k − 1, and none if the matrix has a continuous
+    law; sparse signals may be separated by other means.
+    """
+    return d if k >= d else k - 1
 
 
 def loses_origin(model: Model) -> bool:
