@@ -1,58 +1,28 @@
 """An attack of another package, with a kind of knowledge of its own, found by a real entry point."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own_attack.py"
+from _packages import EXAMPLES, install, python, veil
+
+EXAMPLE = EXAMPLES / "own_attack.py"
 
 pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="the examples are not part of this installation")
-
-
-def installed(folder, name, module, source):
-    """A package as pip would lay it out: its module and a dist-info folder with an entry point."""
-    (folder / f"{module}.py").write_text(source, encoding="utf-8")
-    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[veil.attacks]\n{name} = {module}\n")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    installed(folder, "published-means", "own_attack", EXAMPLE.read_text(encoding="utf-8"))
-    installed(folder, "broken-attack", "broken_attack", "import a_module_that_is_not_there\n")
+    install(folder, "veil.attacks", "published-means", "own_attack", EXAMPLE.read_text(encoding="utf-8"))
+    install(folder, "veil.attacks", "broken-attack", "broken_attack", "import a_module_that_is_not_there\n")
     clash = "import veil\nclass PCAAttack(veil.Attack):\n    catalogue = 'X2'\n    words = 'guesses'\n"
-    installed(folder, "clashing-attack", "clashing_attack", clash)
+    install(folder, "veil.attacks", "clashing-attack", "clashing_attack", clash)
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(50, 10, size=(60, 3)), columns=list("abc"))
     table.to_csv(folder / "table.csv", index=False)
     table.mean().to_frame().T.to_csv(folder / "means.csv", index=False)
     return folder
-
-
-def python(site, *arguments, code=0):
-    path = os.pathsep.join([str(site), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=site,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def veil(site, *arguments, code=0):
-    return python(site, "-c", "from veil.cli import main; main()", *arguments, code=code)
 
 
 def test_it_is_listed_and_others_go_on(site):

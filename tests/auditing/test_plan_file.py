@@ -2,9 +2,12 @@
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import veil
+from veil.attacks.knowledge import grantable
 from veil.auditing.plan_file import draft_plan, load_plan, needed_plan
+from veil.cli import main
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.publishing.inspection import inspect
 
@@ -61,7 +64,7 @@ def test_parts_roles_goals_and_grants_are_read(tmp_path):
     assert (file.goals.max_advantage, file.grants.pairs, file.grants.sample) == (0.2, (1, 3), ())
     frame = table().drop(columns='quo"te')
     release, _ = veil.publish(frame.assign(**{"a b": frame["a b"] + 1}), file.plan)
-    assert [step.method for step in release.manifest.parts] == ["randomized-response", "multiplicative-noise"]
+    assert [part.method for part in release.manifest.parts] == ["randomized-response", "multiplicative-noise"]
 
 
 @pytest.mark.parametrize(
@@ -131,3 +134,40 @@ def test_a_draft_proposes_pseudonyms_for_names_and_responses_for_groups():
     pseudonyms, _, responses = text.partition('method = "pseudonymize"')
     assert '# columns = ["who"]' in pseudonyms
     assert '# columns = ["group"]' in responses
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("pairs = [1, 59]", "59 known records needs 59 records and leaves fewer than 2 of 60 to attack; grant less"),
+        ("attributes = 2", "2 known columns leave none of 2 columns to guess; grant less"),
+    ],
+)
+def test_levels_that_a_table_is_too_small_for_are_refused_as_those_of_the_command_line(tmp_path, line, message):
+    frame = table()[["a b", 'quo"te']] + 0.5
+    path = written(tmp_path, f"[[part]]\nmethod = 'additive-noise'\n[grants]\n{line}\n")
+    file = load_plan(path)
+    with pytest.raises(InputError, match=message):
+        veil.audit(frame, file.plan, grants=file.grants, attacks=["bayes-estimate"], workers=1)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    by_plan = CliRunner().invoke(main, ["audit", str(tmp_path / "t.csv"), "--plan", str(path), "--no-cache"])
+    kind, _, amounts = line.partition(" = ")
+    options = ["--method", "additive-noise", f"--{kind}", amounts.strip("[]"), "--no-cache"]
+    by_option = CliRunner().invoke(main, ["audit", str(tmp_path / "t.csv"), *options])
+    assert (by_plan.exit_code, by_plan.output) == (by_option.exit_code, by_option.output)
+    assert by_plan.exit_code == 2
+
+
+def test_a_draft_lists_every_kind_of_knowledge_and_asks_for_none(tmp_path):
+    """A table that is too small for the sweep is audited with what fits."""
+    frame = table().drop(columns=["a b", "who", "group"]).head(8)
+    text = draft_plan(inspect(frame), "t.csv")
+    for kind in grantable():
+        assert f"\n# {kind} = " in text
+    file = load_plan(written(tmp_path, text))
+    assert [level.kind for level in file.grants.levels(8, 1)].count("attributes") == 0
+    lines = [line.removeprefix("# ") if line[2:].startswith(tuple(grantable())) else line for line in text.split("\n")]
+    asked = load_plan(written(tmp_path, "\n".join(lines))).grants
+    assert asked == veil.Grants.sweep()
+    with pytest.raises(InputError, match="1 known column leave none of 1 columns to guess"):
+        asked.levels(8, 1)

@@ -1,26 +1,14 @@
 """A perturbation of another package, found by a real entry point: published, restored, checked, planned, listed."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own_perturbation.py"
+from _packages import EXAMPLES, install, python, veil
+
+EXAMPLE = EXAMPLES / "own_perturbation.py"
 
 pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="the examples are not part of this installation")
-
-
-def installed(folder, name, module, source):
-    """A package as pip would lay it out: its module and a dist-info folder with an entry point."""
-    (folder / f"{module}.py").write_text(source, encoding="utf-8")
-    info = folder / f"{name.replace('-', '_')}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[veil.perturbations]\n{name} = {module}\n")
 
 
 OWN_MODEL = """
@@ -54,36 +42,14 @@ class Mirror(veil.Perturbation):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    installed(folder, "triangular-noise", "own_perturbation", EXAMPLE.read_text(encoding="utf-8"))
-    installed(folder, "broken-noise", "broken_noise", "import a_module_that_is_not_there\n")
+    install(folder, "veil.perturbations", "triangular-noise", "own_perturbation", EXAMPLE.read_text(encoding="utf-8"))
+    install(folder, "veil.perturbations", "broken-noise", "broken_noise", "import a_module_that_is_not_there\n")
     clash = "import veil\nclass AdditiveNoise(veil.LogNormalNoise):\n    catalogue = 'X2'\n"
-    installed(folder, "clashing-noise", "clashing_noise", clash)
-    installed(folder, "reversed-values", "own_model", OWN_MODEL)
+    install(folder, "veil.perturbations", "clashing-noise", "clashing_noise", clash)
+    install(folder, "veil.perturbations", "reversed-values", "own_model", OWN_MODEL)
     table = pd.DataFrame(np.random.default_rng(0).normal(50, 10, size=(60, 3)), columns=list("abc"))
     table.to_csv(folder / "table.csv", index=False)
-    (folder / "plan.toml").write_text(
-        '[[perturbation]]\ncolumns = ["a", "b"]\nmethod = "triangular-noise"\nscale = 0.3\n'
-        '[[perturbation]]\nmethod = "additive-noise"\n'
-    )
     return folder
-
-
-def python(site, *arguments, code=0):
-    path = os.pathsep.join([str(site), *filter(None, sys.path)])
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=site,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def veil(site, *arguments, code=0):
-    return python(site, "-c", "from veil.cli import main; main()", *arguments, code=code)
 
 
 def test_it_is_listed_and_others_go_on(site):

@@ -45,13 +45,14 @@ def known(label: str) -> KnowledgeView:
     """The level that has a label."""
     amount = label.partition(" ")[0]
     if label.endswith("sample"):
-        return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label)
+        return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label, "a")
     if "known column" in label:
         return KnowledgeView("attributes", int(amount), Unit.COLUMNS, label)
     if "known" in label:
         return KnowledgeView("pairs", int(amount), Unit.RECORDS, label)
     kinds = {"column ranges": "ranges", "external table": "external", "disclosed matrix": "matrix"}
-    return KnowledgeView(kinds.get(label, label), 0, Unit.NONE, label)
+    articles = {"external table": "an", "disclosed matrix": "the"}
+    return KnowledgeView(kinds.get(label, label), 0, Unit.NONE, label, articles.get(label, ""))
 
 
 def row(attack: str, knowledge: str, advantage: float, **changes: Any) -> RowView:

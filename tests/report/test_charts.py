@@ -56,7 +56,7 @@ def test_knowledge_curve_draws_one_marker_per_attacked_level(make_model: Models,
 
 def test_levels_of_another_kind_are_not_joined(make_model: Models, make_candidate: Candidates):
     view = make_candidate()
-    sample = replace(view.levels[2], knowledge=KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample"))
+    sample = replace(view.levels[2], knowledge=KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample", "a"))
     drawn = knowledge_curve(make_model(replace(view, levels=(view.levels[2], sample))))
     assert drawn is not None
     assert 'class="thread' not in drawn

@@ -81,7 +81,7 @@ def test_neighbours_of_one_kind_that_look_alike_are_told_together(make_swept: Ca
 
 def test_names_of_levels():
     def known(kind: str, amount: float, unit: Unit, label: str) -> KnowledgeView:
-        return KnowledgeView(kind, amount, unit, label)
+        return KnowledgeView(kind, amount, unit, label, "the" if kind == "matrix" else "")
 
     nothing, column = known("nothing", 0, Unit.NONE, "nothing"), known("attributes", 1, Unit.COLUMNS, "1 known column")
     assert level_names([nothing, column]) == "nothing; 1 known column"

@@ -134,5 +134,6 @@ def test_json_is_text_without_a_path_and_the_same_under_a_seed_but_for_timing(tm
     assert reports[0] == reports[1]
     rows = {(row["attack"]["label"], *row["attack"]["target"]): row for row in reports[0]["candidates"][0]["rows"]}
     pairs = rows["known-pairs-attack", "orthogonal-transform"]
-    assert pairs["knowledge"] == {"kind": "pairs", "amount": 2, "unit": "records", "label": "2 known records"}
+    label = {"label": "2 known records", "article": ""}
+    assert pairs["knowledge"] == {"kind": "pairs", "amount": 2, "unit": "records", **label}
     assert pairs["state"] == "unproven"  # one run says little about other keys

@@ -17,7 +17,7 @@ Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
 Advice = Callable[..., AdviceView]
 NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
-SAMPLE = KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample")
+SAMPLE = KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample", "a")
 
 
 def said(markup: object) -> str:

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from veil.attacks.base import Attack
 
 
-def _order(name: str, cls: type[Attack]) -> tuple[bool, int, str]:
-    """Veil's own by catalogue id, then others by name."""
+def catalogue_place(name: str, cls: type[Attack]) -> tuple[bool, int, str]:
+    """Where an attack stands in lists and reports: Veil's own by catalogue id (A1, A2, …, A10), then others by name."""
     digits = cls.catalogue.removeprefix("A")
     return not cls.__module__.startswith("veil."), int(digits) if digits.isdecimal() else 0, name
 
 
-ATTACKS: Register[Attack] = Register("attack", "veil.attacks", GROUP, order=_order, parameter="attack")
+ATTACKS: Register[Attack] = Register("attack", "veil.attacks", GROUP, order=catalogue_place, parameter="attack")
 """All attacks by their names on the command line.
 
 >>> list(ATTACKS)[:2]

@@ -46,7 +46,7 @@ class Exposure:
     """One release under attack: which private rows it holds, and what the attacker was granted."""
 
     release: Release
-    kept: Rows
+    private_rows: Rows
     grant: Grant
     leaked: tuple[Knowledge | None, ...] = ()
 
@@ -199,23 +199,24 @@ class Exposures:
         """
         drawn = self.draw(level, repetition)
         grant = self._drawn(level, np.random.default_rng(drawn))
-        kept = np.delete(np.arange(len(self.truth)), grant.withheld)
+        private_rows = np.delete(np.arange(len(self.truth)), grant.withheld)
         # These releases stay here: their guarantee is what the owner's would be, with a secret key.
         key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
-        rows = self._table.take(pa.array(kept)) if len(grant.withheld) else self._table
+        rows = self._table.take(pa.array(private_rows)) if len(grant.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
-        grant = self._with_previous(grant, kept)
+        grant = self._with_previous(grant, private_rows)
         if level.knowledge.of_key:
             matrices = [secret_matrix(release, key, i) for i in range(len(release.manifest.parts))]
             leaked = [None if matrix is None else level.knowledge.from_key(matrix) for matrix in matrices]
-            return Exposure(release, kept, grant, tuple(leaked))
-        return Exposure(release, kept, grant)
+            return Exposure(release, private_rows, grant, tuple(leaked))
+        return Exposure(release, private_rows, grant)
 
-    def _with_previous(self, grant: Grant, kept: Rows) -> Grant:
-        """A grant together with the earlier releases, their rows in the order of those ``kept``."""
+    def _with_previous(self, grant: Grant, private_rows: Rows) -> Grant:
+        """A grant together with the earlier releases, their rows in the order of ``private_rows``."""
         if not self._previous:
             return grant
-        earlier = PreviousReleases([r for r, _ in self._previous], rows=[rows[kept] for _, rows in self._previous])
+        rows = [each[private_rows] for _, each in self._previous]
+        earlier = PreviousReleases([release for release, _ in self._previous], rows=rows)
         return grant.with_more(Grant((earlier,)))
 
     def draw(self, level: Level, repetition: int) -> list[int] | None:
@@ -230,7 +231,7 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
 
     They are matched by a public column of theirs that names every record of both tables once, else by their order.
     """
-    found: list[tuple[Release, Rows]] = []
+    matched: list[tuple[Release, Rows]] = []
     for i, item in enumerate(previous):
         given = item if isinstance(item, PreviousReleases) else None
         if given is None:
@@ -258,8 +259,8 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                 raise InputError(f"previous: entry {i} has no record in common with the table; leave it out")
             if rows is not None and len(rows) != private.num_rows:
                 raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
-            found.append((release, np.arange(n_rows) if rows is None else rows))
-    return tuple(found)
+            matched.append((release, np.arange(n_rows) if rows is None else rows))
+    return tuple(matched)
 
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:

@@ -38,6 +38,11 @@ class Level:
         return NOTHING if self.kind == NOTHING else self.knowledge.label(self.amount)
 
     @property
+    def article(self) -> str:
+        """What stands before the label in a sentence: "a", "an", "the", or nothing."""
+        return self.knowledge.article
+
+    @property
     def words(self) -> str:
         """The level in plain words."""
         if self.kind == NOTHING:

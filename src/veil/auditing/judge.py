@@ -23,6 +23,7 @@ from veil.auditing.scores import GuessScores, Score, pooled, unless_luck
 from veil.data.blocks import Matrix
 from veil.measures import Measure
 from veil.measures.far_out import far_out
+from veil.measures.units import scored_columns
 from veil.numerics.ordering import by_name
 from veil.report.model import Picture
 
@@ -63,9 +64,7 @@ class Judge:
         self.categorical = np.zeros(truth.shape[1], dtype=bool) if categorical is None else categorical
         varies = np.array([len(np.unique(c[~np.isnan(c)])) > 1 for c in truth.T])
         self.units = np.where(self.categorical, np.where(varies, CODE_UNIT, 0.0), measures.standard_units(truth))
-        constant = self.units == 0
-        # Everybody who knows that a column is constant knows its value: it is not scored beside others.
-        unscored = constant & ~constant.all()
+        unscored = ~scored_columns(self.units)
         unscored[list(known)] = True
         self.truth = np.where(unscored, np.nan, truth) if unscored.any() else truth
         present = [c[~np.isnan(c)] for c in truth.T]
@@ -101,12 +100,12 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
-    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
-        """Score a guess on a release of the rows ``kept``, leaving out the release's rows ``given``."""
-        scores = self._scored(self.matched(guess, kept), kept, given)
+    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
+        """Score a guess on a release of the private rows ``private_rows``, leaving out the release's rows ``given``."""
+        scores = self._scored(self.matched(guess, private_rows), private_rows, given)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        turned = [self._scored(self.matched(null, kept), kept, given) for null in _turned(guess)]
+        turned = [self._scored(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
         return replace(
             scores,
             value_null=float(np.mean([t.value for t in turned])),
@@ -117,9 +116,9 @@ class Judge:
             column_lucks=np.max([t.columns for t in turned], axis=0),
         )
 
-    def _scored(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
+    def _scored(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
         scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
-        truth, values = self.truth[kept[guess.rows[scored]]], guess.values[scored]
+        truth, values = self.truth[private_rows[guess.rows[scored]]], guess.values[scored]
         at = {"units": self.units}
         return GuessScores(
             value=measures.breach_rate(truth, values, self.tolerance, "value", **at),  # type: ignore[arg-type]
@@ -138,13 +137,13 @@ class Judge:
         """Values that can be far out: codes cannot."""
         return np.where(self.categorical, np.nan, truth) if self.categorical.any() else truth
 
-    def matched(self, guess: Guess, kept: Rows) -> Guess:
+    def matched(self, guess: Guess, private_rows: Rows) -> Guess:
         """A guess with its columns in the private table's order, sign and scale, where it left them open.
 
         The matching is the best there is for the attacker: contents are disclosed whatever their order. Columns
         that the attack says nothing about are guessed by their constant.
         """
-        values, truth = guess.values, self.truth[kept[guess.rows]]
+        values, truth = guess.values, self.truth[private_rows[guess.rows]]
         if guess.up_to and guess.units is not None:
             values = measures.matched_signals(truth / guess.units, values, scale=False, origin=False) * guess.units
         elif guess.up_to:
@@ -224,11 +223,11 @@ class Judge:
     def _picture_units(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
 
-    def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
+    def worst_records(self, guess: Guess, private_rows: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """Rows of the private table that the guess comes nearest to, with their error in standard units."""
         unit = self._picture_units()
-        guess = self.matched(guess, kept)
-        rows = kept[guess.rows]
+        guess = self.matched(guess, private_rows)
+        rows = private_rows[guess.rows]
         square = ((guess.values - self.truth[rows]) / unit) ** 2
         scored = np.isfinite(square).sum(axis=1)
         error = np.where(scored > 0, np.sqrt(np.nansum(square, axis=1) / np.maximum(scored, 1)), np.inf)
@@ -236,12 +235,12 @@ class Judge:
         order = np.argsort(error)[:limit]
         return [(int(rows[i]), float(error[i])) for i in order if np.isfinite(error[i])]
 
-    def picture(self, guess: Guess, kept: Rows, given: Rows, *, bins: int = 36, reach: float = 3.6) -> Picture:
+    def picture(self, guess: Guess, private_rows: Rows, given: Rows, *, bins: int = 36, reach: float = 3.6) -> Picture:
         """Original against guess, pooled over columns, binned, cells under 10 suppressed."""
-        guess = self.matched(guess, kept)
+        guess = self.matched(guess, private_rows)
         use = ~np.isin(guess.rows, given)
         unit = self._picture_units()
-        x = (self.truth[kept[guess.rows[use]]] - self.centre) / unit
+        x = (self.truth[private_rows[guess.rows[use]]] - self.centre) / unit
         y = (guess.values[use] - self.centre) / unit
         both = np.isfinite(x) & np.isfinite(y)
         edges = np.linspace(-reach, reach, bins + 1)

@@ -59,20 +59,20 @@ def load_plan(path: str | Path) -> PlanFile:
     """Read a plan file; every unknown key or value is an error that names it."""
     path = Path(path)
     try:
-        said = tomllib.loads(path.read_text(encoding="utf-8"))
+        sections = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FileAccessError(f"{path.name}: cannot read the plan ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
-    _check_keys(said, SECTIONS, path.name)
-    parts = said.get("part", [])
+    _check_keys(sections, SECTIONS, path.name)
+    parts = sections.get("part", [])
     if not isinstance(parts, list) or not all(isinstance(p, dict) for p in parts):
         raise InputError(f"{path.name}: part must be sections with a method each, [[part]]")
-    found = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
-    roles = _section(said, "roles", path.name)
-    plan = Plan(found, roles=roles) if found else None
-    grants = _made(Grants, said, "grants", path.name, Grants.sweep) if "grants" in said else None
-    return PlanFile(plan, _made(Goals, said, "goals", path.name), grants, roles)
+    plan_parts = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
+    roles = _section(sections, "roles", path.name)
+    plan = Plan(plan_parts, roles=roles) if plan_parts else None
+    grants = _settings(Grants, sections, "grants", path.name, Grants.sweep().replaced) if "grants" in sections else None
+    return PlanFile(plan, _settings(Goals, sections, "goals", path.name), grants, roles)
 
 
 def needed_plan(path: str | Path) -> Plan:
@@ -83,15 +83,15 @@ def needed_plan(path: str | Path) -> Plan:
     return plan
 
 
-def _section(said: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    section = said.get(name, {})
+def _section(sections: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    section = sections.get(name, {})
     if not isinstance(section, dict):
         raise InputError(f"{where}: {name} must be a section, [{name}]")
     return dict(section)
 
 
-def _made(cls: Any, said: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
-    section = _section(said, name, where)
+def _settings(cls: Any, sections: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
+    section = _section(sections, name, where)
     kinds = grantable() if cls is Grants else ()
     known = dict.fromkeys([f.name for f in dataclasses.fields(cls) if f.name != "more"] + list(kinds))
     _check_keys(section, list(known), f"{where}: [{name}]")
@@ -114,8 +114,8 @@ def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
     return columns, cls(**{key: tuple(v) if isinstance(v, list) and key == "bounds" else v for key, v in part.items()})
 
 
-def _check_keys(said: Iterable[str], known: Sequence[str], where: str) -> None:
-    for key in said:
+def _check_keys(keys: Iterable[str], known: Sequence[str], where: str) -> None:
+    for key in keys:
         if key not in known:
             raise InputError.from_unknown_name(f"key of {where}", key, known)
 
@@ -132,19 +132,19 @@ def init_file(
     return facts
 
 
-def draft_plan(found: Inspection, source: str) -> str:
+def draft_plan(facts: Inspection, source: str) -> str:
     """A plan for a table, to be edited: inferred roles, one method per kind of column, goals and grants."""
-    numbers = [c.name for c in found.columns if c.role == "sensitive"]
-    texts = [c for c in found.columns if c.role is None]
+    numbers = [c.name for c in facts.columns if c.role == "sensitive"]
+    texts = [c for c in facts.columns if c.role is None]
     lines = [
-        f"# A plan for {visible(source)}: {found.n_rows:,} records, {len(found.columns)} columns.",
+        f"# A plan for {visible(source)}: {facts.n_rows:,} records, {len(facts.columns)} columns.",
         "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
         "",
         "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
         "# identifier, drop: not released. Numbers are sensitive unless you say otherwise.",
         "[roles]",
     ]
-    for column in found.columns:
+    for column in facts.columns:
         note = f"  # {column.note}" if column.note else ""
         if column.role is None:
             lines.append(
@@ -176,7 +176,7 @@ def draft_plan(found: Inspection, source: str) -> str:
             '# method = "randomized-response"',
             "# epsilon = 1.0",
         ]
-    return "\n".join([*lines, "", *_DEFAULTS, ""])
+    return "\n".join([*lines, "", *_DEFAULTS, *_grant_lines(), ""])
 
 
 _DEFAULTS = (
@@ -185,14 +185,25 @@ _DEFAULTS = (
     f"max_advantage = {Goals().max_advantage}",
     f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
     "",
-    "# What attackers may know. All that Veil can grant is swept; a line here replaces its kind ([] or false: none).",
+    "# What attackers may know. An audit goes through all of this, as far as the table is large enough. A line",
+    "# without its first # replaces a kind ([] or false: none); what it names is refused where it does not fit.",
     "[grants]",
-    'pairs = [1, 2, 5, "d"]         # records with their rows; "d": as many as columns',
-    "sample = [0.005, 0.02, 0.1]    # samples of the population, as shares of the table",
-    "attributes = 1                 # columns known of everybody",
-    "ranges = true                  # the least and greatest value of each column",
-    "matrix = true                  # the secret matrix has leaked",
 )
+
+
+def _grant_lines() -> list[str]:
+    """One line for each kind of knowledge that there is, with the amounts of a full sweep, to be uncommented."""
+    kinds = grantable()
+    sweep = Grants.sweep()
+    values = {kind: _toml(getattr(sweep, kind, (sweep.more or {}).get(kind))) for kind in kinds}
+    width = max(len(f"{kind} = {value}") for kind, value in values.items())
+    return [f"# {f'{kind} = {values[kind]}':<{width}}  # {cls.audit_help}" for kind, cls in kinds.items()]
+
+
+def _toml(amounts: Any) -> str:
+    if isinstance(amounts, bool):
+        return "true" if amounts else "false"
+    return f"[{', '.join(_text(amount) if isinstance(amount, str) else f'{amount:g}' for amount in amounts)}]"
 
 
 def _key(name: str) -> str:

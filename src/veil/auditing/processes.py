@@ -102,8 +102,8 @@ def _processes(n: int, worker: Callable[[Any], Any]) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     with allow_key_pickling():
-        told = pickle.dumps(worker)
-    return ProcessPoolExecutor(n, initializer=_learn, initargs=(told,), env={"OMP_NUM_THREADS": "1"})
+        pickled = pickle.dumps(worker)
+    return ProcessPoolExecutor(n, initializer=_learn, initargs=(pickled,), env={"OMP_NUM_THREADS": "1"})
 
 
 @contextmanager
@@ -122,11 +122,11 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _learn(told: bytes) -> None:
+def _learn(pickled: bytes) -> None:
     _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     global _work
-    _work = pickle.loads(told)  # noqa: S301 - from the parent process
+    _work = pickle.loads(pickled)  # noqa: S301 - from the parent process
 
 
 def _do(task: Any) -> Any:

@@ -56,8 +56,8 @@ class Audit:
     @property
     def worst(self) -> AuditRow | None:
         """The strongest attack found on any perturbation."""
-        found: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
-        return max(found, key=strength, default=None)
+        strongest: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
+        return max(strongest, key=strength, default=None)
 
     def model(self, *, internal: bool = False) -> ReportModel:
         """The report's content: the external edition, or the confidential one with single records."""

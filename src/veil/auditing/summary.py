@@ -95,10 +95,10 @@ def _risk(candidate: Candidate, risk: Risk, goals: Goals) -> RiskView:
     rows = [r for r in candidate.rows if r.states_values and r.links == linking]
     rows = [r for r in rows if goals.counts(r.level, candidate.levels)]
     if not rows:
-        asked = any(level.knowledge.needs_quasi for level in candidate.levels)
+        granted = any(level.knowledge.needs_quasi for level in candidate.levels)
         note = "no attack applies with the knowledge granted"
-        if linking and not asked:
-            note = "not measured: no column has the role quasi"
+        if linking and not granted:
+            note = "not measured: nobody is granted columns with the role quasi"
         return RiskView(risk, RISKS[risk], None, None, None, note)
 
     def score(row: AuditRow) -> Score:
@@ -137,7 +137,7 @@ def _attack(of: AuditRow | Skipped | Break) -> AttackView:
 
 
 def _knowledge(level: Level) -> KnowledgeView:
-    return KnowledgeView(level.kind, level.amount, Unit(level.knowledge.unit), level.label)
+    return KnowledgeView(level.kind, level.amount, Unit(level.knowledge.unit), level.label, level.article)
 
 
 def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:

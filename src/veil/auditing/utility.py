@@ -74,9 +74,9 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     if isinstance(model, COLUMNWISE):
         scale = _spread(complete)
         original = np.cov(complete.T, ddof=0).reshape(truth.shape[1], -1)
-        found = MomentRecovery().fit(release).covariance_
+        recovered = MomentRecovery().fit(release).covariance_
         unit = np.outer(scale, scale)
-        return _kept_covariance(original / unit, found / unit)
+        return _kept_covariance(original / unit, recovered / unit)
     if isinstance(model, RecordProjectionModel):
         z, y = model.scaled(truth), release.to_numpy()
         return _kept_covariance(z.T @ z / len(z), y.T @ y / len(z))
@@ -92,9 +92,9 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
     if not isinstance(release.only_part.model, COLUMNWISE):
         return None
     complete = truth[~np.isnan(truth).any(axis=1)]
-    found = MomentRecovery().fit(release)
+    recovered = MomentRecovery().fit(release)
     scale = _spread(complete)
-    off, doubt = np.abs(found.mean_ - complete.mean(axis=0)) / scale, 1.96 * found.mean_se_ / scale
+    off, doubt = np.abs(recovered.mean_ - complete.mean(axis=0)) / scale, 1.96 * recovered.mean_se_ / scale
     least, most = float(np.mean(np.maximum(off - doubt, 0.0))), float(np.mean(off + doubt))
     return _kept(Measure(float(np.mean(off)), low=least, high=most, higher_is="distorted"))
 
@@ -102,8 +102,8 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
 def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     """1 − Kolmogorov distance of the distributions that the analyst recovers, mean over columns.
 
-    Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The
-    interval is over columns, from the worst to the best.
+    Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The interval is over
+    columns, from the worst to the best.
     """
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
@@ -156,33 +156,34 @@ def plan_utilities(
     seed: int = 0,
 ) -> dict[str, Measure]:
     """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest."""
-    found: dict[str, list[Measure]] = {}
+    by_name: dict[str, list[Measure]] = {}
     for i, part in enumerate(release.manifest.parts):
-        truth, single = private.part(part.names), release.part(i)
+        truth, released = private.part(part.names), release.part(i)
         model = part.model
         if isinstance(model, ResponseModel):
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
-                found.setdefault("proportions", []).append(proportions_kept(truth, single))
-        elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, single):
-            for name, value in utilities(truth.values, single, n_clusters=n_clusters, labels=labels, seed=seed).items():
-                found.setdefault(name, []).append(value)
-    return {n: values[0] if len(values) == 1 else averaged(values) for n, values in found.items() if values}
+                by_name.setdefault("proportions", []).append(proportions_kept(truth, released))
+        elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, released):
+            settings = {"n_clusters": n_clusters, "labels": labels, "seed": seed}
+            for name, value in utilities(truth.values, released, **settings).items():  # type: ignore[arg-type]
+                by_name.setdefault(name, []).append(value)
+    return {n: values[0] if len(values) == 1 else averaged(values) for n, values in by_name.items() if values}
 
 
 def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
     """The utilities of a release whose rows belong to nobody in particular: moments and distributions."""
-    found: dict[str, Measure] = {}
+    by_name: dict[str, Measure] = {}
     for i, part in enumerate(release.manifest.parts):
-        truth, single = private.part(part.names), release.part(i)
+        truth, released = private.part(part.names), release.part(i)
         named = isinstance(part.model, ForeignModel) and part.released == part.names
         measured = {"means": means_kept, "covariance": covariance_kept, "distribution": distribution_kept}
-        for name, kept in measured.items() if isinstance(part.model, COLUMNWISE) else ():
-            value = kept(truth.values, single)
-            found |= {name: value} if value is not None else {}
+        for name, utility_of in measured.items() if isinstance(part.model, COLUMNWISE) else ():
+            value = utility_of(truth.values, released)
+            by_name |= {name: value} if value is not None else {}
         if named:
-            value = distribution_kept(truth.values, single)
-            found |= {"distribution": value} if value is not None else {}
-    return found
+            value = distribution_kept(truth.values, released)
+            by_name |= {"distribution": value} if value is not None else {}
+    return by_name
 
 
 def _comparable(truth: Truth, part: Release) -> bool:
@@ -196,18 +197,18 @@ def _comparable(truth: Truth, part: Release) -> bool:
 def proportions_kept(truth: Truth, release: Release) -> Measure:
     """1 − total variation between the true proportions and those that the analyst recovers (R4), mean over columns."""
     recovered = ProportionRecovery().fit(release)
-    kept = []
+    shares_kept = []
     for j, name in enumerate(truth.columns):
         column, listing = truth.values[:, j], truth.categories[j]
-        found = recovered.proportions_[name]
-        values = list(found)
+        proportions = recovered.proportions_[name]
+        values = list(proportions)
         codes = [
             np.nan if v is None else float(v) if listing is None else listing.index(v) if v in listing else -1.0
             for v in values
         ]
         shares = [np.mean(np.isnan(column)) if np.isnan(c) else np.mean(column == c) for c in codes]
-        kept.append(1.0 - 0.5 * float(np.abs(np.array(shares) - [found[v] for v in values]).sum()))
-    return Measure(float(np.mean(kept)), low=min(kept), high=max(kept), higher_is="useful")
+        shares_kept.append(1.0 - 0.5 * float(np.abs(np.array(shares) - [proportions[v] for v in values]).sum()))
+    return Measure(float(np.mean(shares_kept)), low=min(shares_kept), high=max(shares_kept), higher_is="useful")
 
 
 def averaged(values: Sequence[Measure]) -> Measure:

@@ -36,7 +36,7 @@ def granted_options() -> list[click.Option]:
     options = [
         click.Option([f"--{name}/--no-{name}"], default=None, help=kind.audit_help)
         if kind.unit is Unit.NONE
-        else click.Option([f"--{name}"], help=kind.audit_help)
+        else click.Option([f"--{name}"], metavar=",".join(map(str, kind.swept)) or "1,5", help=kind.audit_help)
         for name, kind in grantable().items()
     ]
     return [

@@ -73,12 +73,19 @@ def _fullest_window(column: Array, reach: float) -> float:
     values = np.sort(column[~np.isnan(column)])
     if values.size == 0:
         return float("nan")
-    # No wider than what `within` forgives at both ends, so that every value counted is breached.
-    slack = np.minimum(4.0 * _EPS * np.abs(values), 1e-3 * reach)
-    after = np.searchsorted(values, values + (2.0 * reach + slack), side="right")
+    after = np.searchsorted(values, window_ends(values, reach), side="right")
     first = int(np.argmax(after - np.arange(values.size)))
     low, high = float(values[first]), float(values[after[first] - 1])
     return low + (high - low) / 2.0
+
+
+def window_ends(starts: Array, reach: float) -> Array:
+    """Where a window that begins at each start ends: the values in it are within ``reach`` of its midpoint.
+
+    It is no wider than what :func:`veil.measures.breach.within` forgives at both ends, so that every value in it is
+    breached by a guess of the midpoint.
+    """
+    return np.asarray(starts + (2.0 * reach + np.minimum(4.0 * _EPS * np.abs(starts), 1e-3 * reach)))
 
 
 def _best_record(x: Array, s: Array, tolerance: float, by_value: Array) -> Array:

@@ -123,7 +123,7 @@ def column_breach_rates(
     """Value breach rate of each column; NaN for a column without any value in ``truth``."""
     mask = breached(truth, guess, tolerance, "value", variant, units)
     scored = (~np.isnan(as_table(truth, "truth"))).sum(axis=0)
-    return np.where(scored > 0, mask.sum(axis=0) / np.maximum(scored, 1), np.nan)
+    return column_shares(mask.sum(axis=0), scored)
 
 
 @overload
@@ -163,11 +163,21 @@ def within(error: Array, limit: Array | np.float64, magnitude: Array) -> Mask:
 def exposure(mask: Mask, scored: Mask, confidence: float = 0.95) -> Measure:
     """Share of the scored cells (or records) in ``mask``, Wilson interval over records."""
     records = int(scored.any(axis=1).sum()) if scored.ndim == 2 else int(scored.sum())
+    return counted_exposure(int((mask & scored).sum()), int(scored.sum()), records, confidence)
+
+
+def counted_exposure(breaches: int, scored: int, records: int, confidence: float = 0.95) -> Measure:
+    """The same from counts: of the breaches, of the scored cells (or records), and of the records with any."""
     if records == 0:
         return Measure(math.nan, low=math.nan, high=math.nan, higher_is="exposed")
-    rate = float((mask & scored).sum() / scored.sum())
+    rate = breaches / scored
     low, high = wilson(rate * records, records, confidence)
     return Measure(rate, low=low, high=high, higher_is="exposed")
+
+
+def column_shares(breaches: npt.NDArray[np.int64], scored: npt.NDArray[np.int64]) -> Array:
+    """Breaches over scored values, column by column; NaN for a column without any."""
+    return np.where(scored > 0, breaches / np.maximum(scored, 1), np.nan)
 
 
 def _norm(table: Array, counted: Mask) -> Array:

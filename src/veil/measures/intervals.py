@@ -124,11 +124,26 @@ def ratio_interval(
     if total == 0.0:
         return RatioEstimate(math.nan, math.nan, math.nan)
     ratio = float(above.sum()) / total
-    if above.size == 1:
-        return RatioEstimate(ratio, lower, upper)
-    spread = float(np.sum((above - ratio * below) ** 2)) * above.size / (above.size - 1)
-    half = _student(above.size - 1, _confidence(confidence)) * math.sqrt(spread) / abs(total)
-    return RatioEstimate(ratio, max(ratio - half, lower), min(ratio + half, upper))
+    squares = float(np.sum((above - ratio * below) ** 2))
+    low, high = summed_interval(ratio, squares, above.size, total, confidence, lower=lower, upper=upper)
+    return RatioEstimate(ratio, low, high)
+
+
+def summed_interval(
+    ratio: float,
+    squares: float,
+    n: int,
+    total: float,
+    confidence: float = 0.95,
+    *,
+    lower: float = 0.0,
+    upper: float = math.inf,
+) -> Interval:
+    """The interval of :func:`ratio_interval` from sums: ``squares`` Σ(a_i − r b_i)² over n records, ``total`` Σb_i."""
+    if n < 2 or not math.isfinite(squares):
+        return Interval(lower, upper)
+    half = _student(n - 1, _confidence(confidence)) * math.sqrt(squares * n / (n - 1)) / abs(total)
+    return Interval(max(ratio - half, lower), min(ratio + half, upper))
 
 
 def _confidence(confidence: float) -> float:

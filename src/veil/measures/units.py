@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import Array, as_table, per_column
+from veil.arguments import Array, Mask, as_table, per_column
 
 NORMAL_IQR: Final = 1.349
 
@@ -55,6 +55,18 @@ def standard_units(truth: npt.ArrayLike) -> Array:
         lower, upper = np.percentile(present, (25.0, 75.0))
         units[column] = np.ldexp(standard_unit(float(present.std()), float(upper - lower)), -power)
     return units
+
+
+def scored_columns(units: Array) -> Mask:
+    """The columns that breaches are counted in: those that vary, or all where none does.
+
+    Everybody who knows that a column is constant knows its value: it is not scored beside others.
+
+    >>> scored_columns(np.array([1.0, 0.0])), scored_columns(np.array([0.0, 0.0]))
+    (array([ True, False]), array([ True,  True]))
+    """
+    varies = units > 0.0
+    return varies if varies.any() else np.ones(len(units), dtype=np.bool_)
 
 
 def column_units(truth: Array, units: npt.ArrayLike | None) -> Array:

@@ -127,12 +127,12 @@ def _box(area: Area, point: PointView) -> Box:
 
 def _in_words(advice: AdviceView, best: list[PointView]) -> str:
     passing = sum(p.passed for p in advice.points)
-    said = [f"Of {counted(len(advice.points), 'setting')} tried, {passing} keep every goal."]
+    sentences = [f"Of {counted(len(advice.points), 'setting')} tried, {passing} keep every goal."]
     shown = [p for p in best if p.recommended] or best[:1]
     for point in shown:
         lead = "Recommended" if point.recommended else "Least risk"
-        said.append(f"{lead}: {point.label}, risk {percent(point.risk)}, utility {percent(point.utility)}.")
-    return " ".join(said)
+        sentences.append(f"{lead}: {point.label}, risk {percent(point.risk)}, utility {percent(point.utility)}.")
+    return " ".join(sentences)
 
 
 def _best(advice: AdviceView) -> Markup | None:

@@ -35,11 +35,11 @@ def heat_map(picture: Picture, *, name: str, attack: str, smallest: int) -> Mark
     parts = [el("rect", x=left, y=top, width=SIDE, height=SIDE, class_="field")]
     for tick in range(math.ceil(low), math.floor(high) + 1):
         x, y = left + at(tick), top + SIDE - at(tick)
-        said = f"{tick}".replace("-", "−")
+        number = f"{tick}".replace("-", "−")
         parts.append(el("line", x1=x, x2=x, y1=top, y2=top + SIDE, class_="grid"))
         parts.append(el("line", x1=left, x2=left + SIDE, y1=y, y2=y, class_="grid"))
-        parts.append(el("text", said, x=x, y=top + SIDE + 18, text_anchor="middle"))
-        parts.append(el("text", said, x=left - 8, y=y + 4, text_anchor="end"))
+        parts.append(el("text", number, x=x, y=top + SIDE + 18, text_anchor="middle"))
+        parts.append(el("text", number, x=left - 8, y=y + 4, text_anchor="end"))
     cells = [
         el("path", d=path, class_=f"h{step}")
         for step in range(1, N_SHADES + 1)
@@ -126,7 +126,7 @@ def utility_bars(utility: dict[str, Estimate], goals: dict[str, float], *, name:
     height, left, width = 27.0, 176.0, 156.0
     right = left + width + (136 if goals.keys() & utility.keys() else 56)
     parts: list[Markup] = []
-    said: list[str] = []
+    descriptions: list[str] = []
     for i, (key, value) in enumerate(utility.items()):
         middle = 14 + i * height
         least = goals.get(key)
@@ -146,9 +146,9 @@ def utility_bars(utility: dict[str, Estimate], goals: dict[str, float], *, name:
             held = f"{'✓' if value.value >= least else '✕'} goal {goal(least)}"
             parts.append(el("text", held, x=right, y=middle + 4, text_anchor="end", class_="goal-name"))
             number += f" ({held})"
-        said.append(f"{words} {number}")
+        descriptions.append(f"{words} {number}")
     bottom = 4 + len(utility) * height
-    return drawing(right, bottom, f"Utility of {label}", "; ".join(said) + ".", *parts, name=name)
+    return drawing(right, bottom, f"Utility of {label}", "; ".join(descriptions) + ".", *parts, name=name)
 
 
 def _unit(value: float) -> float:

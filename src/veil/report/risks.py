@@ -54,8 +54,8 @@ def _cell(model: ReportModel, index: int, place: int, risk: RiskView) -> Markup 
 
 
 def _same_note(model: ReportModel, place: int) -> bool:
-    found = [c.risks[place] for c in model.candidates if len(c.risks) > place]
-    return len(found) == len(model.candidates) and all(r.score is None and r.note == found[0].note for r in found)
+    risks = [c.risks[place] for c in model.candidates if len(c.risks) > place]
+    return len(risks) == len(model.candidates) and all(r.score is None and r.note == risks[0].note for r in risks)
 
 
 def _note(risk: RiskView) -> str:

@@ -32,9 +32,9 @@ _EXTERNAL = {
 
 def json_schema() -> dict[str, Any]:
     """The schema of :func:`veil.report.json.as_json`."""
-    found: dict[str, dict[str, Any]] = {}
-    _reference(ReportModel, found)
-    root = found.pop("ReportModel")
+    definitions: dict[str, dict[str, Any]] = {}
+    _reference(ReportModel, definitions)
+    root = definitions.pop("ReportModel")
     properties = {"$schema": {"const": SCHEMA_ID}, **root.pop("properties")}
     return {
         "$schema": DRAFT,
@@ -46,22 +46,22 @@ def json_schema() -> dict[str, Any]:
         "required": ["$schema", *root["required"]],
         "additionalProperties": False,
         **_EXTERNAL,
-        "$defs": dict(sorted(found.items())),
+        "$defs": dict(sorted(definitions.items())),
     }
 
 
-def _reference(view: type, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A reference to a dataclass, whose schema is put among ``found``."""
+def _reference(view: type, definitions: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A reference to a dataclass, whose schema is put among ``definitions``."""
     name = view.__name__
-    if name not in found:
-        found[name] = {}
+    if name not in definitions:
+        definitions[name] = {}
         hints = get_type_hints(view)
         nullable = name not in _ALWAYS_NUMBERS
         properties = {
-            field.name: _EXACTLY.get((name, field.name)) or _typed(hints[field.name], found, nullable=nullable)
+            field.name: _EXACTLY.get((name, field.name)) or _typed(hints[field.name], definitions, nullable=nullable)
             for field in fields(view)
         }
-        found[name] = {
+        definitions[name] = {
             "description": (view.__doc__ or "").partition("\n\n")[0].strip(),
             "type": "object",
             "properties": properties,
@@ -71,20 +71,20 @@ def _reference(view: type, found: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _typed(hint: Any, found: dict[str, dict[str, Any]], *, nullable: bool) -> dict[str, Any]:
+def _typed(hint: Any, definitions: dict[str, dict[str, Any]], *, nullable: bool) -> dict[str, Any]:
     """The schema of a type; ``nullable`` says whether a number may be missing."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (types.UnionType, Union):
-        return {"anyOf": [_typed(kind, found, nullable=False) for kind in inner]}
+        return {"anyOf": [_typed(kind, definitions, nullable=False) for kind in inner]}
     if origin is tuple and inner[-1] is Ellipsis:
-        return {"type": "array", "items": _typed(inner[0], found, nullable=nullable)}
+        return {"type": "array", "items": _typed(inner[0], definitions, nullable=nullable)}
     if origin is tuple:
-        places = [_typed(kind, found, nullable=nullable) for kind in inner]
+        places = [_typed(kind, definitions, nullable=nullable) for kind in inner]
         return {"type": "array", "prefixItems": places, "items": False, "minItems": len(places)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _typed(inner[1], found, nullable=nullable)}
+        return {"type": "object", "additionalProperties": _typed(inner[1], definitions, nullable=nullable)}
     if is_dataclass(hint) and isinstance(hint, type):
-        return _reference(hint, found)
+        return _reference(hint, definitions)
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         return {"enum": [str(member) for member in hint]}
     if hint is float:

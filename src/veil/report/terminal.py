@@ -73,17 +73,17 @@ def _notes(model: ReportModel, width: int) -> list[RenderableType]:
     notes: list[RenderableType] = []
     if model.advice is not None:
         chosen, nearest = model.advice.recommendation, model.advice.nearest
-        said = f"Recommended: {chosen}." if chosen else "No method tried keeps every goal."
-        said += f" Nearest miss: {nearest}" if nearest and not chosen else ""
-        notes += [_prose(said, width, style="bold"), _prose(model.advice.words, width)]
+        advice = f"Recommended: {chosen}." if chosen else "No method tried keeps every goal."
+        advice += f" Nearest miss: {nearest}" if nearest and not chosen else ""
+        notes += [_prose(advice, width, style="bold"), _prose(model.advice.words, width)]
     if model.matching == Matching.INFERRED:
         notes.append(_prose("Rows were matched by Veil: nobody said which row belongs to whom.", width))
     return notes + [_prose(remark, width) for remark in model.remarks]
 
 
-def _prose(said: str, width: int, *, style: str = "") -> Text:
+def _prose(text: str, width: int, *, style: str = "") -> Text:
     """Lines that fit beside the mark and keep a percent sign with its number."""
-    words = legible(said).replace(" %", "\u00a0%")
+    words = legible(text).replace(" %", "\u00a0%")
     return Text("\n".join(textwrap.wrap(words, max(20, width - 2), break_on_hyphens=False)), style=style)
 
 
@@ -134,16 +134,16 @@ def _levels(candidate: CandidateView, most: float, width: int) -> list[Renderabl
         level = candidate.levels[fold.places[-1]]
         sign, words = STATES[level.state]
         attack = legible(level.strongest.name if level.strongest else MISSING)
-        found = level.advantage
+        advantage = level.advantage
         part = part_that_breaks(candidate, fold.places[-1], most)
-        said = f"{sign} {_SHORT.get(words, words) if narrow else words}"
+        state = f"{sign} {_SHORT.get(words, words) if narrow else words}"
         table.add_row(
             Text(legible(fold.label)),
             Text(attack.removesuffix("-attack") if narrow else attack),
-            Text(gain(found.value) if found else MISSING),
-            Text(interval(found.low, found.high) if found else MISSING),
+            Text(gain(advantage.value) if advantage else MISSING),
+            Text(interval(advantage.low, advantage.high) if advantage else MISSING),
             Text(
-                said if part is None else f"{said}: {shortened(legible(part), 30)}", style=_STATE_COLOURS[level.state]
+                state if part is None else f"{state}: {shortened(legible(part), 30)}", style=_STATE_COLOURS[level.state]
             ),
         )
     return [table, _prose(f"{idle}: as with nothing", width, style="dim")] if idle else [table]
@@ -153,15 +153,17 @@ def _risk(risk: RiskView, width: int) -> Text:
     """One of the three risks on one line."""
     name = f"{risk.risk[:1].upper()}{risk.risk[1:]}".ljust(12)
     if risk.score is None:
-        said = risk.note
+        finding = risk.note
     else:
         attack = (risk.attack.name if risk.attack else MISSING).removesuffix("-attack")
         rate, guessing = percent(risk.score.rate.value), percent(risk.score.baseline)
         gained = gain(risk.score.advantage.value)
-        said = f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge.label if risk.knowledge else MISSING}"
+        finding = (
+            f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge.label if risk.knowledge else MISSING}"
+        )
     room = max(20, width - 2 - 13)
     text = Text(f"{name} ", style="dim")
-    return text.append(Text(shortened(legible(said), room).replace(" %", "\u00a0%"), style="default"))
+    return text.append(Text(shortened(legible(finding), room).replace(" %", "\u00a0%"), style="default"))
 
 
 def _columns(candidate: CandidateView, width: int) -> Text:
@@ -169,18 +171,18 @@ def _columns(candidate: CandidateView, width: int) -> Text:
     gained = [column for column in candidate.columns if column.advantage > 0]
     if not gained:
         return _prose("Most exposed: no attack gains on any single column", width)
-    said = [f"{shortened(c.name, 20)} {percent(c.advantage)}" for c in gained[:MOST_COLUMNS]]
-    more = len(candidate.columns) - len(said)
-    return _prose(f"Most exposed: {', '.join(said)}{f' and {more} more columns' if more else ''}", width)
+    shown = [f"{shortened(c.name, 20)} {percent(c.advantage)}" for c in gained[:MOST_COLUMNS]]
+    more = len(candidate.columns) - len(shown)
+    return _prose(f"Most exposed: {', '.join(shown)}{f' and {more} more columns' if more else ''}", width)
 
 
 def _utility(candidate: CandidateView, model: ReportModel, width: int) -> Text:
-    said = []
+    utilities = []
     for name, value in candidate.utility.items():
         least = model.min_utility.get(name)
         mark = "" if least is None else "\u00a0✓" if value.value >= least else "\u00a0✕"
-        said.append(f"{name} {percent(value.value)}{mark}".replace(" ", "\u00a0"))
-    text = _prose(f"Utility kept: {', '.join(said)}", width)
+        utilities.append(f"{name} {percent(value.value)}{mark}".replace(" ", "\u00a0"))
+    text = _prose(f"Utility kept: {', '.join(utilities)}", width)
     text.highlight_regex(r"[<>]?[\d.]+\u00a0%", style="bold")
     text.highlight_regex(r"✕", style="bold red")
     return text
@@ -190,10 +192,10 @@ def _several(lines: Sequence[str], most: int, mark: str, colour: str, what: str,
     """The first few lines behind a mark, and how many more there are."""
     shown = lines[:most]
     room = (width - 4) if len(shown) > FEW else LINES_EACH * (width - 4) - 8
-    made: list[RenderableType] = [
+    rendered: list[RenderableType] = [
         _hanging(Text(mark, style=colour), _prose(shortened(line, room), width - 2)) for line in shown
     ]
     more = len(lines) - len(shown)
     if more > 1:
         what = what.replace("goal", "goals")
-    return [*made, Text(f"  and {more} more {what}", style="dim")] if more else made
+    return [*rendered, Text(f"  and {more} more {what}", style="dim")] if more else rendered

@@ -53,12 +53,13 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class KnowledgeView:
-    """A level of knowledge: its kind, how much of it, and both in a few words."""
+    """A level of knowledge: its kind, how much of it, both in a few words, and the article before them in a text."""
 
     kind: str
     amount: float
     unit: Unit
     label: str
+    article: str = ""
 
 
 @dataclass(frozen=True)

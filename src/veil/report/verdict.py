@@ -54,13 +54,13 @@ def _notice(model: ReportModel) -> Markup | None:
 
 def _line(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
     useful = mean_utility(candidate)
-    kept = join("Utility kept ", el("b", percent(useful))) if useful is not None else join("Utility not measured")
+    utility = join("Utility kept ", el("b", percent(useful))) if useful is not None else join("Utility not measured")
     return el(
         "li",
         el("span", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}"), class_="who"),
         el("span", chip(candidate, model.min_utility), class_="outcome"),
         el("span", breaks_line(candidate), class_="breaks-at"),
-        el("span", kept, class_="kept"),
+        el("span", utility, class_="kept"),
     )
 
 

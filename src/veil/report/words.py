@@ -106,8 +106,9 @@ class Level(Protocol):
     def label(self) -> str:
         """The level in a few words."""
 
-
-_ARTICLES = {"external": "an ", "matrix": "the ", "sample": "a "}
+    @property
+    def article(self) -> str:
+        """What stands before the label in a sentence, if anything."""
 
 
 def knowing(level: Level) -> str:
@@ -116,10 +117,10 @@ def knowing(level: Level) -> str:
     >>> from veil.report.values import KnowledgeView, Unit
     >>> knowing(KnowledgeView("nothing", 0, Unit.NONE, "nothing"))
     'the release alone'
-    >>> knowing(KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample"))
+    >>> knowing(KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample", "a"))
     'a 2 % sample'
     """
-    return "the release alone" if level.kind == "nothing" else f"{_ARTICLES.get(level.kind, '')}{level.label}"
+    return "the release alone" if level.kind == "nothing" else f"{level.article} {level.label}".strip()
 
 
 def listed(names: Sequence[str]) -> str:

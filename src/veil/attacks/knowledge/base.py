@@ -128,6 +128,8 @@ class Knowledge:
         perturbed columns, 0 stands for a kind without amounts.
     along
         Kinds whose smallest level goes along with this one.
+    article
+        What stands before its label after the word "with": "a", "an", "the", or nothing before a number or a plural.
     rank
         The place of one of Veil's own kinds among the levels of an audit; 0 for others, which come last.
     needs_quasi
@@ -147,6 +149,7 @@ class Knowledge:
     usual: ClassVar[tuple[float | str, ...]] = ()
     swept: ClassVar[tuple[float | str, ...]] = ()
     along: ClassVar[tuple[str, ...]] = ()
+    article: ClassVar[str] = ""
     rank: ClassVar[int] = 0
     needs_quasi: ClassVar[bool] = False
     of_key: ClassVar[bool] = False

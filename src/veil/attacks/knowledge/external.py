@@ -30,6 +30,7 @@ class ExternalTable(Knowledge):
     """
 
     kind = "external"
+    article = "an"
     rank = 6
     usual = (0,)
     swept = (0,)

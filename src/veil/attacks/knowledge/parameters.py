@@ -67,6 +67,7 @@ class KnownMatrix(Knowledge):
     """
 
     kind = "matrix"
+    article = "the"
     rank = 7
     swept = (0,)
     along = ("sample", "ranges")

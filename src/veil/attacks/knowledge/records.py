@@ -36,7 +36,7 @@ class KnownPairs(Knowledge):
     unit = Unit.RECORDS
     usual = (1, 5)
     swept = (1, 2, 5, "d")
-    audit_help = 'Numbers of known records, e.g. 1,5,d; "d" is as many as columns.'
+    audit_help = 'Numbers of known records; "d" is as many as columns.'
     file_help = "Known records, with a column 'row' (from 0)."
 
     def __init__(self, records: Any, rows: Sequence[int] | npt.NDArray[np.integer[Any]]) -> None:
@@ -152,11 +152,12 @@ class KnownSample(Knowledge):
     """An independent sample of the population that the private table was drawn from."""
 
     kind = "sample"
+    article = "a"
     rank = 3
     unit = Unit.SHARE
     usual = (0.02,)
     swept = (0.005, 0.02, 0.1)
-    audit_help = "Shares of a known sample, e.g. 0.02,0.1."
+    audit_help = "Shares of a known sample."
     file_help = "Records of the same population."
 
     def __init__(self, sample: Any) -> None:

@@ -20,11 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
+from veil.measures.baselines import window_ends
 
 MOST_EDGES, FEWEST_EDGES = 2048, 256
 _ALL_EDGES = 1 << 16
 _DOUBLINGS = 32
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
 
 
 def edges_for(x: Vector, y: Vector, low: float, high: float, n_columns: int) -> Vector:
@@ -169,7 +169,5 @@ class ColumnCells:
         if not self.n[0]:
             return np.nan
         before, up_to = (share[0] for share in self._shares)
-        slack = np.minimum(_ROUNDING * np.abs(self.edges), 1e-3 * reach)
-        ends = self.edges + (2.0 * reach + slack)
         heights = np.stack([before, up_to], axis=1).ravel()
-        return float((np.interp(ends, np.repeat(self.edges, 2), heights) - before).max())
+        return float((np.interp(window_ends(self.edges, reach), np.repeat(self.edges, 2), heights) - before).max())

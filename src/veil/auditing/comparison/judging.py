@@ -12,7 +12,8 @@ from veil.auditing.comparison.comparing import First
 from veil.auditing.comparison.result import ColumnMeasures, TableMeasures
 from veil.auditing.comparison.scoring import Hits
 from veil.data.blocks import Matrix, Vector
-from veil.measures.intervals import repetition_interval, wilson
+from veil.measures.breach import column_shares, counted_exposure
+from veil.measures.intervals import repetition_interval, summed_interval
 from veil.measures.measure import Direction, Measure
 from veil.measures.units import NORMAL_IQR, standard_unit
 from veil.measures.utility import covariance_distortion, distance_distortion, inner_product_distortion
@@ -59,9 +60,9 @@ def column_measures(
         shift = np.where(pairs.count > 0, (pairs.mean[1] - pairs.mean[0]) / scale, np.nan)
         correlation = pairs.product / np.sqrt(pairs.squares[0] * pairs.squares[1])
         nrmse = np.sqrt(errors.squares / pairs.count) / deviation
-        breach = hits.values / hits.scored
         relative, frobenius = errors.shares / errors.scored, np.sqrt(errors.squares / errors.base)
     correlation = np.where((std > 0.0).all(axis=0), np.clip(correlation, -1.0, 1.0), np.nan)
+    breach, paper_breach = (column_shares(counts, hits.scored) for counts in hits.values)
     measures = []
     for j, name in enumerate(names):
         unit = deviation[j] if deviation[j] > 0.0 else 1.0
@@ -82,8 +83,8 @@ def column_measures(
                 nrmse=math.nan if constant[j] else float(nrmse[j]),
                 relative_error=float(relative[j]),
                 frobenius_error=float(frobenius[j]) if errors.base[j] > 0.0 else math.nan,
-                breach=float(breach[0, j]),
-                paper_breach=float(breach[1, j]),
+                breach=float(breach[j]),
+                paper_breach=float(paper_breach[j]),
                 baseline=cells[j].fullest(tolerance * units[0, j]) if scored else math.nan,
                 wasserstein=Measure(least, low=least, high=most, higher_is="private"),
                 kolmogorov=Measure(attained, low=attained, high=bound, higher_is="private"),
@@ -100,7 +101,7 @@ def table_measures(first: First, columns: Sequence[ColumnMeasures], hits: Hits, 
     )
     known = [(c.baseline, n) for c, n in zip(columns, hits.scored, strict=True) if n]
     (value, paper_value), (record, paper_record) = (
-        [_share(int(count), int(total), hits.n_scored) for count in counts]
+        [counted_exposure(int(count), int(total), hits.n_scored) for count in counts]
         for counts, total in ((hits.values.sum(axis=1), scored), (hits.records, hits.n_scored))
     )
     return TableMeasures(
@@ -119,13 +120,6 @@ def table_measures(first: First, columns: Sequence[ColumnMeasures], hits: Hits, 
         wasserstein=_over_columns([c.wasserstein for c in columns], "private"),
         kolmogorov=_over_columns([c.kolmogorov for c in columns], "private"),
     )
-
-
-def _share(count: int, total: int, records: int) -> Measure:
-    if not records:
-        return _untold("exposed")
-    low, high = wilson(count / total * records, records)
-    return Measure(count / total, low=low, high=high, higher_is="exposed")
 
 
 def _over_columns(values: Sequence[float], higher_is: Direction) -> Measure:
@@ -173,14 +167,15 @@ def _over_sample(measure: Callable[..., Measure], first: First, seed: int) -> Me
 
 
 def _frobenius(first: First) -> Measure:
-    """√(Σa/Σb) over records, with the interval of :func:`veil.measures.intervals.ratio_interval`."""
+    """√(Σa/Σb) over records, as :func:`veil.measures.frobenius_error` has it."""
     sizes = first.errors.sizes
     n, (above, below) = sizes.n_complete, sizes.complete_mean
     if not n or below == 0.0:
         return _untold("private")
     ratio = above / below
     weights = np.array([1.0, -ratio])
-    low, high = _interval(ratio, float(weights @ sizes.covariance @ weights) * n, n, n * below)
+    squares = max(float(weights @ sizes.covariance @ weights) * n, 0.0)
+    low, high = summed_interval(ratio, squares, n, n * below)
     return Measure(math.sqrt(ratio), low=math.sqrt(low), high=math.sqrt(high), higher_is="private")
 
 
@@ -189,7 +184,7 @@ def _mean_over_records(first: First) -> Measure:
     n, mean = int(relative.count[0]), float(relative.mean[0])
     if not n:
         return _untold("private")
-    low, high = _interval(mean, float(relative.centred_squares[0]), n, float(n))
+    low, high = summed_interval(mean, float(relative.centred_squares[0]), n, float(n))
     return Measure(mean, low=low, high=high, higher_is="private")
 
 
@@ -201,18 +196,9 @@ def _nrmse(first: First, hits: Hits) -> Measure:
         return _untold("private")
     square = float((first.errors.squares[varies] / deviation[varies] ** 2).sum()) / cells
     n = int(hits.influence.count[0])
-    low, high = (0.0, math.inf) if n < 3 else _interval(square, float(hits.influence.centred_squares[0]), n, 1.0)
+    squares = float(hits.influence.centred_squares[0]) if n > 2 else math.inf
+    low, high = summed_interval(square, squares, n, 1.0)
     return Measure(math.sqrt(square), low=math.sqrt(low), high=math.sqrt(high), higher_is="private")
-
-
-def _interval(value: float, squares: float, n: int, total: float) -> tuple[float, float]:
-    """Student's 95 % interval from the sum of squared deviations of n records, not below 0."""
-    from scipy.special import stdtrit
-
-    if n < 2 or not math.isfinite(squares):
-        return 0.0, math.inf
-    half = float(stdtrit(n - 1, 0.975)) * math.sqrt(max(squares, 0.0) * n / (n - 1)) / total
-    return max(value - half, 0.0), value + half
 
 
 def _untold(higher_is: Direction) -> Measure:

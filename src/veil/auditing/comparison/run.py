@@ -23,7 +23,7 @@ from veil.data.sources import as_table
 from veil.data.sums import Summable
 from veil.data.tables import Table
 from veil.errors import InputError
-from veil.measures.units import heavy_tailed
+from veil.measures.units import heavy_tailed, scored_columns
 from veil.progress import Progress, silent
 from veil.release.manifest import MANIFEST, RowOrder
 from veil.release.release import Release
@@ -195,7 +195,7 @@ def _scoring(first: First, units: Vector, tolerance: float) -> Scoring:
     return Scoring(
         units=units,
         tolerance=tolerance,
-        scored=varies if varies.any() else np.ones(d, dtype=np.bool_),
+        scored=scored_columns(deviation),
         mean=moments.mean[:d],
         variance=variance,
         count=moments.count[:d],

@@ -133,8 +133,8 @@ class ForeignExposures(Exposures):
 
     def _described(self, plan: Plan) -> Release:
         """The foreign rows under the manifest that the described method would have."""
-        made, _ = publish(self._table, plan, roles=self._roles)
-        names = [name for part in made.manifest.parts for name in part.released]
+        described, _ = publish(self._table, plan, roles=self._roles)
+        names = [name for part in described.manifest.parts for name in part.released]
         if len(self._foreign) != self._table.num_rows and plan.reduces:
             raise InputError("release: a method that sums records up must have its own number of rows")
         absent = [name for name in names if name not in self._foreign.column_names]
@@ -149,11 +149,11 @@ class ForeignExposures(Exposures):
                 )
             renamed = dict(zip(numeric, names, strict=True))
             foreign = foreign.rename_columns([renamed.get(n, n) for n in foreign.column_names])
-        public = [c.name for c in made.manifest.public if c.name in foreign.column_names]
+        public = [c.name for c in described.manifest.public if c.name in foreign.column_names]
         foreign = foreign.select([*names, *public])
         manifest = replace(
-            made.manifest,
-            public=tuple(c for c in made.manifest.public if c.name in public),
+            described.manifest,
+            public=tuple(c for c in described.manifest.public if c.name in public),
             schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in foreign.schema),
             key=KeyOrigin.UNKNOWN,
         )
@@ -189,8 +189,8 @@ class ForeignExposures(Exposures):
         """Grant one level's knowledge of the one release there is."""
         rng = np.random.default_rng(self.draw(level, repetition))
         grant = self._drawn(level, rng)
-        kept = np.arange(len(self.truth) if self.matched else count_rows(self._release))
-        return Exposure(self._release, kept, self._with_previous(grant, kept))
+        private_rows = np.arange(len(self.truth) if self.matched else count_rows(self._release))
+        return Exposure(self._release, private_rows, self._with_previous(grant, private_rows))
 
     def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""

@@ -19,7 +19,7 @@ from veil.measures import Measure
 class UnmatchedJudge(Judge):
     """Scores guesses whose rows belong to nobody in particular, against strangers."""
 
-    def try_guess(self, guess: Guess, kept: Rows, given: Rows) -> GuessScores:
+    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
         """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
         truth = np.delete(self.truth, given, axis=0)
         values = _recognised(truth, guess) if guess.up_to else guess.values
@@ -54,11 +54,11 @@ class UnmatchedJudge(Judge):
         value, record = np.mean(rates, axis=0)
         return float(value), float(record)
 
-    def picture(self, guess: Guess, kept: Rows, given: Rows, **_: Any) -> Any:
+    def picture(self, guess: Guess, private_rows: Rows, given: Rows, **_: Any) -> Any:
         """None: nobody knows which guess is whose."""
         return None
 
-    def worst_records(self, guess: Guess, kept: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
+    def worst_records(self, guess: Guess, private_rows: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """None: nobody knows which guess is whose."""
         return []
 

@@ -134,15 +134,22 @@ class Schedule:
         return runs
 
     def _perform(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> None:
+        """Do the tasks and take their answers in, in the order of the tasks, whichever is done first."""
+        answers: dict[Task, Any] = {}
         for task, answer in self._answers(pool, tasks):
+            answers[task] = answer
             self._done += 1
-            if isinstance(task, UtilityTask):
-                self._utilities.setdefault(task.candidate, []).append(answer)
+            if isinstance(task, Run):
+                trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
+                label = self._runner.candidates[trial.candidate].describe()
+                self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
+        for task in tasks:
+            if task not in answers:
                 continue
-            trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
-            label = self._runner.candidates[trial.candidate].describe()
-            self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
-            self.board.add(task, answer)
+            if isinstance(task, UtilityTask):
+                self._utilities.setdefault(task.candidate, []).append(answers[task])
+            else:
+                self.board.add(task, answers[task])
 
     def _answers(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> Iterator[tuple[Any, Any]]:
         """Answers from memory first, then from runs."""

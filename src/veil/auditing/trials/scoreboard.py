@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from veil.attacks import Attack
+from veil.attacks import Attack, catalogue_place
 from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
@@ -68,24 +68,36 @@ class Scoreboard:
         return outcomes[-1].seconds if outcomes else 0.0
 
     def rows(self, candidate: int) -> list[AuditRow]:
-        """The rows of a candidate, in the order of levels, attacks and parts."""
+        """The rows of a candidate: by level as granted, by attack as in the catalogue (A1, A2, …), and by part."""
         levels = self._runner.exposures.levels
-        trials = [trial for trial in self._outcomes if trial.candidate == candidate and trial.level in levels]
-        order = sorted(trials, key=lambda trial: (levels.index(trial.level), trial.attack, trial.part))
-        return [self.row(trial) for trial in order]
+        return [self.row(trial) for trial in self._ordered(self._outcomes, candidate) if trial.level in levels]
 
     def skipped(self, candidate: int) -> list[Skipped]:
-        """What was not run on a candidate."""
-        return [skipped for trial, skipped in self._skipped.items() if trial.candidate == candidate]
+        """What was not run on a candidate, in the same order."""
+        return [self._skipped[trial] for trial in self._ordered(self._skipped, candidate)]
+
+    def _ordered(self, trials: Iterable[Trial], candidate: int) -> list[Trial]:
+        """A candidate's trials in the order of the report, whichever of them was done first."""
+        levels = self._runner.exposures.levels
+        places = {level: i for i, level in enumerate(levels)}
+
+        def place(trial: Trial) -> tuple[Any, ...]:
+            searched = (len(levels), trial.level.kind, trial.level.amount)
+            level = (places[trial.level], "", 0.0) if trial.level in places else searched
+            attack = self._attack(trial)
+            return *level, catalogue_place(attack.attack_name(), type(attack)), trial.attack, trial.part
+
+        return sorted((trial for trial in trials if trial.candidate == candidate), key=place)
 
     def broken(self, candidate: int, level: Level) -> bool:
         """Whether some attack with this knowledge or less is shown to break a goal."""
-        return bool(self.breakers(candidate, level))
+        trials = (trial for trial in self._outcomes if trial.candidate == candidate and trial.level.within(level))
+        return any(self.row(trial).broken for p in trials)
 
     def breakers(self, candidate: int, level: Level) -> list[Trial]:
         """Who is shown to break a goal with this knowledge or less."""
-        trials = [trial for trial in self._outcomes if trial.candidate == candidate and trial.level.within(level)]
-        return [trial for trial in trials if self.row(trial).broken]
+        trials = [trial for trial in self._ordered(self._outcomes, candidate) if trial.level.within(level)]
+        return [trial for p in trials if self.row(trial).broken]
 
     def next_round(self) -> list[Run]:
         """The rows that matter, to be run once more: those that can still change a verdict."""
@@ -135,11 +147,8 @@ class Scoreboard:
 
     def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
         """What a candidate's trials achieved in one run alone, each with a key of its own."""
-        return [
-            self._scored(trial, outcomes[run : run + 1])
-            for trial, outcomes in self._outcomes.items()
-            if trial.candidate == candidate and len(outcomes) > run
-        ]
+        trials = [trial for trial in self._ordered(self._outcomes, candidate) if len(self._outcomes[trial]) > run]
+        return [self._scored(p, self._outcomes[trial][run : run + 1]) for p in trials]
 
     def row(self, trial: Trial) -> AuditRow:
         """What a trial has achieved so far."""

@@ -133,18 +133,18 @@ class TrialRunner:
         first = run.repetition == 0
         pictured = first and not target.truth.categorical.any()
         return Outcome(
-            judge.try_guess(finding, exposure.kept, given),
+            judge.try_guess(finding, exposure.private_rows, given),
             ambiguity=finding.ambiguity,
             up_to=finding.up_to,
             seconds=seconds,
-            picture=judge.picture(finding, exposure.kept, given) if pictured else None,
-            records=tuple(judge.worst_records(finding, exposure.kept, given)) if first else (),
+            picture=judge.picture(finding, exposure.private_rows, given) if pictured else None,
+            records=tuple(judge.worst_records(finding, exposure.private_rows, given)) if first else (),
         )
 
     def _links(self, links: Links, exposure: Exposure) -> GuessScores:
         """Links of an external table to rows of the release, which are right or wrong."""
         own = np.full(len(self.exposures.truth), -1, dtype=np.intp)
-        own[exposure.kept] = np.arange(len(exposure.kept))
+        own[exposure.private_rows] = np.arange(len(exposure.private_rows))
         return GuessScores.of_links(own, links.rows)
 
     def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
