@@ -102,8 +102,8 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
 def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     """1 − Kolmogorov distance of the distributions that the analyst recovers, mean over columns.
 
-    Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The interval is over
-    columns, from the worst to the best.
+    Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The
+    interval is over columns, from the worst to the best.
     """
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):

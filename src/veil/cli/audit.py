@@ -58,8 +58,8 @@ from veil.cli.settings import build_method
 def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Perturb, attack and judge a table: exit code 0 when every goal holds, 3 when one fails.
 
-    Knowledge is swept: nothing, 1, 2, 5 and as many known records as columns, samples of 0.5, 2 and 10 %, a known
-    column, known ranges, an external table (of columns with the role quasi), and the leaked matrix.
+    Every kind of knowledge is tried: nothing, 1, 2, 5 and as many known records as columns, samples of 0.5, 2 and
+    10 %, a known column, known ranges, an external table (of columns with the role quasi), and the leaked matrix.
 
     \b
     Example:

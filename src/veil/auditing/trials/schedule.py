@@ -13,7 +13,7 @@ from veil.auditing.goals import Failure, Goals
 from veil.auditing.grants import Level
 from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
-from veil.auditing.rows import AuditRow, Break, Candidate
+from veil.auditing.rows import AuditRow, Break, Candidate, strength
 from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.auditing.trials.target import WHOLE, PartTarget
@@ -215,7 +215,7 @@ class Schedule:
     def _break(self, candidate: int, level: Level) -> Break:
         """A level that breaks a goal, with the strongest attack that does it."""
         rows = [self.board.row(trial) for trial in self.board.breakers(candidate, level)]
-        row = max(rows, key=lambda row: float(row.advantage))
+        row = max(rows, key=strength)
         return Break(level, row.attack, row.target)
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
