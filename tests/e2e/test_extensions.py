@@ -83,7 +83,7 @@ def test_a_plan_with_a_mistake_in_a_parameter_of_theirs_gets_a_suggestion(site):
 def test_the_pages_say_their_own_words(reports):
     page, _, shown = reports
     for words in (
-        "triangular-noise",
+        "triangular noise (scale 0.05)",
         THREAT,
         "published-means-attack",
         "Draws every value towards the published mean of its column.",
