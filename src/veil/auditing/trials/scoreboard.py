@@ -92,12 +92,12 @@ class Scoreboard:
     def broken(self, candidate: int, level: Level) -> bool:
         """Whether some attack with this knowledge or less is shown to break a goal."""
         trials = (trial for trial in self._outcomes if trial.candidate == candidate and trial.level.within(level))
-        return any(self.row(trial).broken for p in trials)
+        return any(self.row(trial).broken for trial in trials)
 
     def breakers(self, candidate: int, level: Level) -> list[Trial]:
         """Who is shown to break a goal with this knowledge or less."""
         trials = [trial for trial in self._ordered(self._outcomes, candidate) if trial.level.within(level)]
-        return [trial for p in trials if self.row(trial).broken]
+        return [trial for trial in trials if self.row(trial).broken]
 
     def next_round(self) -> list[Run]:
         """The rows that matter, to be run once more: those that can still change a verdict."""
@@ -148,7 +148,7 @@ class Scoreboard:
     def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
         """What a candidate's trials achieved in one run alone, each with a key of its own."""
         trials = [trial for trial in self._ordered(self._outcomes, candidate) if len(self._outcomes[trial]) > run]
-        return [self._scored(p, self._outcomes[trial][run : run + 1]) for p in trials]
+        return [self._scored(trial, self._outcomes[trial][run : run + 1]) for trial in trials]
 
     def row(self, trial: Trial) -> AuditRow:
         """What a trial has achieved so far."""
