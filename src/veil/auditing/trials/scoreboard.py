@@ -85,7 +85,7 @@ class Scoreboard:
             searched = (len(levels), trial.level.kind, trial.level.amount)
             level = (places[trial.level], "", 0.0) if trial.level in places else searched
             attack = self._attack(trial)
-            return *level, catalogue_place(attack.attack_name(), type(attack)), trial.attack, trial.part
+            return *level, catalogue_place(attack.attack_name(), type(attack)), attack.label, trial.attack, trial.part
 
         return sorted((trial for trial in trials if trial.candidate == candidate), key=place)
 
