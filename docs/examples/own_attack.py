@@ -7,9 +7,8 @@ published-means = "own_attack"
 import numpy as np
 
 import veil
-from veil.attacks.base import full_guess, needed
-from veil.attacks.knowledge import Grant, as_records, select_columns
-from veil.release.models import AdditiveModel
+from veil.attacks import Grant, as_records, full_guess, needed, select_columns
+from veil.release import AdditiveModel
 
 
 class PublishedMeans(veil.Knowledge):

@@ -8,9 +8,8 @@ import numpy as np
 
 import veil
 from veil.errors import InputError
-from veil.keys.noise import grid_for
-from veil.numerics.rounding import two_digits
-from veil.release.models import AdditiveModel
+from veil.perturbations import grid_for, two_digits
+from veil.release import AdditiveModel
 
 
 class TriangularNoise(veil.Perturbation):

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not EXAMPLE.exists(), reason="the examples are n
 OWN_MODEL = """
 from dataclasses import dataclass
 import veil
-from veil.release.models import Model
+from veil.release import Model
 
 @dataclass(frozen=True, eq=False)
 class MirrorModel(Model):

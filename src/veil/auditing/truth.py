@@ -15,7 +15,6 @@ from veil.attacks.base import Guess
 from veil.attacks.knowledge import PrivateTable
 from veil.data.blocks import Matrix, to_float
 from veil.data.schema import Kind, kind_of
-from veil.release.models import ResponseModel
 from veil.release.release import Release
 
 
@@ -79,10 +78,10 @@ class Truth:
         listings = dict(zip(self.columns, self.categories, strict=True))
         values = guess.values.copy()
         for part in release.manifest.parts:
-            model = part.model
-            if not isinstance(model, ResponseModel):
+            categories = part.model.private_categories()
+            if categories is None:
                 continue
-            for name, known in zip(part.names, model.categories, strict=True):
+            for name, known in zip(part.names, categories, strict=True):
                 if name not in listings:
                     continue
                 listing, j = listings[name], self.columns.index(name)

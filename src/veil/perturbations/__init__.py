@@ -1,6 +1,8 @@
-"""Perturbations: one family per file. The register maps command-line names to classes."""
+"""Perturbations: one family per file. Authors of a method find here its parts, and models in `veil.release`."""
 
-from veil.perturbations.base import Perturbation
+from veil.keys.noise import grid_for
+from veil.numerics.rounding import two_digits
+from veil.perturbations.base import Learned, Perturbation, refuse_constant
 from veil.perturbations.draws import Draws, Place, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
@@ -11,6 +13,7 @@ __all__ = [
     "Draws",
     "Facts",
     "Layout",
+    "Learned",
     "MadeOf",
     "Noise",
     "Perturbation",
@@ -18,4 +21,7 @@ __all__ = [
     "Secrets",
     "Takes",
     "find_perturbation",
+    "grid_for",
+    "refuse_constant",
+    "two_digits",
 ]

@@ -1,4 +1,4 @@
-"""Between Arrow columns and the numbers that methods work on: one codec for each kind of column."""
+"""Between Arrow columns and the numbers that methods work on. The model says which categories codes stand for."""
 
 from __future__ import annotations
 
@@ -8,46 +8,69 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from veil.data.blocks import Matrix, array_of, from_float
+from veil.data.blocks import Vector, array_of, from_float
+from veil.errors import InputError
 from veil.perturbations.categories import CodedColumn, plain_type, typed
 from veil.perturbations.layout import Layout, Takes
-from veil.release.models import BasketModel, ClassModel, Model, ResponseModel
+from veil.release.models import Model
 
 
 def encoded(model: Model, columns: Sequence[str], read: Any) -> Any:
     """What a scan read of a block, as the method takes it: numbers as they are, categories as codes of the model's."""
-    if isinstance(model, ResponseModel):
-        coded: Sequence[CodedColumn] = read
-        pairs = zip(coded, model.categories, columns, strict=True)
-        return np.array([column.coded(categories, name) for column, categories, name in pairs])
-    return read
+    if not (isinstance(read, list) and read and isinstance(read[0], CodedColumn)):
+        return read
+    categories = model.private_categories()
+    if categories is None:
+        raise InputError(
+            f"{type(model).__name__} describes a method for categories and does not list them; write its "
+            "private_categories()"
+        )
+    coded = zip(read, categories, columns, strict=True)
+    return np.array([column.coded(listing, name) for column, listing, name in coded])
 
 
 def decoded(model: Model, values: Any, fields: Sequence[pa.Field]) -> list[pa.Array]:
     """What a method made, as released columns of these names and types."""
-    if isinstance(model, ResponseModel):
-        columns = zip(model.categories, values, fields, strict=True)
-        return [typed(c, f.type, f.name).take(array_of(v.astype(np.int64))) for c, v, f in columns]
-    if isinstance(model, ClassModel):
-        return [_named(names, row) for names, row in zip(model.names, values, strict=True)]
-    if isinstance(values, np.ndarray):
-        return [from_float(row, field.type) for row, field in zip(values, fields, strict=True)]
-    return list(values)
+    categories = model.released_categories()
+    if categories is not None:
+        return [_named(c, codes, f) for c, codes, f in zip(categories, values, fields, strict=True)]
+    return [_released(column, field) for column, field in zip(values, fields, strict=True)]
 
 
-def _named(names: Sequence[str], codes: Matrix) -> pa.Array:
-    """Texts of codes, missing where the code is."""
+def _released(column: Any, field: pa.Field) -> pa.Array:
+    """Numbers, or a column of Arrow that has the type already."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return from_float(column, field.type)
+    if isinstance(column, pa.Array) and column.type == field.type:
+        return column
+    kind = column.type if isinstance(column, pa.Array) else getattr(column, "dtype", type(column).__name__)
+    raise InputError(
+        f"column {field.name!r} was perturbed into {kind}, and its model releases {field.type}; return codes and write "
+        "the model's released_categories(), or write its released_types()"
+    )
+
+
+def _named(categories: Sequence[Any], codes: Vector, field: pa.Field) -> pa.Array:
+    """Categories of codes, missing where the code is."""
     missing = np.isnan(codes)
-    places = array_of(np.where(missing, 0, codes).astype(np.int64), missing if missing.any() else None)
-    return pa.array(list(names)).take(places)
+    places = np.where(missing, 0, codes).astype(np.int64)
+    outside = int(((places < 0) | (places >= len(categories))).sum())
+    if outside:
+        raise InputError(
+            f"column {field.name!r} was perturbed into {outside} codes outside its {len(categories)} categories; count "
+            "them from 0"
+        )
+    return typed(categories, field.type, field.name).take(array_of(places, missing if missing.any() else None))
+
+
+_USUAL = {Takes.IDENTIFIERS: pa.string(), Takes.BITS: pa.bool_()}
 
 
 def released_types(layout: Layout, model: Model, private: Sequence[pa.DataType], k: int) -> list[pa.DataType]:
     """Types of the k released columns of private columns of these types."""
-    if isinstance(model, ResponseModel):
+    categories = model.released_categories()
+    if categories is None:
+        return model.released_types(_USUAL.get(layout.takes, pa.float64()), len(private), k)
+    if categories == model.private_categories():
         return [plain_type(dtype) for dtype in private]
-    if isinstance(model, ClassModel) or layout.takes is Takes.IDENTIFIERS:
-        return [pa.string()] * k
-    if isinstance(model, BasketModel):
-        return [pa.bool_()] * len(private) + [pa.int64()] * (k - len(private))
-    return [pa.bool_() if layout.takes is Takes.BITS else pa.float64()] * k
+    return [pa.array(list(listing)).type for listing in categories]

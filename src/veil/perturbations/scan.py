@@ -184,7 +184,13 @@ class Scan:
         return fingerprint(self._secret, self._columns, total.digests, total.n_rows)
 
     def _check_refused(self, total: Summary) -> None:
-        """Raise where the method refuses values."""
+        if total.refused.any():
+            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
+            raise InputError(f"{self._method} {self._refusal(', '.join(counts[:8]))}")
+
+    def _refusal(self, counts: str) -> str:
+        """What the method refuses, and how to mend it, after its name; ``counts`` are the columns'."""
+        return f"does not take some values of {counts}; give the columns another role"
 
     def _check_moments(self, moments: Moments) -> None:
         if not self._allow_missing and moments.missing.any():

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from veil.data.blocks import Matrix, Vector
-from veil.errors import InputError
 from veil.perturbations.scan import Counts, Scan, ScanResult, Summary
 
 GRAIN = 1_000
@@ -27,13 +26,11 @@ class LogScan(Scan):
     def _measured(self, block: Matrix) -> Matrix:
         return np.asarray(np.log(block))
 
-    def _check_refused(self, total: Summary) -> None:
-        if total.refused.any():
-            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
-            raise InputError(
-                f"{self._method} takes logarithms and refuses values that are not positive: {', '.join(counts[:8])}; "
-                "shift the columns, give them another role, or use MultiplicativeNoise"
-            )
+    def _refusal(self, counts: str) -> str:
+        return (
+            f"takes logarithms and refuses values that are not positive: {counts}; shift the columns, give them "
+            "another role, or use MultiplicativeNoise"
+        )
 
 
 class BinaryScan(Scan):
@@ -45,13 +42,11 @@ class BinaryScan(Scan):
     def _refused(self, block: Matrix) -> Counts:
         return np.asarray(((block != 0) & (block != 1) & ~np.isnan(block)).sum(axis=1))
 
-    def _check_refused(self, total: Summary) -> None:
-        if total.refused.any():
-            counts = [f"{n!r} ({c})" for n, c in zip(self._columns, total.refused, strict=True) if c]
-            raise InputError(
-                f"{self._method} takes 0 and 1 (or false and true) only; other values in {', '.join(counts[:8])}; "
-                "recode the columns, or give them another role"
-            )
+    def _refusal(self, counts: str) -> str:
+        return (
+            f"takes 0 and 1 (or false and true) only; other values in {counts}; recode the columns, or give them "
+            "another role"
+        )
 
 
 class QuantileScan(Scan):

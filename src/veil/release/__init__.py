@@ -1,1 +1,47 @@
-"""Releases and what their manifests say."""
+"""Releases and what their manifests say. Authors of methods and attacks find the models here."""
+
+from veil.release.models import (
+    FOREIGN,
+    AdditiveModel,
+    BasketModel,
+    BinaryProjectionModel,
+    ClassModel,
+    ForeignModel,
+    LinearTransformModel,
+    LogNormalModel,
+    MechanismModel,
+    Model,
+    MultiplicativeModel,
+    NormalizedRotationModel,
+    OrthogonalModel,
+    PermutedTransformModel,
+    ProjectionModel,
+    PseudonymModel,
+    RecordProjectionModel,
+    ResponseModel,
+    Scaled,
+    UnknownModel,
+)
+
+__all__ = [
+    "FOREIGN",
+    "AdditiveModel",
+    "BasketModel",
+    "BinaryProjectionModel",
+    "ClassModel",
+    "ForeignModel",
+    "LinearTransformModel",
+    "LogNormalModel",
+    "MechanismModel",
+    "Model",
+    "MultiplicativeModel",
+    "NormalizedRotationModel",
+    "OrthogonalModel",
+    "PermutedTransformModel",
+    "ProjectionModel",
+    "PseudonymModel",
+    "RecordProjectionModel",
+    "ResponseModel",
+    "Scaled",
+    "UnknownModel",
+]

@@ -27,7 +27,6 @@ from veil.data.tables import FrameKind, MemoryTable, Table
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
-from veil.release.models import ResponseModel
 from veil.storage.atomic import writing
 from veil.storage.hashes import sha256_of, sha256_of_shards
 from veil.storage.jobs import Job, Output, as_rows, file_job
@@ -90,12 +89,12 @@ class Release:
         return np.ascontiguousarray(np.hstack(blocks).T)
 
     def codes(self) -> npt.NDArray[np.int64]:
-        """Reported categories of a randomized response as N × d codes in the order that the manifest lists them."""
-        model = self.only_part.model
-        if not isinstance(model, ResponseModel):
+        """Reported categories as N × d codes in the order that the manifest lists them."""
+        categories = self.only_part.model.private_categories()
+        if categories is None:
             raise NotApplicableError(f"a {self.method} release has no categories")
         columns = []
-        for name, known in zip(self.only_part.released, model.categories, strict=True):
+        for name, known in zip(self.only_part.released, categories, strict=True):
             values = self._table.read([name]).column(0)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)

@@ -16,7 +16,6 @@ from veil.data.schema import Column, Kind, Role, Schema, check_known_columns, ki
 from veil.data.sources import as_table
 from veil.errors import InputError
 from veil.release.manifest import MANIFEST
-from veil.release.models import ClassModel, ResponseModel
 from veil.release.release import Release
 
 ORDER = "order"
@@ -110,10 +109,9 @@ def _keys(table: pa.Table, match: str, where: str) -> pa.ChunkedArray:
 def checked(release: Release) -> Release:
     """A release whose columns hold what the described method makes: numbers, or its own categories."""
     for i, described in enumerate(release.manifest.parts):
-        part, model = release.part(i), described.model
-        if isinstance(model, ResponseModel | ClassModel):
-            known = model.categories if isinstance(model, ResponseModel) else model.names
-            for name, listing in zip(described.released, known, strict=True):
+        part, categories = release.part(i), described.model.released_categories()
+        if categories is not None:
+            for name, listing in zip(described.released, categories, strict=True):
                 _check_categories(part, name, listing)
             continue
         for name in described.released:

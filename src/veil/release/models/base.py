@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from veil.data.blocks import Matrix, Vector
 from veil.release.extensions import load_extensions
@@ -65,6 +66,18 @@ class Model(ABC):
     def check(self, d: int, k: int) -> None:
         """Raise ValueError unless the model fits ``d`` private and ``k`` released columns and is finite."""
         require(k == self.n_released(d))
+
+    def private_categories(self) -> Sequence[Sequence[Any]] | None:
+        """For each private column, the categories whose codes the method takes; None for a method of other columns."""
+        return None
+
+    def released_categories(self) -> Sequence[Sequence[Any]] | None:
+        """For each released column, the categories whose codes the method returns; None where it returns no codes."""
+        return self.private_categories()
+
+    def released_types(self, usual: pa.DataType, d: int, k: int) -> list[pa.DataType]:
+        """Types of ``k`` released columns that are no categories, for ``d`` private ones; ``usual``: the layout's."""
+        return [usual] * k
 
     def column(self, j: int) -> dict[str, Any]:
         """What the noise of the ``j``-th column depends on; a later release of the same cells keeps it."""

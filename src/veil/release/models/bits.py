@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.release.models.base import Model, require, whole
 
@@ -70,6 +71,10 @@ class BasketModel(Model):
     def n_released(self, d: int) -> int:
         """The items; with "select", also the size."""
         return d + (self.kind == "select")
+
+    def released_types(self, usual: pa.DataType, d: int, k: int) -> list[pa.DataType]:
+        """Bits for the items, a whole number for the size."""
+        return [usual] * d + [pa.int64()] * (k - d)
 
     def check(self, d: int, k: int) -> None:
         """A law that says something and not everything."""

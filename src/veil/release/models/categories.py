@@ -68,6 +68,10 @@ class ResponseModel(Model):
             require(len(codes) == d and all(whole(i) for i in codes))
             require(all(0 <= i < len(c) for i, c in zip(codes, self.categories, strict=True)))
 
+    def private_categories(self) -> tuple[tuple[Any, ...], ...]:
+        """Codes count the categories of each column, before and after."""
+        return self.categories
+
     def column(self, j: int) -> dict[str, Any]:
         """The categories and the matrix of one column."""
         if self.compound is not None:
@@ -100,6 +104,10 @@ class ClassModel(Model):
         require(all(isinstance(text, str) for names in self.names for text in names))
         require(all(len(n) == len(e) + 1 >= 2 for e, n in zip(self.edges, self.names, strict=True)))
         require(all(np.isfinite(e).all() and (np.diff(e) > 0).all() for e in self.edges))
+
+    def released_categories(self) -> tuple[tuple[str, ...], ...]:
+        """Codes count the classes of each column."""
+        return self.names
 
     def column(self, j: int) -> dict[str, Any]:
         """The edges of one column, which later releases keep: moving ones would narrow classes."""
