@@ -106,7 +106,8 @@ class AdditiveNoise(Perturbation):
     def layout(self) -> Layout:
         """Correlated noise belongs to whole records; similar noise is made of the data's covariance."""
         noise = Noise.RECORD if self.correlated else Noise.CELL
-        return Layout(noise=noise, covariance=self.similarity is not None)
+        relative = not isinstance(self.relative, bool) or self.relative
+        return Layout(noise=noise, covariance=self.similarity is not None, spread=relative)
 
     @property
     def correlated(self) -> bool:
@@ -204,10 +205,6 @@ class AdditiveNoise(Perturbation):
         """Add or take off correlated noise: independent draws mixed by the factor, on the grid."""
         normal = np.array([draws.normal(j) for j in range(len(block))])
         return shift_on_grid(block, normal, factor, self.model_.grid, sign)
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2 if self.relative else 1
 
 
 def _check_reach(model: AdditiveModel, largest: Vector, columns: Sequence[str]) -> None:

@@ -114,8 +114,8 @@ class Perturbation(Transformer, ABC):
         return [f"{type(self).__name__.lower()}{i}" for i in range(self.model_.n_released(len(columns)))]
 
     def fewest_rows(self) -> int:
-        """Rows that a table must have, for example 2 where a spread is measured."""
-        return 1
+        """Rows that a table must have."""
+        return 2 if self.layout.spread else 1
 
     # -- what it says about itself ----------------------------------------------------------------
 

@@ -53,6 +53,8 @@ class Layout:
         What its columns hold, what a released cell is made of, and how its noise is drawn.
     covariance, quantiles, combinations
         What ``learn`` wants to be told beside means and variances (of categories: beside how often each occurs).
+    spread
+        Whether it measures the spread of each column, for which a table needs 2 rows.
     missing_is_category
         Whether a missing value is a category like any other; else one among categories is refused.
 
@@ -68,6 +70,7 @@ class Layout:
     covariance: bool = False
     quantiles: bool = False
     combinations: bool = False
+    spread: bool = False
     missing_is_category: bool = False
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class LinearPerturbation(Perturbation):
     @property
     def layout(self) -> Layout:
         """Every released cell is made of a whole record, without noise."""
-        return Layout(made_of=MadeOf.RECORD, noise=Noise.NONE)
+        return Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, spread=isinstance(self.scaling, str))
 
     @abstractmethod
     def _matrix(self, secrets: Secrets) -> Matrix:
@@ -74,10 +75,6 @@ class LinearPerturbation(Perturbation):
         for tile in tiles(block.shape[1]):
             np.matmul(matrix, block[:, tile], out=out[:, tile])
         return out
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2 if isinstance(self.scaling, str) else 1
 
 
 def check_digits(facts: Facts, unit: Vector, shift: float = 0.0) -> None:
@@ -131,7 +128,6 @@ class LinearTransform(LinearPerturbation):
     )
     catalogue = "P7"
     summary = "Multiply every record by one secret matrix, and add noise if wanted."
-    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.RECORD, covariance=True)
     matrix = SecretParameter()
     model_: LinearTransformModel
     noise_ = Learned("noise")
@@ -148,6 +144,12 @@ class LinearTransform(LinearPerturbation):
         self.scaling = scaling
         self.noise_scale = noise_scale
         self.random_state = random_state
+
+    @property
+    def layout(self) -> Layout:
+        """Every released cell is made of a whole record and noise of its own."""
+        noisy = not isinstance(self.noise_scale, int | float) or self.noise_scale != 0
+        return replace(super().layout, noise=Noise.RECORD, covariance=True, spread=super().layout.spread or noisy)
 
     def learn(self, facts: Facts) -> LinearTransformModel:
         """Units, and the noise of each released column in units of its own spread."""
@@ -202,11 +204,6 @@ class LinearTransform(LinearPerturbation):
         """With the key, where the matrix has an inverse."""
         matrix = self.secret_matrix()
         return len(matrix) >= matrix.shape[1] and float(np.linalg.cond(matrix)) < BEST_CONDITION
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        noisy = not isinstance(self.noise_scale, int | float) or self.noise_scale != 0
-        return 2 if isinstance(self.scaling, str) or noisy else 1
 
     def describe(self) -> str:
         """The method and its settings; the matrix is secret."""

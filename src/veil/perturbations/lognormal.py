@@ -56,7 +56,7 @@ class LogNormalNoise(Perturbation):
     )
     catalogue = "P4"
     summary = "Add noise to the logarithms, with the correlations that the logarithms have."
-    layout = Layout(Takes.POSITIVE, noise=Noise.RECORD, covariance=True)
+    layout = Layout(Takes.POSITIVE, noise=Noise.RECORD, covariance=True, spread=True)
     headline = ("c",)
     model_: LogNormalModel
     factor_, grid_ = Learned("factor"), Learned("grid")
@@ -90,7 +90,3 @@ class LogNormalNoise(Perturbation):
     def _shifted(self, logs: Matrix, draws: Draws, sign: float) -> Matrix:
         normal = np.array([draws.normal(j) for j in range(len(logs))])
         return shift_on_grid(logs, normal, self.model_.factor, self.model_.grid, sign)
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2

@@ -20,6 +20,7 @@ from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Learned, Perturbation, refuse_constant
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout
 from veil.release.models import MultiplicativeModel
 
 
@@ -54,6 +55,7 @@ class MultiplicativeNoise(Perturbation):
     )
     catalogue = "P3"
     summary = "Multiply every value by a random factor near 1."
+    layout = Layout(spread=True)
     headline: ClassVar[tuple[str, ...]] = ("std",)
     model_: MultiplicativeModel
     law_, grid_ = Learned("law"), Learned("grid")
@@ -109,10 +111,6 @@ class MultiplicativeNoise(Perturbation):
     def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Divide by the same factors."""
         return np.array([row / self._factors(j, draws) for j, row in enumerate(block)])
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2
 
 
 class CombinedNoise(MultiplicativeNoise):

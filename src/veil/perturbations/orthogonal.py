@@ -11,6 +11,7 @@ diagonal; without that correction Q is not uniform (its determinant is always (â
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -23,6 +24,7 @@ from veil.keys.randomness import Generator
 from veil.numerics.rounding import two_digits
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
+from veil.perturbations.layout import Layout
 from veil.perturbations.linear import LinearPerturbation, check_digits
 from veil.release.models import OrthogonalModel
 
@@ -88,6 +90,12 @@ class OrthogonalTransform(LinearPerturbation):
         self.translation = translation
         self.random_state = random_state
 
+    @property
+    def layout(self) -> Layout:
+        """Every released cell is made of a whole record; a translation is in units of the spread."""
+        moved = not isinstance(self.translation, int | float) or self.translation != 0
+        return replace(super().layout, spread=super().layout.spread or moved)
+
     def learn(self, facts: Facts) -> OrthogonalModel:
         """Units, and the spread of the translation."""
         flag(self.proper, "proper")
@@ -118,8 +126,3 @@ class OrthogonalTransform(LinearPerturbation):
         """Translate, rotate and scale back."""
         turned = block - self._shift(draws.secrets) if self.model_.translated else block
         return np.asarray((self._matrix(draws.secrets).T @ turned) * self.model_.unit[:, None])
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        moved = not isinstance(self.translation, int | float) or self.translation != 0
-        return 2 if isinstance(self.scaling, str) or moved else 1

@@ -93,7 +93,7 @@ class RandomProjection(LinearPerturbation):
     def layout(self) -> Layout:
         """Attributes of each record are mixed, or records are summed up."""
         records = isinstance(self.axis, str) and self.axis == "records"
-        return Layout(made_of=MadeOf.TABLE if records else MadeOf.RECORD, noise=Noise.NONE)
+        return Layout(made_of=MadeOf.TABLE if records else MadeOf.RECORD, noise=Noise.NONE, spread=True)
 
     def learn(self, facts: Facts) -> ProjectionModel | RecordProjectionModel:
         """Units and dimensions; the matrix is drawn once it determines nothing."""
@@ -153,10 +153,6 @@ class RandomProjection(LinearPerturbation):
         """Only when as many columns were released as there were."""
         model = self.model_
         return isinstance(model, ProjectionModel) and model.n_components == len(model.unit)
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2
 
 
 def _attribute_matrix(secrets: Secrets, model: ProjectionModel) -> Matrix:

@@ -72,7 +72,7 @@ class PairwiseRotation(Perturbation):
     )
     catalogue = "P5"
     summary = "Normalize the columns and rotate them in pairs by secret angles."
-    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
+    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True, spread=True)
     pairs = SecretParameter()
     angles = SecretParameter()
     model_: NormalizedRotationModel
@@ -165,10 +165,6 @@ class PairwiseRotation(Perturbation):
         """Rotate back and undo the normalization."""
         centre, width, rotation = self._secret_parts(draws.secrets)
         return np.asarray((rotation.T @ block) * width + centre)
-
-    def fewest_rows(self) -> int:
-        """A spread is measured on 2 rows at least."""
-        return 2
 
 
 def _measured(normalize: str, moments: Moments) -> Matrix:

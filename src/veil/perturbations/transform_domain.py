@@ -8,6 +8,7 @@ lose little.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from veil.numerics.moments import Moments
 from veil.numerics.transforms import TRANSFORMS
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
-from veil.perturbations.layout import Layout, MadeOf, Noise
+from veil.perturbations.layout import Layout
 from veil.perturbations.linear import LinearPerturbation, check_digits
 from veil.release.models import PermutedTransformModel
 
@@ -56,7 +57,6 @@ class TransformDomain(LinearPerturbation):
     )
     catalogue = "P10"
     summary = "Release some Fourier or cosine coefficients of every record, in a secret order."
-    layout = Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, covariance=True)
     model_: PermutedTransformModel
 
     def __init__(
@@ -71,6 +71,11 @@ class TransformDomain(LinearPerturbation):
         self.basis = basis
         self.scaling = scaling
         self.random_state = random_state
+
+    @property
+    def layout(self) -> Layout:
+        """Every released cell is made of a whole record, without noise."""
+        return replace(super().layout, covariance=True)
 
     def learn(self, facts: Facts) -> PermutedTransformModel:
         """Units; which coefficients are kept is a secret of the key."""
