@@ -199,8 +199,9 @@ def _hash_of(path: Path) -> str:
 def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> None:
     """Refuse a manifest whose categories are not of the type that the released column has."""
     for part in manifest.parts:
-        if isinstance(part.model, ResponseModel):
-            for name, categories in zip(part.released, part.model.categories, strict=True):
+        listings = part.model.private_categories()
+        if listings is not None:
+            for name, categories in zip(part.released, listings, strict=True):
                 dtype = schema.field(name).type
                 try:
                     pa.array(list(categories), dtype.value_type if pa.types.is_dictionary(dtype) else dtype)
