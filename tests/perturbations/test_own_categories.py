@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import veil
@@ -78,6 +80,15 @@ class Texts(Next):
         return np.full(block.shape, "secret cell")
 
 
+class Lengths(Texts):
+    """Takes identifiers and makes numbers of them, which its model does not announce."""
+
+    layout = Layout(Takes.IDENTIFIERS, noise=Noise.NONE)
+
+    def perturb(self, block, draws):
+        return [pc.utf8_length(column.cast(pa.string())) for column in block]
+
+
 TABLE = pd.DataFrame({"blood": list("AB0A"), "children": [0, 1, 2, 2]})
 
 
@@ -103,4 +114,5 @@ def test_refusals_name_the_column_and_the_fix():
     assert refusal(Next(step=0), TABLE) == (
         "column 'blood' was perturbed into 4 codes outside its 3 categories; count them from 0"
     )
-    assert refusal(Texts(), TABLE[["children"]]).startswith("column 'children' was perturbed into <U11")
+    assert "perturb must return a matrix of numbers" in refusal(Texts(), TABLE[["children"]])
+    assert refusal(Lengths(), TABLE).startswith("column 'blood' was perturbed into int32, and its model")
