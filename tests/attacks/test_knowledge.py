@@ -5,6 +5,7 @@ import pytest
 
 import veil
 from veil.attacks.knowledge import Grant, Knowledge, PrivateTable, Unit, grantable, kinds_of_knowledge
+from veil.attacks.knowledge.registry import GRANTABLE, KNOWLEDGE
 from veil.errors import InputError
 
 RECORDS = np.arange(12.0).reshape(3, 4)
@@ -55,11 +56,15 @@ def test_the_registry_has_every_kind_once_in_the_order_of_the_levels():
     assert all(cls.file_help for cls in kinds_of_knowledge().values())
 
 
-def test_a_name_that_is_taken_is_refused():
+def test_a_name_that_is_taken_stays_with_veils_own_and_the_other_is_refused_by_it():
+    other = type("KnownPairs", (Knowledge,), {"__module__": "elsewhere"})
     with pytest.raises(InputError, match=r"KnownPairs: another kind of knowledge has this name .*records"):
-        type("KnownPairs", (Knowledge,), {"__module__": "elsewhere"})
-    with pytest.raises(InputError, match="kind 'pairs' is that of KnownPairs"):
-        type("Acquaintances", (Knowledge,), {"__module__": "elsewhere", "kind": "pairs"})
+        KNOWLEDGE.check(other.option(), other)
+    rival = type("Acquaintances", (Knowledge,), {"__module__": "elsewhere", "kind": "pairs"})
+    with pytest.raises(InputError, match=r"Acquaintances: another kind of knowledge has this name .*records"):
+        GRANTABLE.check("pairs", rival)
+    assert kinds_of_knowledge()["--known-pairs"] is KNOWLEDGE.find("--known-pairs") is veil.KnownPairs
+    assert grantable()["pairs"] is GRANTABLE.find("pairs") is veil.KnownPairs
 
 
 def test_a_kind_of_a_session_is_not_granted_by_audits():
