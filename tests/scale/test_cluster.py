@@ -366,7 +366,7 @@ def test_a_lost_scheduler_is_called_by_its_name(monkeypatch):
     class Client:
         status = "running"
 
-    with pytest.raises(ClusterError, match=r"scheduler was lost.*resume=True"):
+    with pytest.raises(ClusterError, match=r"scheduler was lost.*resume the run"):
         Cluster(client=Client())._result(Future(), 1, 6)
 
 

@@ -26,7 +26,7 @@ from veil.storage.shards import ShardFolder
 
 N = 5 * BLOCK_ROWS + 77
 KINDS = ["parquet", "csv", "csv.gz", "feather"]
-RESUME = "interrupted; what is done is kept: run it again with resume=True to continue (--resume)"
+RESUME = "interrupted; what is done is kept: resume the run to continue (--resume)"
 
 
 def private(n=N, seed=0):
@@ -54,7 +54,7 @@ def unfinished(home, tmp_path, cut):
     """A run that was cut short after three of its six parts."""
 
     def run(**options):
-        with pytest.raises(Interrupted, match="resume=True"):
+        with pytest.raises(Interrupted, match="resume the run"):
             publish_file(
                 home / "t.parquet", noise(), tmp_path / "r", progress=cut(), **{"new_key": tmp_path / "k", **options}
             )
@@ -164,7 +164,7 @@ def test_another_run_is_not_continued(name, home, tmp_path, unfinished, hashes):
         changed["reuse_key"] = tmp_path / "old"
     else:
         changed["new_key"] = tmp_path / "k"
-    with pytest.raises(InputError, match="resume=True"):
+    with pytest.raises(InputError, match="without resuming"):
         publish_file(source, method, tmp_path / "r", resume=True, **changed)
     assert hashes(draft.folder) == before
     assert not (tmp_path / "k").exists()
@@ -174,7 +174,7 @@ def test_another_run_is_not_continued(name, home, tmp_path, unfinished, hashes):
 
 def test_another_seed_is_not_continued(home, tmp_path, unfinished):
     unfinished()
-    with pytest.raises(InputError, match="resume=True"):
+    with pytest.raises(InputError, match="without resuming"):
         publish_file(home / "t.parquet", noise(random_state=2), tmp_path / "r", new_key=tmp_path / "k", resume=True)
 
 
@@ -384,7 +384,7 @@ WORDS = {"restore": "restoring", "attack": "guessing"}
 @pytest.mark.parametrize("verb", VERBS)
 def test_other_verbs_go_on_where_they_were_cut(verb, kind, home, tmp_path, cut, hashes):
     target = tmp_path / f"out.{kind}"
-    with pytest.raises(Interrupted, match="resume=True"):
+    with pytest.raises(Interrupted, match="resume the run"):
         VERBS[verb](home, target, progress=cut(WORDS[verb]))
     draft = Draft(target)
     before = whole_parts(draft)
@@ -411,9 +411,9 @@ def test_other_attacks_are_not_continued(home, tmp_path, cut, hashes):
         _attack(home, target, progress=cut("guessing"))
     before = hashes(Draft(target).folder)
     for other in ({"attack": veil.NoiseDistributionAttack()}, {"attack": veil.UnivariateBayesAttack(variant="paper")}):
-        with pytest.raises(InputError, match="resume=True"):
+        with pytest.raises(InputError, match="without resuming"):
             _attack(home, target, resume=True, **other)
-    with pytest.raises(InputError, match="resume=True"):
+    with pytest.raises(InputError, match="without resuming"):
         _attack(home, target, resume=True, release="csv")
     assert hashes(Draft(target).folder) == before
     with pytest.raises(FileFormatError, match=r"no such file|not a release"):
@@ -430,7 +430,7 @@ def test_another_part_of_a_release_is_not_continued(home, tmp_path, cut):
     attack, target = veil.UnivariateBayesAttack(), tmp_path / "g.csv"
     with pytest.raises(Interrupted):
         attack_file(tmp_path / "r", attack, target, KnowledgeFiles(), part=1, progress=cut("guessing"))
-    with pytest.raises(InputError, match="resume=True"):
+    with pytest.raises(InputError, match="without resuming"):
         attack_file(tmp_path / "r", attack, target, KnowledgeFiles(), part=2, resume=True)
 
 
@@ -440,7 +440,7 @@ def test_restoring_another_release_is_not_continued(home, tmp_path, cut, hashes)
     with pytest.raises(Interrupted):
         _restore(home, target, progress=cut("restoring"))
     before = hashes(Draft(target).folder)
-    with pytest.raises(InputError, match="resume=True"):
+    with pytest.raises(InputError, match="without resuming"):
         restore_file(tmp_path / "r", tmp_path / "k", target, resume=True)
     with pytest.raises(KeyRefusedError):
         restore_file(home / "parquet", tmp_path / "k", target, resume=True)

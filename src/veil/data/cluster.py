@@ -267,8 +267,7 @@ class Admission(Session):
 
 def _lost(done: int, total: int) -> ClusterError:
     return ClusterError(
-        f"the scheduler was lost with {done} of {total} tasks done; parts that are whole are kept: run again with "
-        "resume=True",
+        f"the scheduler was lost with {done} of {total} tasks done; what is done is kept: resume the run to continue",
         parameter="resume",
     )
 

@@ -56,9 +56,9 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
     moments: list[MomentRecovery] = []
     refused: NotApplicableError | None = None
     n_rows = 0
-    for i, step in enumerate(release.manifest.parts):
+    for i, described in enumerate(release.manifest.parts):
         part = release.part(i)
-        if isinstance(step.model, ResponseModel):
+        if isinstance(described.model, ResponseModel):
             proportions = ProportionRecovery().fit(part)
             shares += _shares(proportions)
             n_rows = proportions.n_rows_

@@ -18,7 +18,7 @@ from veil.storage.shards import remove
 RUN = "run.json"
 LOCK = "lock"
 SHARDS = "parts"
-CONTINUE = "what is done is kept: run it again with resume=True to continue"
+CONTINUE = "what is done is kept: resume the run to continue"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -162,6 +162,6 @@ def another_run() -> InputError:
     """The refusal to continue a run that was about something else."""
     return InputError(
         "resume: the table, the method or its settings are not those of the run that was interrupted; "
-        "run without resume=True to start anew",
+        "start anew without resuming",
         parameter="resume",
     )
