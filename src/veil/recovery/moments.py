@@ -177,9 +177,6 @@ class MomentRecovery:
 
     @np.errstate(over="ignore", invalid="ignore")
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
-        if not is_law(model.distribution):
-            law = f"{model.distribution!r:.40}"
-            raise NotApplicableError(f"the manifest names the noise law {law}, whose fourth moment is not known")
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
         own = np.diag(noise)
