@@ -18,7 +18,7 @@ FORMER = (
 
 @pytest.mark.parametrize("cls", FORMER)
 def test_the_former_name_works_with_a_warning(cls):
-    with pytest.warns(DeprecationWarning, match="seed is now called random_state"):
+    with pytest.warns(DeprecationWarning, match="seed is now random_state"):
         attack = cls(seed=3)
     assert attack.random_state == 3
     assert attack.label == cls(random_state=3).label == f"{cls.attack_name()} (random_state 3)"
