@@ -63,7 +63,10 @@ def test_every_verb_has_a_file_and_a_first_line_of_help():
 
 
 def test_an_unknown_verb_is_one_line_with_a_suggestion():
-    assert run("preturb", code=2).stderr == "veil: no command is called 'preturb'; did you mean 'perturb'?\n"
+    line = run("preturb", code=2).stderr
+    assert line.startswith("veil: no command is called 'preturb'; did you mean 'perturb'? (see '")
+    assert line.endswith(" --help')\n")
+    assert line.count("\n") == 1
 
 
 # -- verbs of other packages --------------------------------------------------------------------

@@ -161,6 +161,6 @@ class Candidate:
 
 
 def strength(row: AuditRow) -> tuple[float, float]:
-    """What makes one attack stronger than another: its advantage, then its error."""
-    # Two attacks that gain nothing still differ in how near they come.
-    return float(row.advantage), -row.nrmse
+    """What makes one attack stronger than another: its advantage, then its error to six digits."""
+    # Two attacks that gain nothing still differ in how near they come; rounding is no difference.
+    return float(row.advantage), -float(f"{row.nrmse:.6g}")
