@@ -863,7 +863,13 @@ def _timeless(told):
 # -- processes ------------------------------------------------------------------------------------
 
 PATIENCE = 180.0
-EAGER = "import veil.auditing.processes as pool; pool.PATIENCE = 0.0\nfrom veil.cli import main\nmain()"
+# A test run in the background hands down that interrupts are ignored.
+EAGER = """
+import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
+import veil.auditing.processes as pool; pool.PATIENCE = 0.0
+from veil.cli import main
+main()
+"""
 
 
 @pytest.fixture
