@@ -123,3 +123,11 @@ def test_known_records_undo_it(name: str) -> None:
     guess = attack.run(release, veil.KnownPairs(truth[rows], rows))
     spread = np.sqrt((((guess.values - truth) / truth.std(axis=0)) ** 2).mean())
     assert spread < (0.4 if name == "linear-transform" else 1e-3)
+
+
+def test_the_names_of_version_0_1_work_with_a_warning() -> None:
+    release = veil.Release.load(FOLDER / "additive-noise")
+    with pytest.warns(DeprecationWarning, match=r"release\.only_part"):
+        assert release.step is release.only_part
+    with pytest.warns(DeprecationWarning, match=r"manifest\.parts"):
+        assert release.manifest.steps is release.manifest.parts

@@ -11,6 +11,7 @@ enumeration here.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -164,6 +165,12 @@ class Manifest:
     veil: str
     format: int = FORMAT
     data: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def steps(self) -> tuple[Part, ...]:
+        """The name of ``parts`` in version 0.1; it goes with the next version."""
+        warnings.warn("manifest.steps is now manifest.parts", DeprecationWarning, stacklevel=2)
+        return self.parts
 
     def __getitem__(self, name: str) -> Any:
         """A field by its name in ``manifest.json``, as its JSON value."""

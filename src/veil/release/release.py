@@ -6,6 +6,7 @@ A release is a folder with one data file, or a folder of shards, and ``manifest.
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -66,6 +67,12 @@ class Release:
                 f"this release has {len(self.manifest.parts)} perturbations; use release.part(i) for one of them"
             )
         return self.manifest.parts[0]
+
+    @property
+    def step(self) -> Part:
+        """The name of :attr:`only_part` in version 0.1; it goes with the next version."""
+        warnings.warn("release.step is now release.only_part", DeprecationWarning, stacklevel=2)
+        return self.only_part
 
     @property
     def method(self) -> str:
