@@ -1,10 +1,12 @@
-"""What inspection says of the quasi columns: how many records are alone with their values."""
+"""What inspection says of texts, integers and quasi columns: exact for small tables, "about" for large ones."""
 
 import datetime as dt
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
 import pytest
 
 from veil.publishing.inspection import inspect
@@ -13,9 +15,9 @@ N = 12
 DAY = dt.date(2020, 1, 1)
 
 
-def said(table, *names):
-    found = inspect(table, roles=dict.fromkeys(names, "quasi"))
-    return [line for line in found.advice if line.startswith("On the quasi columns")]
+def cells(table, *names):
+    inspection = inspect(table, roles=dict.fromkeys(names, "quasi"))
+    return [line for line in inspection.advice if line.startswith("On the quasi columns")]
 
 
 @pytest.mark.parametrize(
@@ -33,20 +35,101 @@ def said(table, *names):
 )
 def test_records_that_are_unique_on_the_quasi_columns_are_counted(alone):
     table = pd.DataFrame({"q": alone, "r": [0] * (N - 4) + [1] * 4, "v": np.arange(N) / 7})
-    assert said(table, "q") == [
+    assert cells(table, "q") == [
         "On the quasi columns (q) 1 of 12 records are unique, and 1 are in groups of fewer than 5 that are alike."
     ]
-    assert said(table, "q", "r") == [
+    assert cells(table, "q", "r") == [
         "On the quasi columns (q, r) 1 of 12 records are unique, and 5 are in groups of fewer than 5 that are alike."
     ]
-    assert said(table) == []
+    assert cells(table) == []
 
 
 def test_columns_that_cannot_be_compared_are_left_out():
     table = pa.table({"q": [1, 1, 2], "nested": [[1], [2], None], "v": [0.1, 0.2, 0.3]})
-    assert said(table, "nested") == []
-    assert said(table, "q", "nested")[0].startswith("On the quasi columns (q) 1 of 3 records")
+    assert cells(table, "nested") == []
+    assert cells(table, "q", "nested")[0].startswith("On the quasi columns (q) 1 of 3 records")
 
 
 def test_an_empty_table_has_nobody_to_count():
-    assert said(pd.DataFrame({"q": np.zeros(0), "v": np.zeros(0)}), "q") == []
+    assert cells(pd.DataFrame({"q": np.zeros(0), "v": np.zeros(0)}), "q") == []
+
+
+def notes(table, **roles):
+    return {column.name: column.note for column in inspect(table, roles=roles).columns}
+
+
+def test_of_a_large_table_figures_are_estimates_and_say_so():
+    n = 300_000
+    rng = np.random.default_rng(4)
+    table = pa.table(
+        {
+            "id": rng.permutation(n),
+            "row": np.arange(n),
+            "word": pa.array(rng.integers(0, 100_000, n)).cast(pa.string()),
+            "cell": rng.integers(0, 200_000, n),
+            "few": rng.integers(0, 50_000, n),
+        }
+    )
+    known = notes(table, cell="quasi")
+    assert known["id"].startswith("all different in a sample of ")
+    assert known["row"] == "all different: an identifier?"
+    assert known["word"].startswith(("about 94,000", "about 95,000", "about 96,000"))  # 100,000 (1 - exp(-3)) = 95,021
+    sizes = np.bincount(table["cell"].to_numpy())
+    (line,) = cells(table, "cell")
+    alone, around = (int(line.split()[i].strip(")").replace(",", "")) for i in (6, 8))
+    assert abs(alone - (sizes == 1).sum()) < 3 * around < 0.1 * alone
+    (exact,) = cells(table, "few")
+    assert "about" not in exact
+    assert "of 300,000 records" in exact
+
+
+def test_where_nobody_sampled_is_alone_a_bound_is_given():
+    n = 700_000
+    (line,) = cells(pa.table({"q": np.arange(n) // 7, "v": np.arange(n) % 3}), "q")
+    assert line.startswith("On the quasi columns (q) fewer than 6 of 700,000 records are unique, and fewer than 24 are")
+
+
+TYPES = pa.schema(
+    [("id", pa.int64()), ("name", pa.string()), ("town", pa.string()), ("age", pa.int64()), ("x", pa.float64())]
+)
+
+
+def frame(n=3000):
+    rng = np.random.default_rng(9)
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(n),
+            "name": [f"n{i}" for i in range(n)],
+            "town": rng.choice(["Ulm", "Jena", "Kiel"], n),
+            "age": rng.integers(0, 90, n),
+            "x": rng.normal(size=n).round(6),
+        }
+    )
+
+
+def test_every_kind_of_file_is_inspected_alike(tmp_path):
+    table = pa.Table.from_pandas(frame(), schema=TYPES, preserve_index=False)
+    pyarrow.feather.write_feather(table, tmp_path / "t.feather")
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=700)
+    (tmp_path / "folder").mkdir()
+    for i in range(3):
+        pq.write_table(table.slice(1000 * i, 1000), tmp_path / "folder" / f"{i}.parquet")
+    frame().to_csv(tmp_path / "t.csv", index=False)
+    roles = {"town": "quasi", "age": "quasi"}
+    wanted = inspect(table, roles=roles)
+    for name in ("t.feather", "t.parquet", "folder", "t.csv"):
+        assert inspect(tmp_path / name, roles=roles) == wanted, name
+
+
+@pytest.mark.parametrize("last", ["0.5", "none"])
+def test_a_csv_column_that_is_of_another_type_at_its_end_is_inspected_as_that(last, tmp_path):
+    n = 400_000
+    cells = [*map(str, range(n)), last]
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{cell},1\n" for cell in cells))
+    values = pa.array(cells) if last == "none" else pa.array([float(cell) for cell in cells])
+    assert inspect(tmp_path / "t.csv") == inspect(pa.table({"a": values, "b": pa.array([1] * (n + 1))}))
+
+
+def test_a_dictionary_s_unused_and_repeated_values_are_not_counted():
+    column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 1, 0, 1], pa.int8()), pa.array(["a", "a", "unused"]))
+    assert notes(pa.table({"c": column, "v": [1.0] * 6}))["c"] == "1 different values"

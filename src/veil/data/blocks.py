@@ -95,6 +95,10 @@ class Block:
             arrays = [array.cast(arrays[-1].type, safe=False) for array in arrays]
         return pa.chunked_array(arrays).unify_dictionaries().combine_chunks()
 
+    def null_count(self, name: str) -> int:
+        """How many cells of a column are null."""
+        return sum(int(batch.column(name).null_count) for batch in self._batches)
+
     def matrix(self, names: Sequence[str], *, lent: bool = False) -> Matrix:
         """The named columns as a canonical d × n float64 matrix, missing values as NaN.
 
