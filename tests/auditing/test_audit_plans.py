@@ -174,7 +174,7 @@ def test_methods_without_an_attack_are_not_called_safe(method):
     found = veil.audit(pd.DataFrame({"c": column}), method, seed=0)
     assert not found.passed
     assert not found.rows
-    assert "no attack was run" in found.candidates[0].failures[0]
+    assert "no attack was run" in str(found.candidates[0].failures[0])
 
 
 def test_the_report_names_the_guarantee_that_a_release_would_have():
@@ -271,7 +271,7 @@ def test_a_goal_for_proportions():
     frame = pd.DataFrame({"c": table_of((0.5, 0.5), 400, list("ab"))})
     goals = veil.Goals(max_advantage=1.0, min_utility={"proportions": 0.999})
     found = veil.audit(frame, veil.RandomizedResponse(keep=0.55), goals=goals, seed=0)
-    assert any("utility proportions is" in failure for failure in found.candidates[0].failures)
+    assert any("utility proportions is" in str(failure) for failure in found.candidates[0].failures)
 
 
 def test_a_target_can_be_predicted_from_the_numbers_of_a_plan():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import veil
+from veil.report.failures import AdvantageOverGoal, UntestedKnowledge, Verdict
 from veil.report.model import (
     MODEL_VERSION,
     AdviceView,
@@ -22,7 +23,19 @@ from veil.report.model import (
     RiskView,
     RowView,
 )
-from veil.report.values import AttackView, Edition, Estimate, KnowledgeView, Matching, Risk, ScoreView, State, Unit
+from veil.report.values import (
+    AttackView,
+    Edition,
+    Estimate,
+    KnowledgeView,
+    Matching,
+    Risk,
+    Scored,
+    ScoreView,
+    State,
+    Unit,
+    Unmeasured,
+)
 
 HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
 
@@ -45,18 +58,25 @@ def known(label: str) -> KnowledgeView:
     """The level that has a label."""
     amount = label.partition(" ")[0]
     if label.endswith("sample"):
-        return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label, "a")
+        return KnowledgeView("sample", float(amount) / 100, Unit.SHARE, label, "a", "sample")
     if "known column" in label:
-        return KnowledgeView("attributes", int(amount), Unit.COLUMNS, label)
+        return KnowledgeView("attributes", int(amount), Unit.COLUMNS, label, noun="known columns")
     if "known" in label:
-        return KnowledgeView("pairs", int(amount), Unit.RECORDS, label)
+        return KnowledgeView("pairs", int(amount), Unit.RECORDS, label, noun="known records")
     kinds = {"column ranges": "ranges", "external table": "external", "disclosed matrix": "matrix"}
     articles = {"external table": "an", "disclosed matrix": "the"}
     return KnowledgeView(kinds.get(label, label), 0, Unit.NONE, label, articles.get(label, ""))
 
 
+def over(attack: str, knowledge: str, advantage: float, column: str = "") -> AdvantageOverGoal:
+    """A goal that an attack breaks, on all values or on one column."""
+    gain = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
+    scored = Scored.COLUMN if column else Scored.VALUES
+    return AdvantageOverGoal(AttackView(attack), known(knowledge), scored, column, gain, 0.05, True, 5, 1200)
+
+
 def row(attack: str, knowledge: str, advantage: float, **changes: Any) -> RowView:
-    failures = () if advantage + 0.02 <= 0.05 else (f"{attack} with {knowledge}: over the goal",)
+    failures = () if advantage + 0.02 <= 0.05 else (over(attack, knowledge, advantage),)
     view = RowView(
         attack=AttackView(attack),
         catalogue="A9",
@@ -113,7 +133,9 @@ def candidate(label: str = "orthogonal transform", advantage: float = 0.4, **cha
         guarantee="none",
         threat="Released: y. Secret: M.",
         passed=not failures,
-        verdict="Breaks with 5 known records." if failures else "Every goal holds.",
+        verdict=Verdict(State.BREAKS, True, known("5 known records"), failures[0])
+        if failures
+        else Verdict(State.HOLDS),
         failures=failures,
         strongest=rows[-1],
         levels=levels,
@@ -131,7 +153,6 @@ def model(*candidates: CandidateView, **changes: Any) -> ReportModel:
         "edition": Edition.EXTERNAL,
         "date": "2025-01-31",
         "passed": all(c.passed for c in candidates),
-        "headline": "1 of 2 candidates keeps every goal: a.",
         "n_rows": 1234,
         "columns": ("height", "weight"),
         "max_advantage": 0.05,
@@ -163,7 +184,9 @@ def crowded() -> ReportModel:
                 label, levels=levels, rows=rows, failures=tuple(f for r in rows for f in r.failures), passed=False
             )
         )
-    made[4] = replace(made[4], strongest=None, rows=(), picture=None, failures=(), passed=True)
+    made[4] = replace(
+        made[4], strongest=None, rows=(), picture=None, failures=(), passed=True, verdict=Verdict(State.NO_ATTACK)
+    )
     made[5] = replace(made[5], utility={"distances": Estimate(float("nan"), float("nan"), float("nan"))})
     return model(*made, min_utility={"distances": 0.8}, columns=tuple(f"column {j}" for j in range(60)))
 
@@ -171,21 +194,25 @@ def crowded() -> ReportModel:
 def hostile() -> ReportModel:
     """A table whose columns are named against the report."""
     evil = KnowledgeView(HOSTILE, 5, Unit.RECORDS, HOSTILE)
-    bad = row(HOSTILE, "5 known records", 0.4, worst_column=HOSTILE, failures=(f"column {HOSTILE!s} fails",))
-    view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, verdict=HOSTILE, threat=HOSTILE)
+    bad = row(
+        HOSTILE,
+        "5 known records",
+        0.4,
+        worst_column=HOSTILE,
+        failures=(over(HOSTILE, "5 known records", 0.4, HOSTILE),),
+    )
+    view = candidate(HOSTILE, strongest=bad, rows=(bad,), failures=bad.failures, threat=HOSTILE)
     view = replace(
         view,
         breaks=(BreakView(evil, AttackView(HOSTILE)),),
-        risks=(RiskView(Risk.INFERENCE, HOSTILE, None, None, None, HOSTILE),),
+        risks=(RiskView(Risk.INFERENCE, AttackView(HOSTILE), evil, score(0.4)),),
         columns=(ColumnView(HOSTILE, 0.4, AttackView(HOSTILE), evil),),
         not_run=(NotRunView(AttackView(HOSTILE, (HOSTILE,)), (evil,), HOSTILE),),
     )
     points = (PointView(HOSTILE, HOSTILE, 0.4, 0.5, False, False, HOSTILE),)
     said = AdviceView(None, HOSTILE, HOSTILE, (HOSTILE,), points, ((HOSTILE, HOSTILE),))
     other = replace(candidate(), risks=view.risks)
-    return model(
-        view, other, headline=HOSTILE, columns=(HOSTILE,), context={HOSTILE: [HOSTILE]}, remarks=(HOSTILE,), advice=said
-    )
+    return model(view, other, columns=(HOSTILE,), context={HOSTILE: [HOSTILE]}, remarks=(HOSTILE,), advice=said)
 
 
 @pytest.fixture(name="make_candidate")
@@ -221,10 +248,10 @@ def hostile_model() -> ReportModel:
 def nothing_found() -> ReportModel:
     """One candidate that no attack applies to, without utility."""
     bare = candidate(
-        passed=True, failures=(), strongest=None, rows=(), picture=None, utility={},
+        passed=True, failures=(), verdict=Verdict(State.NO_ATTACK), strongest=None, rows=(), picture=None, utility={},
         levels=(level("nothing", None, State.NO_ATTACK),),
     )  # fmt: skip
-    return model(bare, headline="No attack that Veil knows applies.")
+    return model(bare)
 
 
 SWEEP = (
@@ -249,17 +276,20 @@ def swept(label: str, gains: dict[str, float], state: State = State.HOLDS, **cha
     levels = (replace(levels[0], strongest=BAYES), *levels[1:])
     rows = tuple(row("known-pairs-attack", name, gain) for name, gain in gains.items())
     risks = (
-        RiskView(Risk.SINGLING_OUT, "Whole records.", PAIRS, known("7 known records"), score(0.4), ""),
-        RiskView(Risk.LINKABILITY, "People of another table.", None, None, None, "not measured: no column is quasi"),
-        RiskView(Risk.INFERENCE, "Single values.", BAYES, NOTHING, score(-0.01), ""),
+        RiskView(Risk.SINGLING_OUT, PAIRS, known("7 known records"), score(0.4)),
+        RiskView(Risk.LINKABILITY, None, None, None, Unmeasured.NO_QUASI),
+        RiskView(Risk.INFERENCE, BAYES, NOTHING, score(-0.01)),
     )
     columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, PAIRS, NOTHING) for j in range(12))
     breaks = tuple(BreakView(known(n), PAIRS) for n in gains if n != "nothing")
     made = {"levels": levels, "rows": rows, "strongest": rows[-1], "risks": risks, "columns": columns}
     failures = tuple(f for r in rows for f in r.failures)
     passed = not failures and state == State.HOLDS
-    said = {"breaks": breaks, "failures": failures, "passed": passed}
-    return candidate(label, **{**made, **said, **changes})
+    least = breaks[0].knowledge if breaks else None
+    reason = next(iter(failures), UntestedKnowledge((NOTHING,)) if state != State.HOLDS else None)
+    verdict = Verdict(State.BREAKS if breaks else state, True, least, reason)
+    outcome = {"breaks": breaks, "failures": failures, "passed": passed, "verdict": verdict}
+    return candidate(label, **{**made, **outcome, **changes})
 
 
 def advice(*, recommended: bool = True) -> AdviceView:

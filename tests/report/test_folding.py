@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from veil.auditing import Level
 from veil.report.charts import knowledge_curve, left_out
 from veil.report.folding import (
     breaks_line,
@@ -80,18 +81,14 @@ def test_neighbours_of_one_kind_that_look_alike_are_told_together(make_swept: Ca
 
 
 def test_names_of_levels():
-    def known(kind: str, amount: float, unit: Unit, label: str) -> KnowledgeView:
-        return KnowledgeView(kind, amount, unit, label, "the" if kind == "matrix" else "")
+    def known(kind: str, *amounts: float) -> list[KnowledgeView]:
+        return [Level(kind, amount).view for amount in amounts]
 
-    nothing, column = known("nothing", 0, Unit.NONE, "nothing"), known("attributes", 1, Unit.COLUMNS, "1 known column")
-    assert level_names([nothing, column]) == "nothing; 1 known column"
-    unmatched = [known("records", k, Unit.RECORDS, f"{k} known records, unmatched") for k in (2, 5)]
-    assert level_names(unmatched) == "2 and 5 known records, unmatched"
-    pairs = [known("pairs", 1, Unit.RECORDS, "1 known record"), known("pairs", 5, Unit.RECORDS, "5 known records")]
-    assert level_names(pairs) == "1 and 5 known records"
-    samples = [known("sample", s, Unit.SHARE, f"{s * 100:g} % sample") for s in (0.005, 0.02)]
-    assert level_names(samples, last="or") == "0.5 % or 2 % sample"
-    others = [known("siblings", k, Unit.RECORDS, f"siblings of {k} people") for k in (1, 3)]
+    assert level_names([*known("nothing", 0), *known("attributes", 1)]) == "nothing; 1 known column"
+    assert level_names(known("records", 2, 5)) == "2 and 5 known records, unmatched"
+    assert level_names(known("pairs", 1, 5)) == "1 and 5 known records"
+    assert level_names(known("sample", 0.005, 0.02), last="or") == "0.5 % or 2 % sample"
+    others = [KnowledgeView("siblings", k, Unit.RECORDS, f"siblings of {k} people") for k in (1, 3)]
     assert level_names(others) == "siblings of 1 people and siblings of 3 people"
     assert level_names([]) == ""
 

@@ -9,9 +9,10 @@ import pytest
 
 from veil.report.advice import best_points, tried
 from veil.report.columns import exposed_columns
+from veil.report.failures import UtilityUnderGoal, Verdict
 from veil.report.html import page
 from veil.report.model import AdviceView, CandidateView, ColumnView, PointView, ReportModel, RiskView
-from veil.report.values import AttackView, KnowledgeView, State, Unit
+from veil.report.values import AttackView, Estimate, KnowledgeView, State, Unit
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
@@ -35,8 +36,13 @@ def test_every_candidate_has_its_breaks_before_the_matrix(sweep_model: ReportMod
 
 
 def test_too_little_utility_is_told_from_too_much_risk(make_model: Models, make_swept: Candidates):
-    view = make_swept("a", {"nothing": 0.01}, passed=False, failures=("utility clusters is low",))
-    assert "✕ not useful enough" in said(page(make_model(view, min_utility={"clusters": 0.5})))
+    low = UtilityUnderGoal("clusters", Estimate(0.4, 0.4, 0.4), 0.5)
+    view = make_swept(
+        "a", {"nothing": 0.01}, passed=False, failures=(low,), verdict=Verdict(State.HOLDS, False, None, low)
+    )
+    text = said(page(make_model(view, min_utility={"clusters": 0.5})))
+    assert "✕ not useful enough" in text
+    assert f"Private enough, but not useful enough: {low}." in text
 
 
 def test_three_risks_have_rate_baseline_advantage_attack_and_knowledge(sweep_model: ReportModel):
@@ -47,16 +53,18 @@ def test_three_risks_have_rate_baseline_advantage_attack_and_knowledge(sweep_mod
         "40.0 % 38.0 to 42.0 % 46.0 % of the records; guessing 10.0 % known-pairs-attack with 7 known records" in part
     )
     assert "no gain" in part
-    assert part.count("Not measured: no column is quasi.") == 1, "a note for all candidates is said once"
+    assert part.count("Not measured: nobody is granted columns with the role quasi.") == 1, (
+        "a note for all candidates is said once"
+    )
 
 
 def test_notes_that_differ_are_said_for_each(make_model: Models, make_swept: Candidates):
     one, other = make_swept("a", {"nothing": 0.01}), make_swept("b", {"nothing": 0.01})
-    note = RiskView("linkability", "People.", None, None, None, "no attack applies")
+    note = RiskView("linkability", None, None, None, "no attack")
     other = replace(other, risks=(other.risks[0], note, other.risks[2]))
     text = said(page(make_model(one, other)))
-    assert "Not measured: no column is quasi." in text
-    assert "No attack applies." in text
+    assert "Not measured: nobody is granted columns with the role quasi." in text
+    assert "No attack applies with the knowledge granted." in text
 
 
 def test_exposed_columns_worst_first_and_cut(make_swept: Candidates):

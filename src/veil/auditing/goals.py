@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from veil.arguments import number
 from veil.auditing.grants import Level
+from veil.auditing.rows import AuditRow
+from veil.auditing.scores import Score, estimate
 from veil.errors import InputError
 from veil.measures import Measure
-from veil.report.words import knowing, listed, percent
-
-if TYPE_CHECKING:
-    from veil.auditing.rows import AuditRow
+from veil.report.failures import AdvantageOverGoal, UntestedKnowledge, UtilityUnderGoal
+from veil.report.values import Scored
 
 UTILITIES = (
     "distances",
@@ -25,19 +24,6 @@ UTILITIES = (
     "classification",
     "proportions",
 )
-
-
-class Failure(str):
-    """A goal that does not hold, in words; ``shown`` is False where it is only not shown to hold."""
-
-    __slots__ = ("shown",)
-    shown: bool
-
-    def __new__(cls, text: str, *, shown: bool = True) -> Failure:
-        """A failure with its text."""
-        failure = super().__new__(cls, text)
-        failure.shown = shown
-        return failure
 
 
 @dataclass(frozen=True)
@@ -100,58 +86,52 @@ class Goals:
                     f"{', '.join(level.label for level in levels)}"
                 )
 
-    def failures(self, row: AuditRow, levels: Sequence[Level]) -> list[Failure]:
-        """What an attack breaks, in words.
+    def failures(self, row: AuditRow, levels: Sequence[Level]) -> list[AdvantageOverGoal]:
+        """What an attack breaks.
 
         Overall scores must be shown to be safe; a single column and far-out values must not be shown to
         be broken (with dozens of columns, some upper limit is always high).
         """
         if not self.counts(row.level, levels) or not row.states_values:
             return []
-        by, most = f"{row.name} with {knowing(row.level)}", percent(self.max_advantage)
-        broken = []
-        scores = [("links", row.record)] if row.links else [("values", row.value), ("records", row.record)]
-        for what, score in scores:
-            if not score.advantage.high <= self.max_advantage:
-                limit = percent(score.advantage.high)
-                shown = score.advantage.low > self.max_advantage
-                doubt = "" if shown else f"; {_runs(row)} cannot exclude it"
-                text = f"{by}: advantage on {what} up to {limit}, over the goal of {most}{doubt}"
-                broken.append(Failure(text, shown=shown))
-        for what, part in ((f"column {row.worst_column!r}", row.column), ("far-out values", row.far_out)):
-            if part is not None and not row.links and part.advantage.low > self.max_advantage:
-                least = percent(part.advantage.low)
-                broken.append(Failure(f"{by}: advantage on {what} at least {least}, over the goal of {most}"))
+        if row.links:
+            return self._overall(row, Scored.LINKS, row.record)
+        broken = self._overall(row, Scored.VALUES, row.value) + self._overall(row, Scored.RECORDS, row.record)
+        for scored, score in ((Scored.COLUMN, row.column), (Scored.FAR_OUT, row.far_out)):
+            if score is not None and score.advantage.low > self.max_advantage:
+                broken.append(self._over(row, scored, score))
         return broken
 
-    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level], part: str = "") -> list[Failure]:
+    def _overall(self, row: AuditRow, scored: Scored, score: Score) -> list[AdvantageOverGoal]:
+        return [] if score.advantage.high <= self.max_advantage else [self._over(row, scored, score)]
+
+    def _over(self, row: AuditRow, scored: Scored, score: Score) -> AdvantageOverGoal:
+        return AdvantageOverGoal(
+            attack=row.view,
+            knowledge=row.level.view,
+            scored=scored,
+            column=row.worst_column if scored == Scored.COLUMN else "",
+            advantage=estimate(score.advantage),
+            most=self.max_advantage,
+            shown=score.advantage.low > self.max_advantage,
+            repetitions=row.repetitions,
+            n_scored=row.n_scored,
+        )
+
+    def untested(self, rows: Sequence[AuditRow], levels: Sequence[Level], method: str = "") -> list[UntestedKnowledge]:
         """A goal against which no attack was run does not hold: it was not tested."""
         run = [row.level for row in rows if row.states_values]
-        bare = [u.label for u in levels if self.names(u) and not any(level.within(u) for level in run)]
-        if not bare:
-            return []
-        where = f" on {part}" if part else ""
-        text = (
-            f"no attack was run{where} with the knowledge {listed(bare)}, so the privacy goal was not tested there; "
-            "grant more, or name the knowledge that counts (against)"
-        )
-        return [Failure(text, shown=False)]
+        bare = [u.view for u in levels if self.names(u) and not any(level.within(u) for level in run)]
+        return [UntestedKnowledge(tuple(bare), method)] if bare else []
 
-    def utility_failures(self, utility: Mapping[str, Measure]) -> list[Failure]:
+    def utility_failures(self, utility: Mapping[str, Measure]) -> list[UtilityUnderGoal]:
         """Utilities under their goal, or not measured."""
-        failures = []
-        for name, least in self.min_utility.items():
-            if name not in utility:
-                text = f"utility {name} could not be measured; is there a target, and are there enough records?"
-                failures.append(Failure(text))
-            elif not utility[name] >= least:
-                failures.append(Failure(f"utility {name} is {utility[name]:.2f}, under the goal of {least:.2f}"))
-        return failures
+        return [
+            UtilityUnderGoal(name, estimate(utility[name]) if name in utility else None, least)
+            for name, least in self.min_utility.items()
+            if name not in utility or not utility[name] >= least
+        ]
 
 
 def _listed(value: object) -> list[object]:
     return list(value) if isinstance(value, Sequence) else [value]
-
-
-def _runs(row: AuditRow) -> str:
-    return f"{row.repetitions} runs" if row.repetitions > 1 else f"{row.n_scored:,} records"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from veil.arguments import choice, flag, numbers
 from veil.attacks.knowledge import ASSUMPTIONS, Knowledge, Unit, grantable
 from veil.errors import InputError
+from veil.report import values
 
 NOTHING = "nothing"
 """The kind of the level at which the attacker has the release alone."""
@@ -48,6 +49,12 @@ class Level:
         if self.kind == NOTHING:
             return "The attacker has the release and its public description, and knows nobody in it."
         return self.knowledge.words(self.amount)
+
+    @property
+    def view(self) -> values.KnowledgeView:
+        """The level as reports have it."""
+        unit, noun = values.Unit(self.knowledge.unit), self.knowledge.noun
+        return values.KnowledgeView(self.kind, self.amount, unit, self.label, self.article, noun)
 
     def size(self, n_rows: int) -> int:
         """How many records of a table the level grants; a sample has at least two."""

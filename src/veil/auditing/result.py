@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any, overload
 from veil.auditing.goals import Goals
 from veil.auditing.judge import SMALLEST_CELL
 from veil.auditing.rows import AuditRow, Candidate, strength
-from veil.auditing.summary import build_model
+from veil.auditing.summary import candidate_view, timings
 from veil.errors import InputError
-from veil.report.model import ReportModel
+from veil.report.model import MODEL_VERSION, ReportModel
+from veil.report.values import Edition, Matching
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,25 @@ class Audit:
         strongest: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
         return max(strongest, key=strength, default=None)
 
-    def model(self, *, internal: bool = False) -> ReportModel:
+    def model(self, *, internal: bool = False, today: dt.date | None = None) -> ReportModel:
         """The report's content: the external edition, or the confidential one with single records."""
-        return build_model(self, internal=internal)
+        return ReportModel(
+            model_version=MODEL_VERSION,
+            edition=Edition.INTERNAL if internal else Edition.EXTERNAL,
+            date=(today or dt.datetime.now(dt.UTC).date()).isoformat(),
+            passed=self.passed,
+            n_rows=self.n_rows,
+            columns=self.columns,
+            max_advantage=self.goals.max_advantage,
+            tolerance=self.goals.tolerance,
+            min_utility=dict(self.goals.min_utility),
+            smallest_cell=SMALLEST_CELL,
+            candidates=tuple(candidate_view(c, self.goals, internal=internal) for c in self.candidates),
+            context={name: value for name, value in self.context.items() if name != "remembered"},
+            matching=Matching(self.matching),
+            remarks=self.remarks,
+            timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
+        )
 
     def to_html(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the report as one self-contained HTML file.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from veil.auditing.goals import Failure
 from veil.auditing.grants import Level
 from veil.auditing.scores import Score
 from veil.measures import Measure
+from veil.report.failures import AdvantageOverGoal, Failure
 from veil.report.model import Picture
 from veil.report.values import AttackView
 
@@ -41,7 +41,7 @@ class AuditRow:
     repetitions: int
     n_scored: int
     seconds: float = field(compare=False)
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[AdvantageOverGoal, ...] = ()
     picture: Picture | None = field(default=None, repr=False)
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     up_to: tuple[str, ...] = ()
@@ -58,9 +58,14 @@ class AuditRow:
         return "scale" not in self.up_to
 
     @property
-    def name(self) -> str:
+    def view(self) -> AttackView:
         """The attack, and what it was on where a release has several parts."""
-        return AttackView(self.attack, self.target).name
+        return AttackView(self.attack, self.target)
+
+    @property
+    def name(self) -> str:
+        """Both in a few words."""
+        return self.view.name
 
     @property
     def knowledge(self) -> str:
@@ -84,7 +89,7 @@ class AuditRow:
         return not self.failures
 
     @property
-    def broken(self) -> tuple[str, ...]:
+    def broken(self) -> tuple[AdvantageOverGoal, ...]:
         """The goals that the attack is shown to break; the other failures are goals not shown to hold."""
         return tuple(failure for failure in self.failures if failure.shown)
 
@@ -104,6 +109,11 @@ class Skipped:
     target: tuple[str, ...] = ()
 
     @property
+    def view(self) -> AttackView:
+        """The attack, and what it was to be on where a release has several parts."""
+        return AttackView(self.attack, self.target)
+
+    @property
     def knowledge(self) -> str:
         """The knowledge level, in a few words."""
         return self.level.label
@@ -118,9 +128,14 @@ class Break:
     target: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
+    def view(self) -> AttackView:
         """The attack, and what it was on where a release has several parts."""
-        return AttackView(self.attack, self.target).name
+        return AttackView(self.attack, self.target)
+
+    @property
+    def name(self) -> str:
+        """Both in a few words."""
+        return self.view.name
 
 
 @dataclass(frozen=True)
@@ -141,7 +156,7 @@ class Candidate:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """Every goal that does not hold, in words."""
+        """Every goal that does not hold; each prints as a sentence."""
         return tuple(f for row in self.rows for f in row.failures) + self.other_failures
 
     @property

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from veil import measures
 from veil.attacks.knowledge import Rows
 from veil.measures import Measure
+from veil.report.values import Estimate
 
 ENOUGH_KEYS = 5
 """Repetitions from which the spread between keys is known well enough to narrow an interval."""
@@ -24,6 +25,11 @@ class Score:
     rate: Measure
     baseline: float
     advantage: Measure
+
+
+def estimate(measure: Measure) -> Estimate:
+    """A measure rounded to four digits, as reports have it: more would be false precision."""
+    return Estimate(round(float(measure), 4), round(measure.low, 4), round(measure.high, 4))
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from veil.report.columns import exposed_columns
+from veil.report.conclusions import main_score, verdict
 from veil.report.markup import Markup, el, join
 from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.pictures import heat_map, utility_bars
-from veil.report.values import ScoreView, State
+from veil.report.values import State
 from veil.report.words import count, gain, interval, knowing, letter, listed, percent, shortened, units
 
 MOST_FAILURES = 5
@@ -19,25 +18,27 @@ def badge(index: int) -> Markup:
     return el("span", letter(index), class_=f"badge b{index % 6}")
 
 
-def chip(candidate: CandidateView, min_utility: Mapping[str, float]) -> Markup:
+def chip(candidate: CandidateView) -> Markup:
     """The verdict on a candidate in a word or two, with a sign."""
-    sign, words, style = status(candidate, min_utility)
+    sign, words, style = status(candidate)
     return el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"chip {style}")
 
 
-def status(candidate: CandidateView, min_utility: Mapping[str, float]) -> tuple[str, str, str]:
+def status(candidate: CandidateView) -> tuple[str, str, str]:
     """Sign, words and style of a candidate's verdict."""
-    if candidate.passed and candidate.strongest is None:
-        return "–", "not attacked", "open"
-    if candidate.passed:
-        return "✓", "goals hold", "good"
-    states = {level.state for level in candidate.levels}
-    if candidate.breaks or State.BREAKS in states:
+    privacy = candidate.verdict.privacy
+    if privacy == State.BREAKS:
         return "✕", "a goal fails", "bad"
-    useless = any(n not in candidate.utility or candidate.utility[n].value < least for n, least in min_utility.items())
-    if useless:
-        return "✕", "a goal fails" if State.UNPROVEN in states else "not useful enough", "bad"
-    return "?", "not shown safe", "open"
+    if not candidate.verdict.useful:
+        return "✕", "a goal fails" if privacy == State.UNPROVEN else "not useful enough", "bad"
+    return _STATUS[privacy]
+
+
+_STATUS = {
+    State.HOLDS: ("✓", "goals hold", "good"),
+    State.UNPROVEN: ("?", "not shown safe", "open"),
+    State.NO_ATTACK: ("–", "not attacked", "open"),
+}
 
 
 def candidates_section(model: ReportModel) -> Markup:
@@ -55,7 +56,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     key = f"candidate-{letter(index)}"
     row = candidate.strongest
     left = [
-        el("p", candidate.verdict, class_="verdict"),
+        el("p", verdict(candidate, model.max_advantage), class_="verdict"),
         _strongest(row) if row else None,
         _failures(candidate),
         exposed_columns(candidate),
@@ -63,7 +64,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     ]
     return el(
         "article",
-        el("header", el("h3", badge(index), candidate.label, id=f"{key}-title"), chip(candidate, model.min_utility)),
+        el("header", el("h3", badge(index), candidate.label, id=f"{key}-title"), chip(candidate)),
         el("div", el("div", left), el("div", _picture(model, candidate, key)), class_="columns"),
         _records(candidate),
         id=key,
@@ -87,13 +88,6 @@ def _strongest(row: RowView) -> Markup:
     )
 
 
-def main_score(row: RowView) -> tuple[str, ScoreView]:
-    """Whether values or records are given away more, and that score."""
-    if row.record.advantage.value > row.value.advantage.value:
-        return "records", row.record
-    return "values", row.value
-
-
 def story(row: RowView) -> Markup:
     """The strongest attack in words; its numbers stand beside."""
     how = f" {row.attack_words}." if row.attack_words else " is the strongest found."
@@ -112,7 +106,7 @@ def _failures(candidate: CandidateView) -> Markup | None:
         return None
     shown = candidate.failures[:MOST_FAILURES]
     more = len(candidate.failures) - len(shown)
-    items = [el("li", failure) for failure in shown]
+    items = [el("li", str(failure)) for failure in shown]
     if more:
         items.append(el("li", f"and {more} more, marked in the table of ", el("a", "all attacks", href="#attacks")))
     return join(el("h4", "Goals that fail or are not shown to hold"), el("ul", items, class_="failures"))

@@ -90,8 +90,8 @@ def _over(level: LevelView) -> str:
 def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
     """Levels in a few words, those of one kind together.
 
-    >>> pairs = [KnowledgeView("pairs", k, Unit.RECORDS, f"{k} known records") for k in (2, 5)]
-    >>> samples = [KnowledgeView("sample", s, Unit.SHARE, f"{s * 100:g} % sample") for s in (0.005, 0.02)]
+    >>> pairs = [KnowledgeView("pairs", k, Unit.RECORDS, f"{k} known records", noun="known records") for k in (2, 5)]
+    >>> samples = [KnowledgeView("sample", s, Unit.SHARE, f"{s:.1%} sample", "a", "sample") for s in (0.005, 0.02)]
     >>> level_names([*pairs, *samples])
     '2 and 5 known records; 0.5 % and 2 % samples'
     >>> level_names(pairs, last="or")
@@ -104,14 +104,13 @@ def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
 
 
 def _together(levels: Sequence[KnowledgeView], last: str) -> str:
-    """Levels of one kind: their amounts, and the noun that the largest has."""
+    """Levels of one kind: their amounts, and the noun that they have."""
     largest = max(levels, key=lambda level: level.amount)
     amounts = [_amount(level) for level in levels]
-    if len(levels) == 1 or not largest.label.startswith(f"{_amount(largest)} "):
+    if len(levels) == 1 or not largest.noun:
         return f" {last} ".join(level.label for level in levels)
-    noun = largest.label.removeprefix(f"{_amount(largest)} ")
     plural = "s" if largest.unit == Unit.SHARE and last == "and" else ""
-    return f"{', '.join(amounts[:-1])} {last} {amounts[-1]} {noun}{plural}"
+    return f"{', '.join(amounts[:-1])} {last} {amounts[-1]} {largest.noun}{plural}"
 
 
 def _amount(level: KnowledgeView) -> str:

@@ -10,9 +10,20 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from veil.report.values import AttackView, Edition, Estimate, KnowledgeView, Matching, Risk, ScoreView, State
+from veil.report.failures import Failure, Verdict
+from veil.report.values import (
+    AttackView,
+    Edition,
+    Estimate,
+    KnowledgeView,
+    Matching,
+    Risk,
+    ScoreView,
+    State,
+    Unmeasured,
+)
 
-MODEL_VERSION = 3
+MODEL_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,7 @@ class RowView:
     up_to: tuple[str, ...]
     repetitions: int
     state: State
-    failures: tuple[str, ...]
+    failures: tuple[Failure, ...]
 
     @property
     def passed(self) -> bool:
@@ -85,15 +96,14 @@ class BreakView:
 class RiskView:
     """One of the three risks that regulators ask about, at the strongest attack that bears on it.
 
-    Where nothing was measured, ``note`` says why.
+    Where nothing was measured, ``unmeasured`` says why.
     """
 
     risk: Risk
-    words: str
     attack: AttackView | None
     knowledge: KnowledgeView | None
     score: ScoreView | None
-    note: str
+    unmeasured: Unmeasured | None = None
 
 
 @dataclass(frozen=True)
@@ -139,8 +149,8 @@ class CandidateView:
     guarantee: str
     threat: str
     passed: bool
-    verdict: str
-    failures: tuple[str, ...]
+    verdict: Verdict
+    failures: tuple[Failure, ...]
     strongest: RowView | None
     levels: tuple[LevelView, ...]
     utility: dict[str, Estimate]
@@ -193,7 +203,6 @@ class ReportModel:
     edition: Edition
     date: str
     passed: bool
-    headline: str
     n_rows: int
     columns: tuple[str, ...]
     max_advantage: float

@@ -5,13 +5,22 @@ from __future__ import annotations
 from veil.report.candidates import badge
 from veil.report.markup import Markup, el, scrolling
 from veil.report.model import CandidateView, ReportModel, RiskView
-from veil.report.values import Risk
+from veil.report.values import Risk, Unmeasured
 from veil.report.words import gain, interval, knowing, percent
 
 QUESTIONS = {
     Risk.SINGLING_OUT: "Can somebody be picked out of the release?",
     Risk.LINKABILITY: "Can people of another table be found in it?",
     Risk.INFERENCE: "Can private values be guessed from it?",
+}
+MEANINGS = {
+    Risk.SINGLING_OUT: "Whole records come back: somebody can be picked out of the release by their own values.",
+    Risk.LINKABILITY: "People of another table are found in the release by the columns that both have.",
+    Risk.INFERENCE: "Single private values of people are guessed, also when the rest of their record is not.",
+}
+NOTES = {
+    Unmeasured.NO_ATTACK: "no attack applies with the knowledge granted",
+    Unmeasured.NO_QUASI: "not measured: nobody is granted columns with the role quasi",
 }
 COUNTED = {Risk.SINGLING_OUT: "records", Risk.LINKABILITY: "links", Risk.INFERENCE: "values"}
 
@@ -29,7 +38,9 @@ def risks_section(model: ReportModel) -> Markup | None:
         "Each risk at the strongest attack that bears on it, with knowledge that counts. The large figure is the "
         "advantage over guessing, with its 95 % interval.",
     )
-    meanings = [el("li", el("b", f"{r.risk[:1].upper()}{r.risk[1:]}. "), r.words) for r in model.candidates[0].risks]
+    meanings = [
+        el("li", el("b", f"{r.risk[:1].upper()}{r.risk[1:]}. "), MEANINGS[r.risk]) for r in model.candidates[0].risks
+    ]
     return el(
         "section",
         el("h2", "Three questions regulators ask", id="risks-title"),
@@ -55,11 +66,19 @@ def _cell(model: ReportModel, index: int, place: int, risk: RiskView) -> Markup 
 
 def _same_note(model: ReportModel, place: int) -> bool:
     risks = [c.risks[place] for c in model.candidates if len(c.risks) > place]
-    return len(risks) == len(model.candidates) and all(r.score is None and r.note == risks[0].note for r in risks)
+    return len(risks) == len(model.candidates) and all(
+        r.score is None and r.unmeasured == risks[0].unmeasured for r in risks
+    )
+
+
+def unmeasured(risk: RiskView) -> str:
+    """Why a risk was not measured; empty where it was."""
+    return NOTES[risk.unmeasured] if risk.unmeasured is not None else ""
 
 
 def _note(risk: RiskView) -> str:
-    return f"{risk.note[:1].upper()}{risk.note[1:]}."
+    note = unmeasured(risk)
+    return f"{note[:1].upper()}{note[1:]}."
 
 
 def _measured(risk: RiskView) -> Markup:

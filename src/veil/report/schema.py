@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from dataclasses import fields, is_dataclass
 from enum import StrEnum
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from veil.report.model import MODEL_VERSION, ReportModel
 
@@ -24,6 +24,29 @@ _EXACTLY: dict[tuple[str, str], dict[str, Any]] = {
     ("ReportModel", "smallest_cell"): {"type": "integer", "minimum": 1},
     ("ReportModel", "n_rows"): {"type": "integer", "minimum": 0},
 }
+_DESCRIPTIONS = {
+    "AdvantageOverGoal": "An attack gains more than the goal allows, or cannot be shown not to.",
+    "AdviceView": "What was recommended and why; all settings that were tried, and per method why it was rejected.",
+    "AttackView": "An attack and, where a release has several parts, the methods of those that it was on.",
+    "BreakView": "The least knowledge of one kind with which a goal is shown to break, and the attack that does it.",
+    "CandidateView": "One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.",
+    "ColumnView": "The highest advantage on one column, and the attack and knowledge that reach it.",
+    "Estimate": "A number with its 95 % interval.",
+    "KnowledgeView": "A level of knowledge: its kind, how much of it, and the words for both.",
+    "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack applies).",
+    "NotRunView": "An attack that has a theory for the method and could not run with some knowledge, and why.",
+    "OutOfTime": "Attacks that were not run because the time was over.",
+    "Picture": "Counts of (original, guess) in bins of standard units, small cells suppressed.",
+    "PointView": "One setting of a method that the advice tried: its risk, as the goals see it, and its utility.",
+    "ReportModel": "The report of an audit or of advice: its headline in words, and everything that renderers show.",
+    "RiskView": "One of the three risks that regulators ask about, at the strongest attack that bears on it.",
+    "RowView": "One attack with one level of knowledge.",
+    "ScoreView": "A rate of breaches, the rate of the best constant guess, and the advantage over it.",
+    "TimingView": "How long an attack took, in seconds per run: the one part that differs from audit to audit.",
+    "UntestedKnowledge": "No attack was run with some knowledge that counts.",
+    "UtilityUnderGoal": "A utility is under its goal, or could not be measured (null).",
+    "Verdict": "How one candidate fares: its privacy goals, whether it is useful enough, and what decides.",
+}
 _EXTERNAL = {
     "if": {"properties": {"edition": {"const": "external"}}},
     "then": {"properties": {"candidates": {"items": {"properties": {"records": {"maxItems": 0}}}}}},
@@ -35,7 +58,8 @@ def json_schema() -> dict[str, Any]:
     definitions: dict[str, dict[str, Any]] = {}
     _reference(ReportModel, definitions)
     root = definitions.pop("ReportModel")
-    properties = {"$schema": {"const": SCHEMA_ID}, **root.pop("properties")}
+    added = {"$schema": {"const": SCHEMA_ID}, "headline": {"type": "string"}}
+    properties = {**added, **root.pop("properties")}
     return {
         "$schema": DRAFT,
         "$id": SCHEMA_ID,
@@ -43,7 +67,7 @@ def json_schema() -> dict[str, Any]:
         "description": root.pop("description"),
         "type": "object",
         "properties": properties,
-        "required": ["$schema", *root["required"]],
+        "required": list(properties),
         "additionalProperties": False,
         **_EXTERNAL,
         "$defs": dict(sorted(definitions.items())),
@@ -62,7 +86,7 @@ def _reference(view: type, definitions: dict[str, dict[str, Any]]) -> dict[str, 
             for field in fields(view)
         }
         definitions[name] = {
-            "description": (view.__doc__ or "").partition("\n\n")[0].strip(),
+            "description": _DESCRIPTIONS[name],
             "type": "object",
             "properties": properties,
             "required": list(properties),
@@ -76,6 +100,8 @@ def _typed(hint: Any, definitions: dict[str, dict[str, Any]], *, nullable: bool)
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (types.UnionType, Union):
         return {"anyOf": [_typed(kind, definitions, nullable=False) for kind in inner]}
+    if origin is Literal:
+        return {"const": inner[0]}
     if origin is tuple and inner[-1] is Ellipsis:
         return {"type": "array", "items": _typed(inner[0], definitions, nullable=nullable)}
     if origin is tuple:

@@ -12,9 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
+from veil.report.conclusions import headline, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
 from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.risks import unmeasured
 from veil.report.values import Matching, State
 from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened
 
@@ -54,7 +56,7 @@ def plain_text(model: ReportModel) -> str:
 
 
 def _opening(model: ReportModel, width: int) -> RenderableType:
-    styles = [status(candidate, model.min_utility)[2] for candidate in model.candidates]
+    styles = [status(candidate)[2] for candidate in model.candidates]
     style = styles[0] if len(set(styles)) == 1 else "open" if "good" in styles else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
     goals = [f"advantage at most {goal(model.max_advantage)} (upper 95 % limit)"]
@@ -62,7 +64,7 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
     size = f"{counted(model.n_rows, 'record')} × {counted(len(model.columns), 'column')}"
     return _hanging(
         Text(sign, style=_COLOURS[style]),
-        _prose(model.headline, width, style="bold"),
+        _prose(headline(model), width, style="bold"),
         _prose(f"{size}. Goals: {', '.join(goals)}.", width, style="dim"),
         *_notes(model, width),
     )
@@ -97,13 +99,13 @@ def _hanging(mark: Text, *content: RenderableType) -> Table:
 
 
 def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: int) -> RenderableType:
-    sign, words, style = status(candidate, model.min_utility)
-    verdict = f"{sign} {words}"
-    gap = "   " if len(candidate.label) + len(verdict) + 5 <= width else "\n"
-    title = Text.assemble((legible(candidate.label), "bold"), gap, (verdict, _COLOURS[style]))
+    sign, words, style = status(candidate)
+    mark = f"{sign} {words}"
+    gap = "   " if len(candidate.label) + len(mark) + 5 <= width else "\n"
+    title = Text.assemble((legible(candidate.label), "bold"), gap, (mark, _COLOURS[style]))
     parts: list[RenderableType] = [title]
     if len(model.candidates) > 1 and not candidate.breaks:
-        parts.append(_prose(candidate.verdict, width))
+        parts.append(_prose(verdict(candidate, model.max_advantage), width))
     if not candidate.passed:
         parts.append(_prose(breaks_line(candidate), width))
     parts += ["", *_levels(candidate, model.max_advantage, width), ""]
@@ -112,7 +114,9 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += [_utility(candidate, model, width)] if candidate.utility else []
     missed = [f"Not run: {not_run(view)}" for view in candidate.not_run]
     parts += [""] if candidate.failures or missed else []
-    parts += _several(candidate.failures, MOST_FAILURES, "✕", "red", "goal not kept", width)
+    parts += _several(
+        [str(failure) for failure in candidate.failures], MOST_FAILURES, "✕", "red", "goal not kept", width
+    )
     parts += _several(missed, MOST_NOT_RUN, "–", "dim", "not run", width)
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
@@ -153,7 +157,7 @@ def _risk(risk: RiskView, width: int) -> Text:
     """One of the three risks on one line."""
     name = f"{risk.risk[:1].upper()}{risk.risk[1:]}".ljust(12)
     if risk.score is None:
-        finding = risk.note
+        finding = unmeasured(risk)
     else:
         attack = (risk.attack.name if risk.attack else MISSING).removesuffix("-attack")
         rate, guessing = percent(risk.score.rate.value), percent(risk.score.baseline)

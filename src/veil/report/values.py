@@ -28,6 +28,23 @@ class Risk(StrEnum):
     INFERENCE = "inference"
 
 
+class Scored(StrEnum):
+    """What a score counts: all values, whole records, people linked to rows, one column, or far-out values."""
+
+    VALUES = "values"
+    RECORDS = "records"
+    LINKS = "links"
+    COLUMN = "column"
+    FAR_OUT = "far-out values"
+
+
+class Unmeasured(StrEnum):
+    """Why a risk was not measured: no attack bears on it, or nobody is granted columns with the role quasi."""
+
+    NO_ATTACK = "no attack"
+    NO_QUASI = "no quasi"
+
+
 class Edition(StrEnum):
     """For whom a report is: the internal edition holds single records."""
 
@@ -53,13 +70,17 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True)
 class KnowledgeView:
-    """A level of knowledge: its kind, how much of it, both in a few words, and the article before them in a text."""
+    """A level of knowledge: its kind, how much of it, both in a few words, and the article before them in a text.
+
+    ``noun`` is what the amount counts, such as "known records"; empty where several amounts have no name together.
+    """
 
     kind: str
     amount: float
     unit: Unit
     label: str
     article: str = ""
+    noun: str = ""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from veil.report.candidates import badge, chip
 from veil.report.charts import mean_utility
+from veil.report.conclusions import headline
 from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
 from veil.report.markup import Markup, el, join, scrolling
 from veil.report.model import CandidateView, ReportModel
@@ -30,9 +31,9 @@ def verdict_section(model: ReportModel) -> Markup:
     return el(
         "section",
         el("h2", "Verdict", id="verdict-title"),
-        el("p", model.headline, class_="headline"),
+        el("p", headline(model), class_="headline"),
         _notice(model),
-        el("ul", [_line(model, i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
+        el("ul", [_line(i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
         el("h3", "Who is safe from whom"),
         _matrix(model),
         el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
@@ -52,13 +53,13 @@ def _notice(model: ReportModel) -> Markup | None:
     return el("div", matched, remarks, class_="notice", role="note")
 
 
-def _line(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
+def _line(index: int, candidate: CandidateView) -> Markup:
     useful = mean_utility(candidate)
     utility = join("Utility kept ", el("b", percent(useful))) if useful is not None else join("Utility not measured")
     return el(
         "li",
         el("span", badge(index), el("a", candidate.label, href=f"#candidate-{letter(index)}"), class_="who"),
-        el("span", chip(candidate, model.min_utility), class_="outcome"),
+        el("span", chip(candidate), class_="outcome"),
         el("span", breaks_line(candidate), class_="breaks-at"),
         el("span", utility, class_="kept"),
     )

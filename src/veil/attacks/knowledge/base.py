@@ -130,6 +130,8 @@ class Knowledge:
         Kinds whose smallest level goes along with this one.
     article
         What stands before its label after the word "with": "a", "an", "the", or nothing before a number or a plural.
+    noun
+        What an amount counts, such as "known records", where several amounts are told together; empty for none.
     rank
         The place of one of Veil's own kinds among the levels of an audit; 0 for others, which come last.
     needs_quasi
@@ -150,6 +152,7 @@ class Knowledge:
     swept: ClassVar[tuple[float | str, ...]] = ()
     along: ClassVar[tuple[str, ...]] = ()
     article: ClassVar[str] = ""
+    noun: ClassVar[str] = ""
     rank: ClassVar[int] = 0
     needs_quasi: ClassVar[bool] = False
     of_key: ClassVar[bool] = False

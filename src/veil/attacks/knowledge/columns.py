@@ -28,6 +28,7 @@ class KnownAttributes(Knowledge):
     """
 
     kind = "attributes"
+    noun = "known columns"
     rank = 4
     unit = Unit.COLUMNS
     swept = (1,)

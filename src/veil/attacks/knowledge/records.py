@@ -32,6 +32,7 @@ class KnownPairs(Knowledge):
     """
 
     kind = "pairs"
+    noun = "known records"
     rank = 1
     unit = Unit.RECORDS
     usual = (1, 5)
@@ -105,6 +106,7 @@ class KnownRecords(Knowledge):
     """
 
     kind = "records"
+    noun = "known records, unmatched"
     rank = 2
     unit = Unit.RECORDS
     audit_help = "Numbers of known records without their rows."
@@ -153,6 +155,7 @@ class KnownSample(Knowledge):
 
     kind = "sample"
     article = "a"
+    noun = "sample"
     rank = 3
     unit = Unit.SHARE
     usual = (0.02,)

@@ -115,8 +115,7 @@ class Advice:
             points=points,
             rejected=tuple(self.rejected.items()),
         )
-        says = f"Recommended: {chosen}." if chosen else "No method that was tried keeps every goal."
-        return replace(self.audit.model(internal=internal), advice=view, headline=says)
+        return replace(self.audit.model(internal=internal), advice=view)
 
     def to_html(self, path: str | Path, *, internal: bool = False) -> None:
         """Write the advice and its audit as one self-contained HTML file; see :meth:`veil.Audit.to_html`."""

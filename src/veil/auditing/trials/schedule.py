@@ -9,7 +9,7 @@ from typing import Any
 
 from veil._version import __version__
 from veil.attacks.knowledge import Unit
-from veil.auditing.goals import Failure, Goals
+from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
 from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
@@ -22,6 +22,7 @@ from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
+from veil.report.failures import OutOfTime, UntestedKnowledge
 
 KEYS_OF_UTILITY = 3
 
@@ -223,7 +224,7 @@ class Schedule:
         manifest, rows = self._runner.manifest(index), self.board.rows(index)
         utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
         late = sum(trial.late for trial in skipped)
-        not_run = [Failure(f"{late} attacks were not run: give the audit more time", shown=False)] if late else []
+        not_run = [OutOfTime(late)] if late else []
         return Candidate(
             label=plan.describe(),
             method=manifest.method,
@@ -238,9 +239,9 @@ class Schedule:
             breaks=breaks,
         )
 
-    def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[Failure]:
+    def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[UntestedKnowledge]:
         """Levels at which some part that can be guessed was not attacked at all."""
-        failures: list[Failure] = []
+        failures: list[UntestedKnowledge] = []
         targets = self._runner.targets(candidate)
         scored = [target for target in targets if target.scored and not target.joins]
         for target in scored or targets:

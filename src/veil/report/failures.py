@@ -1,0 +1,123 @@
+"""Goals that do not hold, as typed values: which goal, by how much, against whom; each prints as one sentence.
+
+An audit makes them, the report's model holds them, and the words are found here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from veil.report.values import AttackView, Estimate, KnowledgeView, Scored, State
+from veil.report.words import knowing, listed, percent
+
+
+@dataclass(frozen=True)
+class AdvantageOverGoal:
+    """An attack gains more than the goal allows, or cannot be shown not to.
+
+    ``scored`` says on what, ``column`` which one where it is a single column. Overall scores are held to the upper end
+    of ``advantage``, a column and far-out values to the lower one. ``shown`` says that the goal is shown to break;
+    where it is not, the ``repetitions``, or the ``n_scored`` records of the only one, are too few to exclude it.
+
+    >>> from veil.report.values import Unit
+    >>> alone = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
+    >>> gain = Estimate(0.04, 0.02, 0.061)
+    >>> print(AdvantageOverGoal(AttackView("pca-attack"), alone, Scored.VALUES, "", gain, 0.05, False, 1, 1200))
+    pca-attack with the release alone: advantage on values up to 6.1 %, over the goal of 5.0 %; 1,200 records cannot \
+exclude it
+    """
+
+    attack: AttackView
+    knowledge: KnowledgeView
+    scored: Scored
+    column: str
+    advantage: Estimate
+    most: float
+    shown: bool
+    repetitions: int
+    n_scored: int
+    kind: Literal["advantage"] = field(default="advantage", init=False)
+
+    def __str__(self) -> str:
+        """Which attack gains how much on what, with which knowledge."""
+        what = f"column {self.column!r}" if self.scored == Scored.COLUMN else str(self.scored)
+        overall = self.scored not in (Scored.COLUMN, Scored.FAR_OUT)
+        reach = f"up to {percent(self.advantage.high)}" if overall else f"at least {percent(self.advantage.low)}"
+        evidence = f"{self.repetitions} runs" if self.repetitions > 1 else f"{self.n_scored:,} records"
+        doubt = "" if self.shown else f"; {evidence} cannot exclude it"
+        by = f"{self.attack.name} with {knowing(self.knowledge)}"
+        return f"{by}: advantage on {what} {reach}, over the goal of {percent(self.most)}{doubt}"
+
+
+@dataclass(frozen=True)
+class UntestedKnowledge:
+    """No attack was run with some knowledge that counts, on a release or on the part with one ``method`` of it."""
+
+    knowledge: tuple[KnowledgeView, ...]
+    method: str = ""
+    shown: bool = field(default=False, init=False)
+    kind: Literal["untested"] = field(default="untested", init=False)
+
+    def __str__(self) -> str:
+        """With which knowledge, and what to do."""
+        where = f" on {self.method}" if self.method else ""
+        return (
+            f"no attack was run{where} with the knowledge {listed([known.label for known in self.knowledge])}, so the "
+            "privacy goal was not tested there; grant more, or name the knowledge that counts (against)"
+        )
+
+
+@dataclass(frozen=True)
+class OutOfTime:
+    """Attacks that were not run because the time was over.
+
+    >>> print(OutOfTime(3))
+    3 attacks were not run: give the audit more time
+    """
+
+    n_attacks: int
+    shown: bool = field(default=False, init=False)
+    kind: Literal["out of time"] = field(default="out of time", init=False)
+
+    def __str__(self) -> str:
+        """How many, and what to do."""
+        return f"{self.n_attacks} attacks were not run: give the audit more time"
+
+
+@dataclass(frozen=True)
+class UtilityUnderGoal:
+    """A utility is under its goal, or could not be measured (None).
+
+    >>> print(UtilityUnderGoal("distances", Estimate(0.7, 0.6, 0.8), 0.9))
+    utility distances is 0.70, under the goal of 0.90
+    """
+
+    utility: str
+    value: Estimate | None
+    least: float
+    shown: bool = field(default=True, init=False)
+    kind: Literal["utility"] = field(default="utility", init=False)
+
+    def __str__(self) -> str:
+        """Which utility, and by how much."""
+        if self.value is None:
+            return f"utility {self.utility} could not be measured; is there a target, and are there enough records?"
+        return f"utility {self.utility} is {self.value.value:.2f}, under the goal of {self.least:.2f}"
+
+
+Failure = AdvantageOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal
+"""A goal that does not hold; ``shown`` is False where it is only not shown to hold."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How one candidate fares: the privacy goals against every attack that counts, and whether it is useful enough.
+
+    ``least`` is the least knowledge with which a privacy goal is shown to break, ``reason`` the failure that decides.
+    """
+
+    privacy: State
+    useful: bool = True
+    least: KnowledgeView | None = None
+    reason: Failure | None = None
