@@ -124,7 +124,7 @@ class Block:
                 part = row[at : at + batch.num_rows]
                 np.add(to_float(batch.column(name), name), 0.0, out=part)
                 at += batch.num_rows
-            _one_nan(row)
+            one_nan(row)
 
 
 _OWN = threading.local()
@@ -142,16 +142,18 @@ def _lent(shape: tuple[int, int]) -> Matrix:
 def canonical(matrix: Matrix) -> Matrix:
     """Make equal values equal bits, in place: one NaN and no negative zero."""
     matrix += 0.0
-    _one_nan(matrix.reshape(-1))
+    one_nan(matrix.reshape(-1))
     return matrix
 
 
-def _one_nan(values: npt.NDArray[np.float64]) -> None:
+def one_nan(values: Vector) -> Vector:
+    """Make every NaN the same bits, in place."""
     # A sum of squares is far cheaper than a look at every value, and finite where all values are.
     with np.errstate(over="ignore", invalid="ignore"):
         finite = np.isfinite(values @ values)
     if not finite:
         values[np.isnan(values)] = np.nan
+    return values
 
 
 def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
@@ -280,5 +282,5 @@ def column_block(rows: npt.NDArray[Any]) -> Matrix:
         strip = slice(start, start + _STRIP)
         np.add(rows[strip].T, 0.0, out=out[:, strip])
     for row in out:
-        _one_nan(row)
+        one_nan(row)
     return out

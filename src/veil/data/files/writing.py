@@ -61,11 +61,12 @@ def parquet_settings(schema: pa.Schema, distinct: Collection[str] = ()) -> dict[
     """How every Parquet file is written.
 
     The bytes of one place of all numbers are put together (BYTE_STREAM_SPLIT): noise is on a grid, and files become
-    half as large as by Snappy, in no more time.
+    far smaller than by Snappy, in less time. Level −1 takes two thirds of the time of level 1 for a few bytes more.
     """
     return {
         "use_dictionary": [f.name for f in schema if not pa.types.is_floating(f.type) and f.name not in distinct],
         "use_byte_stream_split": [f.name for f in schema if f.type in (pa.float32(), pa.float64())],
         "compression": "zstd",
-        "compression_level": 1,
+        "compression_level": -1,
+        "write_batch_size": 8_192,
     }
