@@ -5,7 +5,7 @@ import pytest
 
 import veil
 from veil.attacks.knowledge import Grant, Knowledge, PrivateTable, Unit, grantable, kinds_of_knowledge
-from veil.attacks.knowledge.registry import GRANTABLE, KNOWLEDGE
+from veil.attacks.knowledge.base import GRANTABLE, KNOWLEDGE
 from veil.errors import InputError
 
 RECORDS = np.arange(12.0).reshape(3, 4)

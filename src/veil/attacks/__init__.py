@@ -10,6 +10,7 @@ from veil.attacks.base import (
     Guess,
     GuessingAttack,
     Links,
+    catalogue_place,
     check_width,
     full_guess,
     granted,
@@ -17,7 +18,7 @@ from veil.attacks.base import (
 )
 from veil.attacks.blockwise import BlockwiseAttack
 from veil.attacks.knowledge import Grant, Knowledge, PrivateTable, Source, Unit, as_records, select_columns
-from veil.attacks.registry import attack_classes, catalogue_place, every_attack, find_attack
+from veil.attacks.registry import attack_classes, every_attack, find_attack
 from veil.attacks.rotation.signs import SignChoice, exact_signs
 
 __all__ = [

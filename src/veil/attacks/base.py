@@ -17,15 +17,16 @@ import numpy.typing as npt
 from veil.arguments import choice
 from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.registry import ATTACKS
+from veil.attacks.knowledge.base import GROUP
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import Model
-from veil.release.registry import kebab
+from veil.release.registry import Register, kebab
 from veil.release.release import Release
 
 __all__ = [
+    "ATTACKS",
     "Ambiguity",
     "Attack",
     "Details",
@@ -33,6 +34,7 @@ __all__ = [
     "Guess",
     "GuessingAttack",
     "Links",
+    "catalogue_place",
     "check_width",
     "full_guess",
     "granted",
@@ -40,6 +42,20 @@ __all__ = [
 ]
 
 K = TypeVar("K", bound=Knowledge)
+
+
+def catalogue_place(name: str, cls: type[Attack]) -> tuple[bool, int, str]:
+    """Where an attack stands in lists and reports: Veil's own by catalogue id (A1, A2, …, A10), then others by name."""
+    digits = cls.catalogue.removeprefix("A")
+    return not cls.__module__.startswith("veil."), int(digits) if digits.isdecimal() else 0, name
+
+
+ATTACKS: Register[Attack] = Register("attack", "veil.attacks", GROUP, order=catalogue_place, parameter="attack")
+"""All attacks by their names on the command line.
+
+>>> list(ATTACKS)[:2]
+['noise-distribution-attack', 'univariate-bayes-attack']
+"""
 
 
 class Attack(ABC):

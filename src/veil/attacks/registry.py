@@ -2,27 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from veil.attacks.knowledge.registry import GROUP
-from veil.release.registry import Register
-
-if TYPE_CHECKING:
-    from veil.attacks.base import Attack
-
-
-def catalogue_place(name: str, cls: type[Attack]) -> tuple[bool, int, str]:
-    """Where an attack stands in lists and reports: Veil's own by catalogue id (A1, A2, …, A10), then others by name."""
-    digits = cls.catalogue.removeprefix("A")
-    return not cls.__module__.startswith("veil."), int(digits) if digits.isdecimal() else 0, name
-
-
-ATTACKS: Register[Attack] = Register("attack", "veil.attacks", GROUP, order=catalogue_place, parameter="attack")
-"""All attacks by their names on the command line.
-
->>> list(ATTACKS)[:2]
-['noise-distribution-attack', 'univariate-bayes-attack']
-"""
+from veil.attacks.base import ATTACKS, Attack
 
 
 def attack_classes() -> dict[str, type[Attack]]:

@@ -27,7 +27,7 @@ from veil.errors import InputError
 from veil.keys.key import Key
 from veil.measures import Measure
 from veil.perturbations import Perturbation
-from veil.perturbations.driving import rebuild
+from veil.perturbations.registry import rebuild
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import RowOrder

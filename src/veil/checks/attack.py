@@ -27,7 +27,7 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.perturbations import PERTURBATIONS, Perturbation
 from veil.perturbations.additive import AdditiveNoise
-from veil.perturbations.driving import rebuild
+from veil.perturbations.registry import rebuild
 from veil.publishing.publish import publish
 from veil.release.release import Release
 

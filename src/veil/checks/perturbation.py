@@ -15,7 +15,8 @@ from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key, LedgerPart
 from veil.perturbations import PERTURBATIONS, Perturbation, Takes
 from veil.perturbations.codecs import decoded
-from veil.perturbations.driving import rebuild, released_fields
+from veil.perturbations.driving import released_fields
+from veil.perturbations.registry import rebuild
 from veil.publishing.publish import publish
 from veil.publishing.restore import restore
 

@@ -2,11 +2,12 @@
 
 from veil.keys.noise import grid_for
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation, refuse_constant
+from veil.perturbations.base import PERTURBATIONS, Perturbation
 from veil.perturbations.draws import Draws, Place, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
-from veil.perturbations.registry import PERTURBATIONS, find_perturbation
+from veil.perturbations.method import Learned, refuse_constant
+from veil.perturbations.registry import find_perturbation
 
 __all__ = [
     "PERTURBATIONS",

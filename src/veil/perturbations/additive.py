@@ -21,7 +21,7 @@ from veil.errors import InputError, listed
 from veil.keys.noise import add_noise, grid_for, subtract_noise
 from veil.numerics.laws import check_law
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation, refuse_constant
+from veil.perturbations.base import Perturbation
 from veil.perturbations.correlated import (
     dissimilarity,
     explicit_factor,
@@ -32,6 +32,7 @@ from veil.perturbations.correlated import (
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise
+from veil.perturbations.method import Learned, refuse_constant
 from veil.release.models import AdditiveModel
 
 

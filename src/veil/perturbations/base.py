@@ -1,35 +1,39 @@
-"""What every perturbation is: what its author writes.
-
-An author sets ``catalogue``, ``threat`` and ``layout``, and writes ``learn``, ``perturb`` and, where the method can be
-undone, ``restore``; ``headline`` and ``guarantee`` where they differ. What drives it is elsewhere:
-:mod:`veil.perturbations.driving` from tables and files, :mod:`veil.perturbations.transformer` as scikit-learn wants it.
-"""
+"""Every perturbation, as scikit-learn wants it: fit, transform, names of features, validation."""
 
 from __future__ import annotations
 
-import copy
-import inspect
-import textwrap
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
-from veil.data.blocks import Matrix
-from veil.errors import InputError, KeyRefusedError
-from veil.keys.key import Key
-from veil.perturbations.draws import Draws, Secrets
-from veil.perturbations.facts import Facts
-from veil.perturbations.layout import Layout
-from veil.perturbations.registry import PERTURBATIONS
-from veil.perturbations.transformer import Transformer
-from veil.release.models import Model
-from veil.release.registry import kebab
-from veil.secret import SecretParameter, key_pickling_allowed
+from veil.data.blas import one_blas_thread
+from veil.data.blocks import Matrix, column_block
+from veil.data.passes import each_block, summed
+from veil.data.sources import as_table
+from veil.data.sums import Tree
+from veil.data.tables import Table, as_frame
+from veil.errors import InputError, listed
+from veil.keys.key import Key, key_from
+from veil.keys.randomness import column_digests
+from veil.keys.randomness import fingerprint as keyed_fingerprint
+from veil.perturbations.draws import Place
+from veil.perturbations.driving import fit_scan, perturbed, released_arrays, released_fields, scan_for
+from veil.perturbations.facts import Fixed
+from veil.perturbations.method import Method
+from veil.perturbations.scan import ScanResult, Summary
+from veil.release.registry import Register
+from veil.secret import revealed
+
+PERTURBATIONS: Register[Perturbation] = Register(
+    "perturbation", "veil.perturbations", "veil.perturbations", parameter="method"
+)
+"""All methods by their names on the command line."""
 
 
-class Perturbation(Transformer, ABC):
+class Perturbation(Method):
     """Base of all perturbations.
 
     Class attributes
@@ -53,170 +57,123 @@ class Perturbation(Transformer, ABC):
         The secret.
     """
 
-    catalogue: ClassVar[str]
-    summary: ClassVar[str] = ""
-    threat: ClassVar[str] = ""
-    headline: ClassVar[tuple[str, ...]] = ()
-
-    random_state = SecretParameter()
-    model_: Model
-    key_: Key
-    _fitted_on: str
+    feature_names_in_: npt.NDArray[np.object_]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "threat" in cls.__dict__ and cls.__doc__:
-            cls.__doc__ = _with_threat(cls.__doc__, cls.threat)
         if "catalogue" in cls.__dict__:
             PERTURBATIONS.add(cls.method_name(), cls)
 
-    # -- what an author writes ----------------------------------------------------------------
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the public parameters and take a key: fresh secret bits, or from ``random_state``."""
+        if self.layout.tabular:
+            self._fit_table(as_table(X))
+            return self
+        array = self._validated(X, reset=True)
+        key, columns = key_from(revealed(self.random_state)), self.column_names()
+        scan = scan_for(self, columns, key.derive("fingerprint"))
+        total = Tree[Summary]()
+        for summary in each_block(array, lambda rows, _: scan.summary(column_block(rows))):
+            total.push(summary)
+        self.fit_scan(columns, scan.result(total.result()), key)
+        return self
 
-    @property
-    def layout(self) -> Layout:
-        """The method's shape; a class attribute where it does not depend on settings."""
-        return Layout()
+    def transform(self, X: Any) -> Any:
+        """Perturb a table. Noise is addressed by this table, not by the one given to ``fit``."""
+        from sklearn.utils.validation import check_is_fitted
 
-    @abstractmethod
-    def learn(self, facts: Facts) -> Model:
-        """Check the settings and return what is learned. Data-derived values are rounded to two digits before use."""
+        check_is_fitted(self, "n_features_in_")
+        if self.layout.tabular:
+            return self._in_container(self._transform_table(as_table(X)), X)
+        secret = self.secrets().subkey("fingerprint", None)
+        array = self._validated(X, reset=False, look=self.layout.passes_missing or self.layout.reduces)
+        fingerprint = ""
+        if self.layout.addressed:
+            digests = b"".join(each_block(array, lambda rows, _: column_digests(secret, column_block(rows))))
+            fingerprint = keyed_fingerprint(secret, self.column_names(), digests, len(array))
 
-    @abstractmethod
-    def perturb(self, block: Matrix, draws: Draws) -> Matrix:
-        """Perturb one canonical block (d × n to k × n), which is not to be changed."""
+        def block_of(rows: Matrix, start: int) -> Matrix:
+            released: Matrix = perturbed(self, column_block(rows), Place(fingerprint, start))
+            return released
 
-    def restore(self, block: Matrix, draws: Draws) -> Matrix:
-        """Undo :meth:`perturb` with the key."""
-        raise NotImplementedError
+        if self.layout.reduces:
+            return self._in_container(sum(each_block(array, block_of), np.zeros(())).T, X)
+        out = np.empty((len(array), self.model_.n_released(self.n_features_in_)))
 
-    def guarantee(self) -> str:
-        """The formal guarantee of these settings, or "none"."""
-        return "none"
+        def written(rows: Matrix, start: int) -> bool:
+            part = out[start : start + len(rows)]
+            part[:] = block_of(rows, start).T
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.layout.passes_missing or bool(np.isfinite(part.sum()))
 
-    # -- what some methods change ---------------------------------------------------------------
+        if not all(list(each_block(array, written))):
+            self._validated(X, reset=False, look=True)  # says what is wrong; a large finite table may also come here
+        return self._in_container(out, X)
 
-    def invertible(self, *, consistent: bool) -> bool:
-        """Whether the key brings the private values back; ``consistent``: the cells themselves address the noise."""
-        return type(self).restore is not Perturbation.restore and not (consistent and self.layout.addressed)
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the released columns."""
+        from sklearn.utils.validation import check_is_fitted
 
-    def secret_matrix(self) -> Matrix | None:
-        """The secret matrix that acts on scaled records, for audits that assume it has leaked; None without one."""
-        return None
+        check_is_fitted(self, "n_features_in_")
+        columns = self.column_names()
+        if input_features is not None and list(input_features) != columns:
+            if hasattr(self, "feature_names_in_"):
+                raise ValueError("input_features is not equal to feature_names_in_")
+            if len(input_features) != self.n_features_in_:
+                raise ValueError("input_features should have length equal to number of features")
+            columns = list(input_features)
+        return np.array(self.released_names(columns), dtype=object)
 
-    def catalogue_id(self) -> str:
-        """The catalogue's id for these settings."""
-        return self.catalogue
+    def _validated(self, X: Any, *, reset: bool, look: bool = True) -> npt.NDArray[np.float64]:
+        """X as an array of numbers; ``look`` for values that are not finite, which takes a pass over it."""
+        from sklearn.utils.validation import validate_data
 
-    def released_names(self, columns: Sequence[str]) -> list[str]:
-        """Names of the columns that are made of these."""
-        if self.layout.passes_missing or self.layout.reduces:
-            return list(columns)
-        return [f"{type(self).__name__.lower()}{i}" for i in range(self.model_.n_released(len(columns)))]
-
-    def fewest_rows(self) -> int:
-        """Rows that a table must have."""
-        return 2 if self.layout.spread else 1
-
-    # -- what it says about itself ----------------------------------------------------------------
-
-    @classmethod
-    def method_name(cls) -> str:
-        """The name on the command line and in manifests.
-
-        >>> from veil import AdditiveNoise
-        >>> AdditiveNoise.method_name()
-        'additive-noise'
-        """
-        return kebab(cls.__name__)
-
-    def settings(self) -> dict[str, Any]:
-        """The owner's public settings as JSON values: constructor parameters that are not secret."""
-        public = {
-            name: value
-            for name, value in self.get_params(deep=False).items()
-            if not isinstance(getattr(type(self), name, None), SecretParameter)
-        }
-        return {name: _json_value(value) for name, value in public.items()}
-
-    def describe(self) -> str:
-        """The method and its settings that differ from the defaults, in one line."""
-        defaults = inspect.signature(type(self)).parameters
-        named = [f"{k} {v}" for k, v in self.settings().items() if k in self.headline or defaults[k].default != v]
-        name = self.method_name().replace("-", " ")
-        return f"{name} ({', '.join(named)})" if named else name
-
-    def disclose(self) -> dict[str, Any]:
-        """The public parameters: the model as JSON values, enough to undo the method with the key."""
-        return self.model_.to_json()
-
-    # -- the secret -------------------------------------------------------------------------------
-
-    def secrets(self) -> Secrets:
-        """What the fitted method may ask of its key."""
-        return Secrets(self._key(), self.method_name(), self.column_names(), self._fitted_on)
-
-    def _key(self) -> Key:
+        if isinstance(X, np.ma.MaskedArray):
+            raise InputError("X is a masked array, whose mask would be lost; use X.filled(numpy.nan)")
         try:
-            return self.key_
-        except AttributeError:
-            raise KeyRefusedError(
-                f"this {type(self).__name__} was pickled without its key; fit it anew, or pickle it "
-                "inside veil.allow_key_pickling()"
-            ) from None
+            array: npt.NDArray[np.float64] = validate_data(
+                self,
+                X,
+                reset=reset,
+                dtype=np.float64,
+                ensure_all_finite=("allow-nan" if self.layout.passes_missing else True) if look else False,
+                ensure_min_samples=self.layout.fewest_rows if reset else 1,
+            )
+        except ValueError as error:
+            # This one message of numpy's quotes a cell.
+            if "could not convert" in str(error):
+                raise InputError(
+                    "X holds text, and only numbers can be perturbed; drop or encode its columns"
+                ) from None
+            raise
+        return array
 
-    def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = dict(self.__dict__)
-        if not key_pickling_allowed():
-            state.pop("key_", None)
-        return state
+    def fit_scan(self, columns: Sequence[str], scan: ScanResult, key: Key, fixed: Fixed | None = None) -> list[str]:
+        """Fit from the first pass over a table; returns remarks for the owner."""
+        PERTURBATIONS.check(self.method_name(), type(self))
+        return fit_scan(self, columns, scan, key, fixed)
 
-    def __copy__(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
+    # -- tables of categories and identifiers ---------------------------------------------------
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
-        return twin
+    def _fit_table(self, table: Table) -> None:
+        columns, key = list(table.schema.names), key_from(revealed(self.random_state))
+        scan = scan_for(self, columns, key.derive("fingerprint"))
+        self.feature_names_in_ = np.array(columns, dtype=object)
+        self.fit_scan(columns, scan.result(summed(scan.block_summary, table, columns)), key)
 
-
-class Learned:
-    """A fitted attribute that is a value of the model: ``scale_ = Learned("scale")``."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else getattr(instance.model_, self._name)
-
-
-def one_of(values: Any, name: str) -> Any:
-    """A setting for one column: of a mapping its entry, else what holds for all."""
-    return values.get(name) if isinstance(values, Mapping) else values
-
-
-def _with_threat(text: str, threat: str) -> str:
-    """A docstring with the threat among its notes, before the examples."""
-    note = textwrap.indent(f"Notes\n-----\n*Threat.* {textwrap.fill(threat, 112)}\n\n", "    ")
-    head, mark, examples = text.partition("    Examples\n")
-    return f"{head}{note}{mark}{examples}" if mark else f"{text.rstrip()}\n\n{note}    "
-
-
-def _json_value(value: Any) -> Any:
-    """A setting as a JSON value."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _json_value(item) for key, item in value.items()}
-    return np.asarray(value).tolist()
-
-
-def refuse_constant(facts: Facts, why: str, fix: str = "give the role public or drop") -> None:
-    """Refuse columns whose values are all equal, but for those that an earlier release has fixed."""
-    constant = [n for n, s in zip(facts.columns, facts.moments.std, strict=True) if not s > 0 and n not in facts.fixed]
-    if constant:
-        shown = ", ".join(repr(name) for name in constant[:8])
-        raise InputError(f"column {shown}: all {facts.moments.n_rows} values are equal, {why}; {fix}")
+    def _transform_table(self, table: Table) -> Any:
+        """It comes out as the kind of frame it was."""
+        secrets, columns = self.secrets(), self.column_names()
+        if table.schema.names != columns:
+            raise InputError(f"X has the columns {listed(table.schema.names)}; this was fitted on {listed(columns)}")
+        scan = scan_for(self, columns, secrets.subkey("fingerprint", None))
+        fingerprint = scan.result(summed(scan.block_summary, table, columns)).fingerprint
+        fields = released_fields(self, columns, table.schema)
+        arrays: list[list[pa.Array]] = []
+        with one_blas_thread():
+            for block in table.blocks(columns):
+                place = Place(fingerprint, block.start)
+                arrays.append(released_arrays(self, columns, fields, scan.read(block), place))
+        chunks = [pa.chunked_array(column) for column in zip(*arrays, strict=True)]
+        released = pa.table(dict(zip([f.name for f in fields], chunks, strict=True)))
+        return as_frame(released, table.kind, table.native)

@@ -20,10 +20,11 @@ from veil.arguments import number, whole
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.randomness import Generator
-from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
+from veil.perturbations.method import Learned
 from veil.release.models import BinaryProjectionModel
 
 Bits = npt.NDArray[np.uint64]

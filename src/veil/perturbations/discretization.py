@@ -17,10 +17,11 @@ from veil.arguments import choice, whole
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation, one_of
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise
+from veil.perturbations.method import Learned, one_of
 from veil.perturbations.special_scans import GRAIN
 from veil.release.models import ClassModel
 

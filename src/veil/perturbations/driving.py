@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.keys.key import Key, LedgerPart
+from veil.keys.key import Key
 from veil.perturbations.categories import CategoryScan, ValueScan
 from veil.perturbations.codecs import decoded, encoded, released_types
 from veil.perturbations.draws import Draws, Place, Secrets
 from veil.perturbations.facts import Facts, Fixed
 from veil.perturbations.layout import Takes
-from veil.perturbations.registry import PERTURBATIONS, find_perturbation
+from veil.perturbations.method import Method
 from veil.perturbations.scan import Scan, ScanResult
 from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan
-from veil.release.models import Model, model_from
-
-if TYPE_CHECKING:
-    from veil.perturbations.base import Perturbation
+from veil.release.models import Model
 
 
-def scan_for(perturbation: Perturbation, columns: Sequence[str], secret: bytes) -> Scan:
+def scan_for(perturbation: Method, columns: Sequence[str], secret: bytes) -> Scan:
     """The first pass that a method needs over its columns."""
     layout, method = perturbation.layout, type(perturbation).__name__
     if layout.takes is Takes.CATEGORIES:
@@ -48,11 +45,10 @@ def scan_for(perturbation: Perturbation, columns: Sequence[str], secret: bytes) 
 
 
 def fit_scan(
-    perturbation: Perturbation, columns: Sequence[str], scan: ScanResult, key: Key, fixed: Fixed | None = None
+    perturbation: Method, columns: Sequence[str], scan: ScanResult, key: Key, fixed: Fixed | None = None
 ) -> list[str]:
     """Fit a method from the first pass over a table; returns remarks for the owner."""
-    PERTURBATIONS.check(perturbation.method_name(), type(perturbation))
-    fewest = perturbation.fewest_rows()
+    fewest = perturbation.layout.fewest_rows
     if scan.moments.n_rows < fewest:
         raise InputError(
             f"the table has {scan.moments.n_rows} row; {type(perturbation).__name__} needs {fewest} to measure "
@@ -66,7 +62,7 @@ def fit_scan(
     return facts.remarks
 
 
-def _public(perturbation: Perturbation, model: Any) -> Model:
+def _public(perturbation: Method, model: Any) -> Model:
     """What was learned, once it is clear that a manifest can hold it."""
     method = type(perturbation).__name__
     if not isinstance(model, Model):
@@ -81,17 +77,7 @@ def _public(perturbation: Perturbation, model: Any) -> Model:
     return model
 
 
-def rebuild(part: LedgerPart, key: Key) -> Perturbation:
-    """The fitted perturbation behind a part of a key's ledger."""
-    perturbation = find_perturbation(part.method)(**part.settings)
-    perturbation.n_features_in_ = len(part.columns)
-    perturbation.feature_names_in_ = np.array(part.columns, dtype=object)
-    perturbation.model_ = model_from(part.parameters, method=part.method, name=part.model)
-    perturbation.key_, perturbation._fitted_on = key, part.fingerprint
-    return perturbation
-
-
-def released_fields(perturbation: Perturbation, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
+def released_fields(perturbation: Method, columns: Sequence[str], schema: pa.Schema) -> list[pa.Field]:
     """Names and types of the columns that a fitted method makes."""
     names = perturbation.released_names(columns)
     private = [schema.field(name).type for name in columns]
@@ -99,7 +85,7 @@ def released_fields(perturbation: Perturbation, columns: Sequence[str], schema: 
     return [pa.field(name, dtype) for name, dtype in zip(names, types, strict=True)]
 
 
-def perturbed(perturbation: Perturbation, values: Any, place: Place) -> Any:
+def perturbed(perturbation: Method, values: Any, place: Place) -> Any:
     """What a fitted method makes of one block of numbers, codes or texts, in memory of its own."""
     draws = Draws(perturbation.secrets(), perturbation.model_, place, values)
     if not isinstance(values, np.ndarray):
@@ -118,7 +104,7 @@ def _read_only(values: Matrix) -> Matrix:
     return view
 
 
-def _check_released(perturbation: Perturbation, values: Matrix, released: Any) -> None:
+def _check_released(perturbation: Method, values: Matrix, released: Any) -> None:
     """Refuse what another package's method released of a block unless it is a matrix of numbers for the same rows."""
     method = type(perturbation).__name__
     if not isinstance(released, np.ndarray) or released.dtype.kind not in "iuf" or released.ndim != 2:
@@ -138,13 +124,13 @@ def _check_released(perturbation: Perturbation, values: Matrix, released: Any) -
 
 
 def released_arrays(
-    perturbation: Perturbation, columns: Sequence[str], fields: Sequence[pa.Field], read: Any, place: Place
+    perturbation: Method, columns: Sequence[str], fields: Sequence[pa.Field], read: Any, place: Place
 ) -> list[pa.Array]:
     """The released columns of what the scan read of one block."""
     values = encoded(perturbation.model_, columns, read)
     return decoded(perturbation.model_, perturbed(perturbation, values, place), fields)
 
 
-def restored(perturbation: Perturbation, values: Matrix, place: Place) -> Matrix:
+def restored(perturbation: Method, values: Matrix, place: Place) -> Matrix:
     """The private values of one released block."""
     return perturbation.restore(values, Draws(perturbation.secrets(), perturbation.model_, place, values))

@@ -94,6 +94,11 @@ class Layout:
         return self.takes in (Takes.CATEGORIES, Takes.IDENTIFIERS)
 
     @property
+    def fewest_rows(self) -> int:
+        """Rows that a table must have."""
+        return 2 if self.spread else 1
+
+    @property
     def passes_missing(self) -> bool:
         """Whether a missing cell is released as missing; columns then keep their names, too."""
         return self.made_of is MadeOf.CELL

@@ -19,10 +19,11 @@ from veil.data.blocks import Matrix, Vector, tiles
 from veil.errors import InputError, listed
 from veil.keys.noise import add_noise, grid_for, subtract_noise
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise
+from veil.perturbations.method import Learned
 from veil.release.models import LinearTransformModel, Scaled
 from veil.secret import SecretParameter, revealed
 

@@ -17,11 +17,12 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.keys.noise import grid_for
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation, refuse_constant
+from veil.perturbations.base import Perturbation
 from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
+from veil.perturbations.method import Learned, refuse_constant
 from veil.release.models import LogNormalModel
 
 

@@ -24,10 +24,11 @@ from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
 from veil.keys.noise import add_noise
 from veil.numerics.laws import LAPLACE, NORMAL
-from veil.perturbations.base import Learned, Perturbation, one_of
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise
+from veil.perturbations.method import Learned, one_of
 from veil.release.models import MechanismModel
 
 MOST_EPSILON = 15.0

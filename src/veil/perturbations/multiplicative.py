@@ -17,10 +17,11 @@ from veil.errors import InputError
 from veil.keys.noise import grid_for
 from veil.numerics.factor_law import factor_law
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation, refuse_constant
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout
+from veil.perturbations.method import Learned, refuse_constant
 from veil.release.models import MultiplicativeModel
 
 

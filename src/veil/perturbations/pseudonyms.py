@@ -17,10 +17,11 @@ import pyarrow as pa
 
 from veil.arguments import whole
 from veil.errors import InputError
-from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
+from veil.perturbations.method import Learned
 from veil.release.models import PseudonymModel
 
 

@@ -32,11 +32,12 @@ from veil.numerics.response_matrix import (
     keep_matrix,
 )
 from veil.numerics.rounding import two_digits
-from veil.perturbations.base import Learned, Perturbation
+from veil.perturbations.base import Perturbation
 from veil.perturbations.categories import listed_categories
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
+from veil.perturbations.method import Learned
 from veil.release.models import ResponseModel
 
 MOST_COMPOUND = 2_000

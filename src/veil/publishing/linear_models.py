@@ -27,8 +27,9 @@ from veil.data.tables import memory_table
 from veil.errors import InputError, KeyRefusedError, NotApplicableError, listed
 from veil.keys.key import Key, LedgerPart
 from veil.perturbations import Perturbation, Place
-from veil.perturbations.driving import perturbed, rebuild
+from veil.perturbations.driving import perturbed
 from veil.perturbations.linear import LinearPerturbation
+from veil.perturbations.registry import rebuild
 from veil.perturbations.rotation import PairwiseRotation
 from veil.release.release import Release
 

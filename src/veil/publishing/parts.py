@@ -15,7 +15,7 @@ from veil.errors import FileAccessError
 from veil.keys.key import Key, LedgerPart
 from veil.keys.randomness import DIGEST
 from veil.perturbations import Perturbation, Place
-from veil.perturbations.driving import fit_scan, perturbed, released_arrays, released_fields, restored, scan_for
+from veil.perturbations.driving import perturbed, released_arrays, released_fields, restored, scan_for
 from veil.perturbations.scan import Summary
 from veil.release.manifest import Part
 from veil.release.models import model_from
@@ -48,7 +48,7 @@ class FittedPart:
         p, result = self.perturbation, self.scan.result(total)
         self._digests = b"" if total is None else total.digests
         p.feature_names_in_ = np.array(self.columns, dtype=object)
-        self.remarks = tuple(fit_scan(p, self.columns, result, self._key, self._fixed()))
+        self.remarks = tuple(p.fit_scan(self.columns, result, self._key, self._fixed()))
         self.n_missing = 0 if p.layout.missing_is_category else int(result.moments.missing.sum())
         self.fields = released_fields(p, self.columns, schema)
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))

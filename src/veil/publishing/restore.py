@@ -18,7 +18,8 @@ from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry
 from veil.perturbations import Perturbation, Place
-from veil.perturbations.driving import rebuild, restored
+from veil.perturbations.driving import restored
+from veil.perturbations.registry import rebuild
 from veil.publishing.content import CONTENT, altered, block_content, check_content, content_of, content_secret
 from veil.publishing.parts import released_columns
 from veil.release.manifest import Manifest

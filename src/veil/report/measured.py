@@ -3,23 +3,107 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from veil.errors import listed
 from veil.report.console import grid, shown
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from veil.auditing.comparison.result import FileMeasures
-
 MOST_SHOWN = 40
 
 
-def print_measures(measures: FileMeasures, private: str, other: str, console: Console) -> None:
+class _Column(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def n_both(self) -> int: ...
+    @property
+    def correlation(self) -> float: ...
+    @property
+    def nrmse(self) -> float: ...
+    @property
+    def breach(self) -> float: ...
+    @property
+    def baseline(self) -> float: ...
+    @property
+    def wasserstein(self) -> float: ...
+    @property
+    def unit(self) -> float: ...
+    @property
+    def unit_error(self) -> float: ...
+
+
+class _Text(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def n_both(self) -> int: ...
+    @property
+    def equal(self) -> float: ...
+
+
+class _Table(Protocol):
+    @property
+    def value_breach(self) -> float: ...
+    @property
+    def record_breach(self) -> float: ...
+    @property
+    def baseline(self) -> float: ...
+    @property
+    def nrmse(self) -> float: ...
+    @property
+    def relative_error(self) -> float: ...
+    @property
+    def means(self) -> float: ...
+    @property
+    def covariance(self) -> float: ...
+    @property
+    def distances(self) -> float: ...
+    @property
+    def wasserstein(self) -> float: ...
+
+
+class Measures(Protocol):
+    """What is printed of a comparison of two tables; :class:`veil.FileMeasures` says what each number is."""
+
+    @property
+    def n_rows(self) -> int:
+        """Records."""
+
+    @property
+    def n_sampled(self) -> int:
+        """Records that distances were taken of."""
+
+    @property
+    def tolerance(self) -> float:
+        """How near counts as a breach, in standard units."""
+
+    @property
+    def columns(self) -> Sequence[_Column]:
+        """The columns of numbers."""
+
+    @property
+    def texts(self) -> Sequence[_Text]:
+        """The other columns."""
+
+    @property
+    def table(self) -> _Table | None:
+        """The columns of numbers together."""
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """Columns that are of different kinds in the two tables."""
+
+    @property
+    def absent(self) -> Sequence[str]:
+        """Private columns that the other table does not have."""
+
+
+def print_measures(measures: Measures, private: str, other: str, console: Console) -> None:
     """Print the comparison of the tables called ``private`` and ``other``."""
     console.print()
     title = shown(other, "bold") + Text(" beside ") + shown(private, "bold")
@@ -38,7 +122,7 @@ def print_measures(measures: FileMeasures, private: str, other: str, console: Co
         console.print(Text(remark, "dim"))
 
 
-def _columns(measures: FileMeasures) -> Table:
+def _columns(measures: Measures) -> Table:
     table = grid("column", "correlation", "error", "breached", "baseline", "distribution")
     for column in measures.columns[:MOST_SHOWN]:
         table.add_row(
@@ -54,14 +138,14 @@ def _columns(measures: FileMeasures) -> Table:
     return table
 
 
-def _texts(measures: FileMeasures) -> Table:
+def _texts(measures: Measures) -> Table:
     table = grid("column", "equal", "of values")
     for column in measures.texts:
         table.add_row(shown(column.name), _number(column.equal, ".1%"), f"{column.n_both:,}")
     return table
 
 
-def _whole(measures: FileMeasures) -> Table:
+def _whole(measures: Measures) -> Table:
     t, near = measures.table, f"{measures.tolerance:g} standard units"
     if t is None:
         raise ValueError("there is no numeric column")
@@ -93,7 +177,7 @@ def _whole(measures: FileMeasures) -> Table:
     return table
 
 
-def remarks(measures: FileMeasures) -> list[str]:
+def remarks(measures: Measures) -> list[str]:
     """What the tables rest on, and what is not in them."""
     lines = []
     if measures.columns:

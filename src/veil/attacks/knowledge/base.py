@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.attacks.knowledge.registry import GRANTABLE, KNOWLEDGE
 from veil.data.blocks import Matrix
 from veil.errors import InputError
-from veil.release.registry import kebab
+from veil.release.registry import Register, kebab
 from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
@@ -111,6 +110,24 @@ class Grant:
             np.union1d(a, b).astype(np.intp) for a, b in ((self.withheld, other.withheld), (self.given, other.given))
         )
         return Grant((*more, *self.knowledge), withheld, given, (*self.columns, *other.columns))
+
+
+GROUP = "veil.attacks"
+"""Entry points of packages that bring attacks, and kinds of knowledge along with them."""
+
+
+def _order(name: str, cls: type[Knowledge]) -> tuple[bool, int, str]:
+    """Veil's own kinds by rank, then others by name."""
+    return not cls.rank, cls.rank, name
+
+
+KNOWLEDGE: Register[Knowledge] = Register("kind of knowledge", "veil.attacks.knowledge", GROUP, order=_order)
+"""Every kind by its option on the command line."""
+
+GRANTABLE: Register[Knowledge] = Register(
+    "kind of knowledge", "veil.attacks.knowledge", GROUP, order=_order, parameter="grants"
+)
+"""The kinds that audits can grant by their short names."""
 
 
 class Knowledge:
