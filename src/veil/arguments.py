@@ -47,10 +47,12 @@ def number(
     most: float = math.inf,
     rule: str | None = None,
     infinite: bool = False,
+    parameter: str | None = None,
 ) -> float:
     """A number from ``least`` to ``most``, both allowed; ``rule`` says it in other words.
 
-    ``infinite=True`` lets an infinite number pass where the bounds do.
+    ``infinite=True`` lets an infinite number pass where the bounds do. ``parameter`` is what the error calls the
+    parameter where ``name`` says more than that.
 
     >>> number(1, "tolerance", least=0)
     1.0
@@ -60,11 +62,11 @@ def number(
     """
     size = _float(value)
     if size is None or not least <= size <= most or (math.isinf(size) and not infinite):
-        raise _refusal(name, rule or _reach(least, most), value)
+        raise _refusal(name, rule or _reach(least, most), value, parameter)
     return size
 
 
-def choice(value: object, name: str, options: Iterable[str]) -> str:
+def choice(value: object, name: str, options: Iterable[str], *, parameter: str | None = None) -> str:
     """One of the words in ``options``.
 
     >>> choice("valeu", "level", ("value", "record"))
@@ -77,11 +79,11 @@ def choice(value: object, name: str, options: Iterable[str]) -> str:
     rule = f"one of {', '.join(repr(str(option)) for option in known)}"
     near = nearest(value, known) if isinstance(value, str) else None
     if near is None:
-        raise _refusal(name, rule, value)
-    raise InputError(f"{name} must be {rule}; did you mean {near!r}?", parameter=_parameter(name))
+        raise _refusal(name, rule, value, parameter)
+    raise InputError(f"{name} must be {rule}; did you mean {near!r}?", parameter=parameter or name)
 
 
-def flag(value: object, name: str) -> bool:
+def flag(value: object, name: str, *, parameter: str | None = None) -> bool:
     """True or False, and nothing that only looks like it.
 
     >>> flag("no", "relative")
@@ -89,7 +91,7 @@ def flag(value: object, name: str) -> bool:
     veil.errors.InputError: relative must be True or False; got a str
     """
     if not isinstance(value, bool | np.bool_):
-        raise _refusal(name, "True or False", value)
+        raise _refusal(name, "True or False", value, parameter)
     return bool(value)
 
 
@@ -105,22 +107,22 @@ def per_column(
     try:
         row = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must be {rule}; pass numbers only", parameter=_parameter(name)) from None
+        raise InputError(f"{name} must be {rule}; pass numbers only", parameter=name) from None
     if row.ndim == 0:
         row = np.full(columns, float(row))
     if row.shape != (columns,):
-        raise InputError(f"{name} must be {rule}; got shape {row.shape}", parameter=_parameter(name))
+        raise InputError(f"{name} must be {rule}; got shape {row.shape}", parameter=name)
     if count := int((~np.isfinite(row) | (row < least) | (row <= above)).sum()):
         reach = f" above {above:g}" if math.isfinite(above) else f" of at least {least:g}" if least > -math.inf else ""
         problem = f"{name} must be finite{reach}; {count} of {columns} are not, replace them"
-        raise InputError(problem, parameter=_parameter(name))
+        raise InputError(problem, parameter=name)
     return row
 
 
-def numbers(value: object, name: str, *, rule: str) -> list[float]:
+def numbers(value: object, name: str, *, rule: str, parameter: str | None = None) -> list[float]:
     """One number or several, as a sorted list without repetitions; all of them finite."""
     items = list(value) if isinstance(value, Iterable) and not isinstance(value, str | bytes | dict) else [value]
-    return sorted({number(item, name, rule=rule) for item in items})
+    return sorted({number(item, name, rule=rule, parameter=parameter) for item in items})
 
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -220,13 +222,8 @@ def _reach(least: float, most: float) -> str:
     return f"a number of at most {most:g}" if math.isinf(least) else f"a number from {least:g} to {most:g}"
 
 
-def _refusal(name: str, rule: str, value: object) -> InputError:
-    return InputError(f"{name} must be {rule}; got {_shown(value)}", parameter=_parameter(name))
-
-
-def _parameter(name: str) -> str:
-    """The bare parameter of a name such as "goals: tolerance"."""
-    return name.rpartition(": ")[2]
+def _refusal(name: str, rule: str, value: object, parameter: str | None = None) -> InputError:
+    return InputError(f"{name} must be {rule}; got {_shown(value)}", parameter=parameter or name)
 
 
 def _shown(value: object) -> str:

@@ -100,7 +100,7 @@ def test_the_json_holds_them_as_values(reports):
     candidate = report["candidates"][0]
     assert (candidate["method"], candidate["catalogue"]) == ("triangular-noise", "X1")
     assert candidate["threat"].endswith(THREAT)
-    known = {"kind": "means", "amount": 0, "unit": "none", "label": "published means", "article": "the"}
+    known = {"kind": "means", "amount": 0, "unit": "none", "label": "published means", "article": "the", "noun": ""}
     assert [level["knowledge"]["kind"] for level in candidate["levels"]] == ["nothing", "means"]
     assert candidate["levels"][1]["knowledge"] == known
     assert candidate["levels"][1]["words"].endswith("from a public report.")

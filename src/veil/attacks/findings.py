@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,27 @@ class Ambiguity(StrEnum):
     (True, ('order', 'sign'))
     """
 
-    NONE = "none"
+    NONE = ()
     SIGN = "sign"
     ORDER = "order"
     SCALE = "scale"
-    ORDER_SIGN = "order, sign"
-    ORDER_SCALE = "order, scale"
-    ORDER_SIGN_SCALE = "order, sign, scale"
+    ORDER_SIGN = "order", "sign"
+    ORDER_SCALE = "order", "scale"
+    ORDER_SIGN_SCALE = "order", "sign", "scale"
     MATCH = "match"
     """Which rows belong to the known records."""
     MATRIX = "matrix"
     """The secret matrix."""
 
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Each thing that is open, by itself."""
-        return () if self is Ambiguity.NONE else tuple(self.value.split(", "))
+    parts: tuple[str, ...]
+    """Each thing that is open, by itself."""
+
+    def __new__(cls, *parts: str) -> Self:
+        """The things that are open, together."""
+        words = ", ".join(parts) or "none"
+        member = str.__new__(cls, words)
+        member._value_, member.parts = words, parts
+        return member
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from veil.arguments import number
 from veil.auditing.grants import Level
@@ -24,6 +25,9 @@ UTILITIES = (
     "classification",
     "proportions",
 )
+
+
+_SHARE: dict[str, Any] = {"least": 0, "most": 1, "rule": "between 0 and 1"}
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,9 @@ class Goals:
     against: str | Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        number(self.max_advantage, "goals: max_advantage", least=0, most=1, rule="between 0 and 1")
+        number(self.max_advantage, "goals: max_advantage", parameter="max_advantage", **_SHARE)
         near = "above 0 and below 10 standard units, for example 0.1"
-        number(self.tolerance, "goals: tolerance", least=1e-12, most=9.999, rule=near)
+        number(self.tolerance, "goals: tolerance", least=1e-12, most=9.999, rule=near, parameter="tolerance")
         if not isinstance(self.min_utility, Mapping):
             raise InputError("goals: min_utility must map utilities to numbers, for example {'distances': 0.9}")
         for name, least in self.min_utility.items():
@@ -60,7 +64,7 @@ class Goals:
                 raise InputError.from_unknown_name(
                     "utility of goals: min_utility", name, UTILITIES, parameter="min_utility"
                 )
-            number(least, f"goals: min_utility of {name!r}", least=0, most=1, rule="between 0 and 1")
+            number(least, f"goals: min_utility of {name!r}", parameter="min_utility", **_SHARE)
         if isinstance(self.against, str):
             object.__setattr__(self, "against", (self.against,))
         if isinstance(self.against, Sequence) and not len(self.against):

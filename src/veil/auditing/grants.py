@@ -137,8 +137,8 @@ class Grants:
         own, others = _own_kinds(), {kind: cls for kind, cls in grantable().items() if kind not in _own_kinds()}
         for kind in own:
             object.__setattr__(self, kind, _checked(grantable()[kind], getattr(self, kind)))
-        choice(self.sample_from, "grants: sample_from", ("population", "table"))
-        flag(self.fitting, "grants: fitting")
+        choice(self.sample_from, "grants: sample_from", ("population", "table"), parameter="sample_from")
+        flag(self.fitting, "grants: fitting", parameter="fitting")
         given = {kind: _usual(cls) for kind, cls in others.items()} if self.more is None else dict(self.more)
         unknown = [kind for kind in given if kind not in others]
         if unknown:
@@ -240,16 +240,18 @@ def _checked(cls: type[Knowledge], value: Any) -> bool | tuple[float | str, ...]
     """The amounts of one kind, checked by its unit."""
     name = f"grants: {cls.kind}"
     if cls.unit is Unit.NONE:
-        return flag(value, name)
+        return flag(value, name, parameter=cls.kind)
     if cls.unit is Unit.SHARE:
-        shares = numbers(value, name, rule="shares between 0 and 1, or () for none")
+        shares = numbers(value, name, rule="shares between 0 and 1, or () for none", parameter=cls.kind)
         if any(not 0 < share < 1 for share in shares):
             raise InputError(f"{name} must be a share between 0 and 1, for example 0.02; use () for none")
         return tuple(shares)
     given = [value] if isinstance(value, str) else value
     whole_table = ALL_COLUMNS in cls.swept and isinstance(given, Sequence) and ALL_COLUMNS in given
     rule = "whole numbers of at least 1, or () for none" + (f', or "{ALL_COLUMNS}"' if ALL_COLUMNS in cls.swept else "")
-    counts = numbers([k for k in given if k != ALL_COLUMNS] if whole_table else given, name, rule=rule)
+    counts = numbers(
+        [k for k in given if k != ALL_COLUMNS] if whole_table else given, name, rule=rule, parameter=cls.kind
+    )
     if any(k < 1 or not k.is_integer() for k in counts):
         raise InputError(f"{name} must be whole numbers of at least 1; leave out 0, it is always run")
     return (*(int(k) for k in counts), *((ALL_COLUMNS,) if whole_table else ()))

@@ -111,7 +111,7 @@ def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
         raise InputError(
             f"{where} ({method}): {secret[0]} is a secret and does not belong into a plan; use the Python API"
         )
-    return columns, cls(**{key: tuple(v) if isinstance(v, list) and key == "bounds" else v for key, v in part.items()})
+    return columns, cls(**part)
 
 
 def _check_keys(keys: Iterable[str], known: Sequence[str], where: str) -> None:
