@@ -27,7 +27,6 @@ from veil.release.models import (
     NormalizedRotationModel,
     PseudonymModel,
     RecordProjectionModel,
-    ResponseModel,
     Scaled,
     UnknownModel,
 )
@@ -160,7 +159,7 @@ def plan_utilities(
     for i, part in enumerate(release.manifest.parts):
         truth, released = private.part(part.names), release.part(i)
         model = part.model
-        if isinstance(model, ResponseModel):
+        if model.private_categories() is not None:
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
                 by_name.setdefault("proportions", []).append(proportions_kept(truth, released))
         elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, released):

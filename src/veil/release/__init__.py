@@ -1,47 +1,6 @@
 """Releases and what their manifests say. Authors of methods and attacks find the models here."""
 
-from veil.release.models import (
-    FOREIGN,
-    AdditiveModel,
-    BasketModel,
-    BinaryProjectionModel,
-    ClassModel,
-    ForeignModel,
-    LinearTransformModel,
-    LogNormalModel,
-    MechanismModel,
-    Model,
-    MultiplicativeModel,
-    NormalizedRotationModel,
-    OrthogonalModel,
-    PermutedTransformModel,
-    ProjectionModel,
-    PseudonymModel,
-    RecordProjectionModel,
-    ResponseModel,
-    Scaled,
-    UnknownModel,
-)
+from veil.release import models
+from veil.release.models import *  # noqa: F403 - one list of models, which is theirs
 
-__all__ = [
-    "FOREIGN",
-    "AdditiveModel",
-    "BasketModel",
-    "BinaryProjectionModel",
-    "ClassModel",
-    "ForeignModel",
-    "LinearTransformModel",
-    "LogNormalModel",
-    "MechanismModel",
-    "Model",
-    "MultiplicativeModel",
-    "NormalizedRotationModel",
-    "OrthogonalModel",
-    "PermutedTransformModel",
-    "ProjectionModel",
-    "PseudonymModel",
-    "RecordProjectionModel",
-    "ResponseModel",
-    "Scaled",
-    "UnknownModel",
-]
+__all__ = models.__all__

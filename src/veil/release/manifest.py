@@ -174,29 +174,11 @@ class Manifest:
 
     def __getitem__(self, name: str) -> Any:
         """A field by its name in ``manifest.json``, as its JSON value."""
-        return self._json()[name]
-
-    def _json(self) -> dict[str, Any]:
-        return {
-            "release": self.release,
-            "release_id": self.release_id,
-            "method": self.method,
-            "guarantee": self.guarantee,
-            "parts": [part.to_json() for part in self.parts],
-            "public": [{"name": c.name, "kind": str(c.kind)} for c in self.public],
-            "schema": [{"name": c.name, "type": c.type} for c in self.schema],
-            "key": str(self.key),
-            "missing": str(self.missing),
-            "row_order": str(self.row_order),
-            "arithmetic": self.arithmetic,
-            "veil": self.veil,
-            "format": self.format,
-            "data": dict(self.data),
-        }
+        return _JSON[name](self)
 
     def to_json(self) -> str:
         """The manifest as JSON text."""
-        return json.dumps(self._json(), indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({name: value(self) for name, value in _JSON.items()}, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Manifest:
@@ -293,3 +275,22 @@ def _public(raw: Any) -> PublicColumn:
 def _released(raw: Any) -> ReleasedColumn:
     fields = _Fields(raw, "a released column")
     return ReleasedColumn(fields.text("name"), fields.text("type"))
+
+
+_JSON: dict[str, Callable[[Manifest], Any]] = {
+    "release": lambda manifest: manifest.release,
+    "release_id": lambda manifest: manifest.release_id,
+    "method": lambda manifest: manifest.method,
+    "guarantee": lambda manifest: manifest.guarantee,
+    "parts": lambda manifest: [part.to_json() for part in manifest.parts],
+    "public": lambda manifest: [{"name": c.name, "kind": str(c.kind)} for c in manifest.public],
+    "schema": lambda manifest: [{"name": c.name, "type": c.type} for c in manifest.schema],
+    "key": lambda manifest: str(manifest.key),
+    "missing": lambda manifest: str(manifest.missing),
+    "row_order": lambda manifest: str(manifest.row_order),
+    "arithmetic": lambda manifest: manifest.arithmetic,
+    "veil": lambda manifest: manifest.veil,
+    "format": lambda manifest: manifest.format,
+    "data": lambda manifest: dict(manifest.data),
+}
+"""Each field of ``manifest.json``, in its order, as a JSON value."""

@@ -13,7 +13,7 @@ from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
 from veil.release.manifest import Part
-from veil.release.models import AdditiveModel, ForeignModel, PseudonymModel, ResponseModel
+from veil.release.models import AdditiveModel, ForeignModel, PseudonymModel
 from veil.release.release import Release
 
 
@@ -100,7 +100,7 @@ class PartTarget(Target):
         methods: tuple[str, ...] = (),
         joins: tuple[int, ...] = (),
     ) -> None:
-        responses = part.names if isinstance(part.model, ResponseModel) else ()
+        responses = part.names if part.model.private_categories() is not None else ()
         super().__init__(part.names, exposures, tolerance, methods=methods, responses=responses)
         self.index, self.part, self.joins = index, part, joins
 
@@ -130,7 +130,7 @@ class WholeTarget(Target):
 
     def __init__(self, parts: Sequence[Part], exposures: Exposures, tolerance: float) -> None:
         guessable = [part for part in parts if not isinstance(part.model, PseudonymModel)] or parts
-        responses = [name for part in guessable if isinstance(part.model, ResponseModel) for name in part.names]
+        responses = [name for part in guessable if part.model.private_categories() is not None for name in part.names]
         names = [name for part in guessable for name in part.names]
         super().__init__(names, exposures, tolerance, responses=responses)
 
