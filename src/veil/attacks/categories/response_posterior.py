@@ -92,6 +92,16 @@ class ResponsePosteriorAttack(GuessingAttack):
     guess), ``expected_rate`` (its mean per column: the share of right guesses if the estimated prior is right),
     ``prior`` (one distribution per column), ``gain`` (M8 per column), ``groups`` (columns taken together) and ``steps``
     (of EM away from independence, per group; 0 means that other answers told nothing).
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> import pandas as pd
+    >>> x = np.random.default_rng(0).choice(["no", "yes"], size=20_000, p=[0.8, 0.2])
+    >>> release, _ = veil.publish(pd.DataFrame({"answer": x}), veil.RandomizedResponse(keep=0.6, random_state=0))
+    >>> guess = veil.ResponsePosteriorAttack().run(release)
+    >>> guess.details.prior[0].round(1).tolist()
+    [0.8, 0.2]
     """
 
     catalogue = "A20"

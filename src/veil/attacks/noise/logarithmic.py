@@ -49,6 +49,16 @@ class LogAttack(BlockwiseAttack):
         The attack on additive noise that runs on the logarithms.
 
     ``guess.details``: :class:`LogDetails`.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.exp(np.random.default_rng(0).normal(size=(1000, 1)) * np.ones(8))
+    >>> release, _ = veil.publish(x, veil.MultiplicativeNoise(0.3, random_state=0))
+    >>> guess = veil.LogAttack().run(release)
+    >>> errors = [np.mean(np.log(each / x) ** 2) for each in (release.to_numpy(), guess.values)]
+    >>> bool(errors[1] < errors[0] / 4)
+    True
     """
 
     catalogue = "A8"

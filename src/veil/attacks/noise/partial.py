@@ -56,6 +56,15 @@ class PartialDisclosureAttack(BlockwiseAttack):
     For normal data the m.s.e. of the rest is that of A6 on the conditional covariance ``Σxx − Σxa Σaa⁻¹ Σax``.
 
     ``guess.details``: ``known`` (names used) and ``expected_mse`` per column.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(1000, 1)) + 0.1 * np.random.default_rng(1).normal(size=(1000, 2))
+    >>> release, _ = veil.publish(x, veil.AdditiveNoise(1.0, random_state=0))
+    >>> guess = veil.PartialDisclosureAttack().run(release, veil.KnownAttributes(("c0",), x[:, :1]))
+    >>> guess.details.known, bool(np.mean((guess.values[:, 1] - x[:, 1]) ** 2) < 0.05)
+    (('c0',), True)
     """
 
     catalogue = "A19"

@@ -76,6 +76,16 @@ class DisclosedMatrixAttack(BlockwiseAttack):
     ``guess.details``: ``determined``, names of the columns that follow exactly from R alone; ``unique`` and
     ``ambiguous``, numbers of records for which the search found one whole-number record or several;
     ``expected_matches``, candidates per record that would fit by chance (None where nothing was searched).
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x, matrix = np.random.default_rng(0).random((200, 3)), np.random.default_rng(1).normal(size=(2, 3))
+    >>> release, _ = veil.publish(x, veil.LinearTransform(matrix, random_state=0))
+    >>> known = veil.KnownMatrix(matrix), veil.KnownRanges(np.zeros(3), np.ones(3))
+    >>> guess = veil.DisclosedMatrixAttack().run(release, *known)
+    >>> bool(np.mean((guess.values - x) ** 2) < 0.5 * x.var())
+    True
     """
 
     catalogue = "A15"

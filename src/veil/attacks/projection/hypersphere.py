@@ -65,6 +65,15 @@ class HypersphereAttack(GuessingAttack):
     ``guess.details``: ``breach_probability``, for every record the highest probability, over all records of the
     box, that a uniform point of its sphere errs by at most ``tolerance`` times the record's length, in the units
     that were transformed (errata L-q); ``feasible``, the number of records whose sphere meets the box.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).random((200, 3))
+    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    >>> guess = veil.HypersphereAttack().run(release, veil.KnownRanges(np.zeros(3), np.ones(3)))
+    >>> guess.details.feasible, guess.details.breach_probability.shape
+    (200, (200,))
     """
 
     catalogue = "A17"

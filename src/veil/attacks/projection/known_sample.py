@@ -56,6 +56,15 @@ class ProjectedSampleAttack(GuessingAttack):
     ``guess.ambiguity`` is "matrix" unless the draws agree. ``guess.details``: ``certainty`` (1: all draws agree on
     every record; 0: they cancel), ``expected_mse`` per column as the posterior predicts it, and ``matrix``, the
     mean of the draws.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).gamma(2.0, size=(80, 3)) * [1, 2, 4]
+    >>> release, _ = veil.publish(x[:60], veil.RandomProjection(2, random_state=0))
+    >>> guess = veil.ProjectedSampleAttack(islands=1, particles=2).run(release, veil.KnownSample(x[60:]))
+    >>> guess.values.shape, guess.details.matrix.shape
+    ((60, 3), (2, 3))
     """
 
     catalogue = "A21"

@@ -69,6 +69,15 @@ class ProjectionMAPAttack(GuessingAttack):
     KnownRanges only serve the search for whole numbers once R is known. ``guess.details``: ``rank`` of the
     known span; ``exact_rows``, rows of R that are known exactly; with all of them, A15's ``unique``,
     ``ambiguous`` and ``expected_matches``.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(200, 3))
+    >>> release, _ = veil.publish(x, veil.RandomProjection(2, random_state=0))
+    >>> guess = veil.ProjectionMAPAttack().run(release, veil.KnownPairs(x[:3], range(3)))
+    >>> guess.details.rank, guess.details.exact_rows
+    (3, 2)
     """
 
     catalogue = "A14"

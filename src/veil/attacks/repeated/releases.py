@@ -98,6 +98,15 @@ class RepeatedReleaseAttack(GuessingAttack):
     ``expected_mse`` per column, in the units of ``noise_scale``; ``determined``, columns that an exact mix
     determines. Of randomized responses: ``confidence``, ``expected_rate``, ``prior`` as in A20, and ``used``, the
     releases whose draws count, per column.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> first, second, third = (veil.publish(x, veil.AdditiveNoise(0.5, random_state=seed))[0] for seed in range(3))
+    >>> guess = veil.RepeatedReleaseAttack().run(third, veil.PreviousReleases([first, second]))
+    >>> guess.details.n_releases, guess.details.noise_scale.round(1).tolist()  # 0.5/√3
+    (3, [0.3, 0.3])
     """
 
     catalogue = "A24"

@@ -85,6 +85,15 @@ class KnownRecordsAttack(GuessingAttack):
 
     Too few matched records leave the rest of the space open: 1 of 5 dimensions known is hardly better than a constant
     guess. When no record is found, the guess is the known records' mean.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).normal(size=(100, 3))
+    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    >>> guess = veil.KnownRecordsAttack().run(release, veil.KnownRecords(x[[7, 3, 5, 9]]))
+    >>> guess.details.matched.tolist(), bool(np.abs(guess.values - x).max() < 1e-4)
+    ([7, 3, 5, 9], True)
     """
 
     catalogue = "A10"

@@ -76,6 +76,15 @@ class KnownSampleAttack(GuessingAttack):
     energy by less than two standard errors. ``guess.details``: ``margins`` per axis in standard errors,
     and for ``best`` ``stability`` (1: the resampled samples agree on the matrix) and ``twins`` (sample records
     that fall on a released one; more than d of them, with a stability near 1 and no translation, certify the matrix).
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).gamma(2.0, size=(600, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
+    >>> release, _ = veil.publish(x[:400], veil.OrthogonalTransform(random_state=0))
+    >>> guess = veil.KnownSampleAttack(replicates=4).run(release, veil.KnownSample(x[400:]))
+    >>> bool(np.mean((guess.values - x[:400]) ** 2) < 0.1 * x.var())
+    True
     """
 
     catalogue = "A11"

@@ -73,6 +73,15 @@ class AKICAAttack(SeparationAttack):
 
     ``guess.details``: ``signals`` (of the release, N × r), ``mixing`` (A, d × r, in private units), ``pairing`` (J),
     ``sign_margin``, ``order_margin``, ``n_normal`` signals of the release that look normal, ``converged``.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).gamma([0.5, 4.0], size=(5000, 2)) @ [[2.0, 1.0], [0.0, 1.0]]
+    >>> release, _ = veil.publish(x[:4000], veil.LinearTransform(random_state=0))
+    >>> guess = veil.AKICAAttack().run(release, veil.KnownSample(x[4000:]))
+    >>> bool(np.mean((guess.values - x[:4000]) ** 2) < 0.1 * x.var())
+    True
     """
 
     catalogue = "A13"

@@ -93,6 +93,15 @@ class ICAAttack(SeparationAttack):
     linear filter can separate at most,
     ``converged``, ``starts_agreeing``, ``sparse`` (whether lines were found where k < d), and with a sample
     ``columns``, ``sign_margin``, ``order_margin`` of the pairing.
+
+    Examples
+    --------
+    >>> import numpy as np, veil
+    >>> x = np.random.default_rng(0).random((500, 2))
+    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    >>> guess = veil.ICAAttack(starts=2).run(release, veil.IndependentSignals())
+    >>> guess.up_to, guess.details.n_separable
+    (('order', 'sign'), 2)
     """
 
     catalogue = "A12"
