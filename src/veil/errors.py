@@ -114,6 +114,10 @@ class MissingExtraError(VeilError, ImportError):
     """An optional dependency is not installed; the message says which extra to install."""
 
 
+class ExtensionWarning(UserWarning):
+    """A package that extends Veil could not be loaded; Veil goes on without it."""
+
+
 def nearest(name: object, known: Iterable[str]) -> str | None:
     """The known name that is spelled most like ``name``; None when none is near.
 

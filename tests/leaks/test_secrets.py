@@ -79,6 +79,7 @@ def test_the_attributes_of_a_key_do_not_show_it(secrets, fitted):
     """Debuggers, notebooks and error reporters print ``vars()``; an opaque key has nothing to print there."""
     holder = getattr(fitted.key_, "__dict__", {})
     assert secrets.found_in(repr(holder)) == []
+    assert secrets.found_in(repr(fitted.key_.__getstate__())) == []
 
 
 def test_a_fitted_perturbation_shows_nothing(fitted, secrets):

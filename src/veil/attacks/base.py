@@ -20,9 +20,9 @@ from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.base import GROUP
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
-from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
+from veil.errors import InputError, MissingKnowledgeError, NotApplicableError, VeilError
 from veil.release.models import Model
-from veil.release.registry import Register, kebab
+from veil.release.registry import Register, is_own, kebab
 from veil.release.release import Release
 
 __all__ = [
@@ -155,7 +155,24 @@ class Attack(ABC):
         self._check(release, knowledge)
         # Attacks work on small matrices, for which more threads cost more than they bring.
         with one_blas_thread():
-            return self._run(release, knowledge)
+            return self._run(release, knowledge) if is_own(type(self)) else self._run_foreign(release, knowledge)
+
+    def _run_foreign(self, release: Release, knowledge: Sequence[Knowledge]) -> Finding:
+        """Run an attack of another package: what it raises is one line that names it, and its rows are looked at."""
+        try:
+            finding = self._run(release, knowledge)
+        except (NotImplementedError, VeilError):
+            raise
+        except (Exception, SystemExit) as error:
+            # What it says could quote a cell, so only its type is shown.
+            where = type(self).__module__
+            raise InputError(f"{self.attack_name()} of {where} failed ({type(error).__name__}); mend it") from error
+        if isinstance(finding, Guess):
+            rows, n_rows = finding.rows, release.table.n_rows
+            outside = rows.size and (rows.min() < 0 or (n_rows is not None and rows.max() >= n_rows))
+            if outside or np.unique(rows).size < rows.size:
+                raise InputError(f"{self.attack_name()}: rows of its guess must be rows of the release, each once")
+        return finding
 
     def _check(self, release: Release, knowledge: Sequence[Knowledge]) -> None:
         """Refuse what is no release, has no theory here, or lacks knowledge that is needed."""

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
+from veil.errors import InputError
 
 
 class Ambiguity(StrEnum):
@@ -112,6 +113,16 @@ class Guess(Finding):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ambiguity", Ambiguity(self.ambiguity))
+        values, rows = np.asarray(self.values), np.asarray(self.rows)
+        if values.dtype.kind not in "fiub" or values.shape != (rows.size, len(self.columns)):
+            raise InputError(
+                f"values of a guess must be numbers, {rows.size} rows × {len(self.columns)} columns; "
+                f"got {values.dtype} of shape {values.shape}"
+            )
+        if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+            raise InputError(f"rows of a guess must be a list of row numbers; got {rows.dtype} of shape {rows.shape}")
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "rows", rows.astype(np.intp, copy=False))
 
     def __repr__(self) -> str:
         n, d = self.values.shape

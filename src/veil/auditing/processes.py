@@ -6,6 +6,7 @@ import ctypes
 import pickle  # between this process and its own children; never written to a file
 import signal
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -103,7 +104,8 @@ def _processes(n: int, worker: Callable[[Any], Any]) -> Any:
 
     with allow_key_pickling():
         pickled = pickle.dumps(worker)
-    return ProcessPoolExecutor(n, initializer=_learn, initargs=(pickled,), env={"OMP_NUM_THREADS": "1"})
+    arguments = (pickled, list(warnings.filters))
+    return ProcessPoolExecutor(n, initializer=_learn, initargs=arguments, env={"OMP_NUM_THREADS": "1"})
 
 
 @contextmanager
@@ -122,7 +124,8 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _learn(pickled: bytes) -> None:
+def _learn(pickled: bytes, filters: Sequence[Any]) -> None:
+    warnings.filters[:] = filters  # type: ignore[index]
     _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
     global _work

@@ -7,7 +7,8 @@ import io
 import os
 import signal
 import sys
-from contextlib import suppress
+import warnings
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,10 @@ import click
 from veil._version import __version__
 from veil.cli.options import option_of
 from veil.cli.printing import print_line
-from veil.errors import ClusterError, MissingExtraError, VeilError
+from veil.errors import ClusterError, ExtensionWarning, MissingExtraError, VeilError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.metadata import EntryPoint, EntryPoints
 
 VERBS = ("advise", "attack", "audit", "demo", "init", "inspect", "measure", "perturb", "recover", "restore")
@@ -94,7 +96,8 @@ class Veil(click.Group):
 
     def _exit_code(self, *args: Any, **kwargs: Any) -> int:
         try:
-            return int(super().main(*args, **kwargs) or 0)
+            with _quiet():
+                return int(super().main(*args, **kwargs) or 0)
         except click.exceptions.Exit as exit_:
             return int(exit_.exit_code)
         except click.Abort:
@@ -119,6 +122,16 @@ class Veil(click.Group):
             if os.environ.get("VEIL_TRACEBACK"):
                 raise
             return _fail(f"internal error ({type(error).__name__}); set VEIL_TRACEBACK=1 to see where", 1)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the warnings of libraries, which may quote cells and forge lines; Veil's own about packages are shown."""
+    with warnings.catch_warnings():
+        if not os.environ.get("VEIL_TRACEBACK"):
+            warnings.filterwarnings("ignore", category=Warning)
+            warnings.filterwarnings("default", category=ExtensionWarning)
+        yield
 
 
 def _other_commands() -> EntryPoints:

@@ -199,7 +199,7 @@ class Key:
             )
             body = {name: document[name] for name in ("secret", "seeded", "ledger", "matrices")}
             whole = hmac.compare_digest(document["check"], key._check(body))
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (ArithmeticError, AttributeError, KeyError, MemoryError, TypeError, ValueError):
             whole = False
         if not whole:
             raise KeyRefusedError(f"{path.name}: the key file is damaged")
@@ -215,6 +215,10 @@ class Key:
 
     def _repr_html_(self) -> str:
         return "&lt;secret&gt;"
+
+    def __getstate__(self) -> str:
+        # Python hands out slots here to whoever asks; pickle goes through __reduce__ and does not.
+        return MASK
 
     def __copy__(self) -> Key:
         return _rebuild(self.__secret, self.seeded, self.ledger, self.__matrices)
@@ -285,7 +289,7 @@ def _unlocked(document: dict[str, Any], passphrase: str, path: Path) -> dict[str
     try:
         salt, nonce, sealed = (base64.b64decode(document[name]) for name in ("salt", "nonce", "sealed"))
         body = AESGCM(_stretch(passphrase, salt, document["scrypt"])).decrypt(nonce, sealed, b"veil key")
-    except (AttributeError, InvalidTag, KeyError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, InvalidTag, KeyError, MemoryError, TypeError, ValueError):
         raise KeyRefusedError(f"{path.name}: wrong passphrase, or the key file is damaged") from None
     loaded: dict[str, Any] = json.loads(body)
     return loaded

@@ -50,7 +50,8 @@ class OrthogonalTransform(LinearPerturbation):
         Only rotations, no reflections.
     translation : float, default 0.0
         Spread of a secret translation, in multiples of the root-mean-square standard deviation
-        of the (scaled) attributes.
+        of the (scaled) attributes. The spread is public, like the scale of noise; the translation
+        itself is drawn from the key and never disclosed.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
@@ -69,7 +70,7 @@ class OrthogonalTransform(LinearPerturbation):
     """
 
     threat = (
-        "Released: ``y``, ``D`` and whether there is a translation. Secret: ``M`` and ``t``. d known records with "
+        "Released: ``y``, ``D`` and the spread of the translation. Secret: ``M`` and ``t``. d known records with "
         "their rows give every other record exactly, and fewer give their span (A9); a sample of the population gives "
         "M up to the precision of its eigenvectors (A11). There is no formal guarantee."
     )

@@ -6,9 +6,7 @@ import warnings
 from functools import cache
 from importlib.metadata import entry_points
 
-
-class ExtensionWarning(UserWarning):
-    """A package that extends Veil could not be loaded; Veil goes on without it."""
+from veil.errors import ExtensionWarning
 
 
 @cache

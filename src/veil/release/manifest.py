@@ -11,6 +11,7 @@ enumeration here.
 from __future__ import annotations
 
 import json
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ from veil.release.models import Model, model_from
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+_LONGEST = 100_000
+"""Signs of a text that is no column's name: a few hundred methods of a plan, not a page that no terminal ends."""
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
@@ -190,7 +194,11 @@ class Manifest:
             When it is not one, whatever is wrong with it; the line names the field.
         """
         try:
-            raw = json.loads(text, parse_constant=lambda name: _refuse(f"{name}, which is no number,"))
+            if isinstance(text, bytes):
+                text = text.decode("utf-8-sig")
+            raw = json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
+            if _SURROGATE.search(text):
+                json.dumps(raw, ensure_ascii=False).encode()
         except (RecursionError, ValueError) as error:
             if isinstance(error, FileFormatError):
                 raise
@@ -230,6 +238,18 @@ class Manifest:
             _refuse("released")
 
 
+def _no_number(name: str) -> NoReturn:
+    _refuse(f"{name}, which is no number,")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that names a field twice says one thing to this reader and another to the next."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        _refuse("a field that is given twice")
+    return fields
+
+
 def _refuse(what: str) -> NoReturn:
     raise FileFormatError(f"its {MANIFEST} is damaged or of another version: {what} cannot be read")
 
@@ -249,7 +269,10 @@ class _Fields:
         return value
 
     def text(self, name: str) -> str:
-        return self.get(name, str)
+        value = self.get(name, str)
+        if len(value) > _LONGEST:
+            _refuse(name)
+        return value
 
     def choice(self, name: str, options: type[E]) -> E:
         said = self.text(name)
@@ -264,17 +287,18 @@ class _Fields:
 
 def _column(raw: Any) -> Column:
     fields = _Fields(raw, "a column")
-    return Column(fields.text("name"), fields.choice("kind", Kind), fields.choice("role", Role), fields.text("dtype"))
+    name, dtype = fields.get("name", str), fields.text("dtype")
+    return Column(name, fields.choice("kind", Kind), fields.choice("role", Role), dtype)
 
 
 def _public(raw: Any) -> PublicColumn:
     fields = _Fields(raw, "a public column")
-    return PublicColumn(fields.text("name"), fields.choice("kind", Kind))
+    return PublicColumn(fields.get("name", str), fields.choice("kind", Kind))
 
 
 def _released(raw: Any) -> ReleasedColumn:
     fields = _Fields(raw, "a released column")
-    return ReleasedColumn(fields.text("name"), fields.text("type"))
+    return ReleasedColumn(fields.get("name", str), fields.text("type"))
 
 
 _JSON: dict[str, Callable[[Manifest], Any]] = {

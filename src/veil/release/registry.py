@@ -16,8 +16,8 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
-from veil.errors import InputError
-from veil.release.extensions import ExtensionWarning, load_extensions
+from veil.errors import ExtensionWarning, InputError
+from veil.release.extensions import load_extensions
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class Register(Mapping[str, type[T]]):
     def add(self, name: str, cls: type[T]) -> None:
         """Enter a class; one that is defined anew in the same place replaces the former."""
         others = [other for other in self._classes.get(name, ()) if _place(other) != _place(cls)]
-        if _is_own(cls) and any(map(_is_own, others)):
+        if is_own(cls) and any(map(is_own, others)):
             raise self._clash(cls, others[0])
         self._classes[name], self._listing = [*others, cls], None
 
@@ -82,7 +82,7 @@ class Register(Mapping[str, type[T]]):
 
     def check(self, name: str, cls: type[T]) -> None:
         """Refuse a class whose name is that of another one, by which it would be taken for that."""
-        winner = cls if _is_own(cls) else self._winner(name)
+        winner = cls if is_own(cls) else self._winner(name)
         if winner is not None and _place(winner) != _place(cls):
             raise self._clash(cls, winner)
 
@@ -111,12 +111,12 @@ class Register(Mapping[str, type[T]]):
 
     def _winner(self, name: str) -> type[T] | None:
         """The class that has a name: of several the first of the best standing."""
-        if not any(map(_is_own, self._classes.get(name, ()))):
+        if not any(map(is_own, self._classes.get(name, ()))):
             self._load()
         return min(self._classes.get(name, ()), key=self._standing, default=None)
 
     def _standing(self, cls: type[T]) -> int:
-        if _is_own(cls):
+        if is_own(cls):
             return _OWN
         return _INSTALLED if _root(cls) in load_extensions(self._group) else _SESSION
 
@@ -136,7 +136,8 @@ def _root(cls: type[object]) -> str:
     return cls.__module__.partition(".")[0]
 
 
-def _is_own(cls: type[object]) -> bool:
+def is_own(cls: type[object]) -> bool:
+    """Whether a class is Veil's, and not of another package."""
     return _root(cls) == "veil"
 
 

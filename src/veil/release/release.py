@@ -153,6 +153,8 @@ class Release:
         folder = Path(folder)
         choice(kind, "kind", ("pandas", "polars", "pyarrow", "numpy"))
         try:
+            if not (folder / MANIFEST).is_file():  # a pipe or a device may never end
+                raise FileNotFoundError
             manifest = Manifest.from_json((folder / MANIFEST).read_bytes())
             path = folder / Path(manifest.data["file"]).name
             expected = manifest.data["sha256"]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -103,7 +104,10 @@ class Draft:
         """Lock the folder; whoever removes a folder holds its lock, so one that is gone is made again."""
         while True:
             with writing(self.target):
-                self.folder.mkdir(mode=0o700, exist_ok=True)
+                try:
+                    self.folder.mkdir(mode=0o700)
+                except FileExistsError:
+                    self._refuse_foreign()
                 try:
                     lock = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
                 except FileNotFoundError:
@@ -120,6 +124,18 @@ class Draft:
                     return
             self._lock = None
             os.close(lock)
+
+    def _refuse_foreign(self) -> None:
+        """Refuse a folder that somebody else has put there: its owner could plant a key or swap shards."""
+        try:
+            state = self.folder.lstat()
+        except FileNotFoundError:
+            return
+        if not stat.S_ISDIR(state.st_mode) or (hasattr(os, "geteuid") and state.st_uid != os.geteuid()):
+            self._taken = True
+            raise FileAccessError(
+                f"{self.target}: {self.folder.name} beside it is not a folder of yours; choose another name"
+            )
 
     def _clear(self) -> None:
         for path in self.folder.iterdir():
