@@ -129,7 +129,7 @@ class Judge:
                 self._numbers(truth), values, self.tolerance, self.units, FAR_OUT, self.centre
             ),
             n_far_out=int(far_out(self._numbers(truth), self.units, FAR_OUT, self.centre)[1].sum()),
-            nrmse=self._nrmse(truth, values),
+            nrmse=self._error(truth, values),
             n_scored=len(scored),
         )
 
@@ -155,11 +155,15 @@ class Judge:
             return replace(guess, values=values)
         return replace(guess, values=np.where(silent, self._constants, values))
 
-    def _nrmse(self, truth: Matrix, values: Matrix) -> float:
-        unit = np.where(self.units > 0, self.units, 1.0)
-        error = ((values - truth) / unit) ** 2
-        error = np.where(self.categorical & ~np.isnan(error), (error > 0) * 1.0, error)
-        return float(np.sqrt(np.nanmean(error))) if np.isfinite(error).any() else float("nan")
+    def _error(self, truth: Matrix, values: Matrix) -> float:
+        """The root mean square error in standard units; a wrong category is one unit off."""
+        if np.isinf(values).any():
+            return math.inf
+        units = np.where(self.categorical | (self.units <= 0), 1.0, self.units)
+        if self.categorical.any():
+            off = np.where(np.isnan(values), np.nan, values != truth)
+            values = np.where(self.categorical, truth + off, values)
+        return math.sqrt(measures.mean_squared_error(truth / units, values / units))
 
     def scores(self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float) -> dict[str, Any]:
         """The guesses of one attack as scores per value, record, column and far-out value."""
