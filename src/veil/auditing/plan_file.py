@@ -35,7 +35,6 @@ from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
 from veil.publishing import inspection
-from veil.publishing.inspection import IDENTIFYING
 from veil.publishing.plan import Plan
 from veil.report.escaping import visible
 from veil.report.inspection import Inspection
@@ -157,7 +156,7 @@ def draft_plan(facts: Inspection, source: str) -> str:
         lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
     else:
         lines += ['method = "randomized-response"', "epsilon = 1.0"]
-    who = [c.name for c in texts if IDENTIFYING in c.note]
+    who = [c.name for c in texts if c.identifying]
     kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN) and c.name not in who]
     if who:
         lines += [

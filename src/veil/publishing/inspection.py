@@ -29,7 +29,6 @@ from veil.publishing.inspection_advice import (
 from veil.publishing.inspection_pass import Questions, Tally, questions_of, tally
 from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, Inspection
 
-IDENTIFYING = "hardly a repetition: an identifier?"
 IDENTIFYING_SHARE = 0.5
 
 
@@ -106,7 +105,7 @@ def _facts(field: pa.Field, role: Role | None, questions: Questions, answers: Ta
     if answers is None:
         notes = ["0 different values"] if name in questions.texts else []
         return ColumnFacts(name, str(kind), str(field.type), role and str(role), 0, "; ".join(notes))
-    missing, notes = int(answers.missing[questions.columns.index(name)]), []
+    missing, notes, identifying = int(answers.missing[questions.columns.index(name)]), [], False
     if name in questions.numeric:
         moments, j = answers.moments, questions.numeric.index(name)
         infinite = int(answers.infinite[j])
@@ -120,12 +119,14 @@ def _facts(field: pa.Field, role: Role | None, questions: Questions, answers: Ta
         if role is None and not (unique and moments.n_rows > 1):
             role = Role.SENSITIVE
     if name in questions.texts:
-        notes.append(_variety(answers.texts[questions.texts.index(name)], answers.moments.n_rows - missing))
+        texts = answers.texts[questions.texts.index(name)]
+        identifying = bool(texts.n_values > IDENTIFYING_SHARE * (answers.moments.n_rows - missing))
+        notes.append("hardly a repetition: an identifier?" if identifying else _variety(texts))
     if name in questions.nearly:
         numbers, total = answers.numbers[questions.nearly.index(name)].tolist()
         if total and numbers > NEARLY * total:
             notes.append(f"{total - numbers} of {total} values are not numbers")
-    return ColumnFacts(name, str(kind), str(field.type), role and str(role), missing, "; ".join(notes))
+    return ColumnFacts(name, str(kind), str(field.type), role and str(role), missing, "; ".join(notes), identifying)
 
 
 def _repetitions(integers: IntegerRun) -> list[str]:
@@ -137,8 +138,6 @@ def _repetitions(integers: IntegerRun) -> list[str]:
     return [f"all different in a sample of {about(len(integers.sample.hashes))}: an identifier?"]
 
 
-def _variety(texts: DistinctSample, n: int) -> str:
-    """How many values a text column has: one with hardly a repetition names people."""
-    if texts.n_values > IDENTIFYING_SHARE * n:
-        return IDENTIFYING
+def _variety(texts: DistinctSample) -> str:
+    """How many values a text column has."""
     return f"{texts.n_values} different values" if texts.exact else f"about {about(texts.n_values)} different values"

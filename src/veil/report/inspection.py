@@ -11,7 +11,10 @@ ROTATION_THRESHOLD = 0.3
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """One column: what it is, its role (None: the owner must decide), and a remark."""
+    """One column: what it is, its role (None: the owner must decide), and a remark.
+
+    ``identifying`` says that hardly a text occurs twice, so that each may name somebody.
+    """
 
     name: str
     kind: str
@@ -19,6 +22,7 @@ class ColumnFacts:
     role: str | None
     missing: int
     note: str
+    identifying: bool = False
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class UnmatchedJudge(Judge):
             n_columns=np.zeros(truth.shape[1], dtype=np.int64),
             far_out=Measure(float("nan"), higher_is="exposed"),
             n_far_out=0,
-            nrmse=self._nrmse(truth, values[breach.nearest]),
+            nrmse=self._error(truth, values[breach.nearest]),
             n_scored=len(truth),
             value_null=value,
             record_null=record,
