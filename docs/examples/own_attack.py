@@ -14,7 +14,7 @@ from veil.release import AdditiveModel
 class PublishedMeans(veil.Knowledge):
     """The mean of each private column, as somebody published it."""
 
-    kind = "means"  # the name in veil.Grants(more=...), in a plan and in veil audit --means
+    kind = "means"  # the name in veil.Grants(...), in a plan and in veil audit --means
     article = "the"  # a report says "with the published means"
     usual = (0,)  # granted unless told otherwise; 0, because means are known or not, without an amount
     audit_help = "Grant the mean of each column."

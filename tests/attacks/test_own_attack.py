@@ -65,6 +65,6 @@ Path("plan.toml").write_text("[[part]]\\nmethod = 'additive-noise'\\n[grants]\\n
 grants = load_plan("plan.toml").grants
 assert "means" not in [level.kind for level in grants.levels(100, 3)]
 assert "means" in [level.kind for level in veil.Grants().levels(100, 3)]
-assert "means" not in [level.kind for level in veil.Grants(more={"means": False}).levels(100, 3)]
+assert "means" not in [level.kind for level in veil.Grants(means=False).levels(100, 3)]
 """
     python(site, "-W", "ignore", "-c", script)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from veil.arguments import choice, flag, numbers
@@ -83,7 +83,7 @@ class Level:
         return self.kind == NOTHING or (self.kind == upper.kind and self.amount <= upper.amount)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Grants:
     """The knowledge levels that an audit goes through.
 
@@ -109,11 +109,11 @@ class Grants:
         Whether the attacker holds the exact ``quasi`` columns of everybody, where there are such columns.
     matrix
         Whether the secret matrix has leaked, for methods that have one.
-    more
-        Amounts of the kinds of knowledge that other packages bring, by kind; None grants their usual ones.
     fitting
         Leave out levels that a table is too small for; otherwise they are an error. Kinds that were asked for
         (:meth:`replaced`) are an error all the same.
+    others
+        Amounts of the kinds of knowledge that other packages bring, by their names; their usual ones by default.
 
     Examples
     --------
@@ -121,31 +121,45 @@ class Grants:
     ['nothing', '1 known record', '2 known records', '5 known records', '7 known records']
     """
 
-    pairs: int | str | Sequence[int | str] = (1, 5)
-    sample: float | Sequence[float] = 0.02
-    sample_from: Literal["population", "table"] = "population"
-    records: int | Sequence[int] = ()
-    attributes: int | Sequence[int] = ()
-    ranges: bool = False
-    external: bool = True
-    matrix: bool = False
-    fitting: bool = False
-    more: Mapping[str, Any] | None = field(default=None, hash=False)
-    _asked_for: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    pairs: int | str | Sequence[int | str]
+    sample: float | Sequence[float]
+    sample_from: Literal["population", "table"]
+    records: int | Sequence[int]
+    attributes: int | Sequence[int]
+    ranges: bool
+    external: bool
+    matrix: bool
+    fitting: bool
+    _others: Mapping[str, Any] = field(hash=False, repr=False)
+    _asked_for: frozenset[str] = field(repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        own, others = _own_kinds(), {kind: cls for kind, cls in grantable().items() if kind not in _own_kinds()}
-        for kind in own:
-            object.__setattr__(self, kind, _checked(grantable()[kind], getattr(self, kind)))
-        choice(self.sample_from, "grants: sample_from", ("population", "table"), parameter="sample_from")
-        flag(self.fitting, "grants: fitting", parameter="fitting")
-        given = {kind: _usual(cls) for kind, cls in others.items()} if self.more is None else dict(self.more)
-        unknown = [kind for kind in given if kind not in others]
-        if unknown:
-            raise InputError(
-                f"grants: more names {unknown[0]!r}, which no package brings; there are {', '.join(others) or 'none'}"
-            )
-        object.__setattr__(self, "more", {kind: _checked(others[kind], value) for kind, value in given.items()})
+    def __init__(
+        self,
+        pairs: int | str | Sequence[int | str] = (1, 5),
+        sample: float | Sequence[float] = 0.02,
+        sample_from: Literal["population", "table"] = "population",
+        records: int | Sequence[int] = (),
+        attributes: int | Sequence[int] = (),
+        ranges: bool = False,
+        external: bool = True,
+        matrix: bool = False,
+        fitting: bool = False,
+        **others: Any,
+    ) -> None:
+        own = {"pairs": pairs, "sample": sample, "records": records, "attributes": attributes}
+        own |= {"ranges": ranges, "external": external, "matrix": matrix}
+        kinds = grantable()
+        for name in others:
+            if name not in kinds:
+                raise InputError.from_unknown_name("kind of knowledge of grants", name, kinds)
+        usual = {kind: _as_setting(cls, cls.usual) for kind, cls in kinds.items() if kind not in own}
+        amounts = {kind: _checked(kinds[kind], value) for kind, value in {**usual, **own, **others}.items()}
+        choice(sample_from, "grants: sample_from", ("population", "table"), parameter="sample_from")
+        flag(fitting, "grants: fitting", parameter="fitting")
+        values: dict[str, Any] = {kind: amounts.pop(kind) for kind in own}
+        values |= {"sample_from": sample_from, "fitting": fitting, "_others": amounts, "_asked_for": frozenset()}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def sweep(cls, **settings: Any) -> Grants:
@@ -154,34 +168,50 @@ class Grants:
         ``settings`` replace parts of it; those of a kind that another package brings as well.
         """
         swept = {kind: _as_setting(each, each.swept or each.usual) for kind, each in grantable().items()}
-        return replace(cls(fitting=True).replaced(**{**swept, **settings}), _asked_for=frozenset())
+        return cls(**{"fitting": True, **swept, **settings})
 
     def replaced(self, **settings: Any) -> Grants:
-        """These grants with other settings; amounts by kind, also of kinds that other packages bring.
+        """These grants with other settings, by their names.
 
         A kind that is named here is asked for: it is not left out where a table is too small for it.
 
         >>> Grants().replaced(pairs=3).pairs
         (3,)
         """
-        own = {f.name for f in fields(self)}
-        more = {kind: amounts for kind, amounts in settings.items() if kind not in own}
-        settings = {name: value for name, value in settings.items() if name in own}
-        asked_for = self._asked_for | (settings.keys() & set(_own_kinds())) | more.keys()
-        return replace(self, **{"more": {**(self.more or {}), **more}, **settings, "_asked_for": asked_for})
+        grants = self.adapted(**settings)
+        object.__setattr__(grants, "_asked_for", self._asked_for | (settings.keys() & grantable().keys()))
+        return grants
+
+    def only(self, *kinds: str) -> Grants:
+        """These grants of some kinds alone."""
+        none = {kind: _as_setting(cls, ()) for kind, cls in grantable().items() if kind not in kinds}
+        return self.adapted(**none)
+
+    def adapted(self, **settings: Any) -> Grants:
+        """These grants with settings that fit a release; nothing is asked for by it."""
+        own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        grants = Grants(**{**own, **self._others, **settings})
+        object.__setattr__(grants, "_asked_for", self._asked_for)
+        return grants
 
     def with_offset(self, n_columns: int) -> Grants:
         """These grants for a map that nobody described: it has an offset, and takes two records more than columns."""
         pairs = self.pairs if isinstance(self.pairs, tuple) else ()
-        return replace(self, pairs=(*pairs, n_columns + 2)) if self.fitting and ALL_COLUMNS in pairs else self
+        if not (self.fitting and ALL_COLUMNS in pairs):
+            return self
+        return self.adapted(pairs=(*pairs, n_columns + 2))
 
     def must_fit(self, level: Level) -> bool:
         """Whether a level that a table does not allow is an error, and not left out."""
         return not self.fitting or level.kind in self._asked_for
 
+    def __getitem__(self, kind: str) -> Any:
+        """What is granted of a kind, also of one that another package brings: amounts, or whether it is."""
+        return self._others[kind] if kind in self._others else getattr(self, kind)
+
     def amounts(self, kind: str, n_columns: int) -> list[float]:
         """The amounts of one kind, rising; those of a kind that has none are 0 where it is granted."""
-        value = getattr(self, kind) if kind in _own_kinds() else (self.more or {}).get(kind, ())
+        value = self[kind]
         if isinstance(value, bool):
             return [0] if value else []
         return sorted({n_columns if amount == ALL_COLUMNS else amount for amount in value})
@@ -210,15 +240,6 @@ class Grants:
 
     def _asked(self, n_columns: int) -> list[Level]:
         return [Level(kind, amount) for kind in grantable() for amount in self.amounts(kind, n_columns)]
-
-
-def _own_kinds() -> tuple[str, ...]:
-    """The kinds that are parameters of their own."""
-    return tuple(f.name for f in fields(Grants) if f.name not in ("sample_from", "fitting", "more", "_asked_for"))
-
-
-def _usual(cls: type[Knowledge]) -> Any:
-    return _as_setting(cls, cls.usual)
 
 
 def _as_setting(cls: type[Knowledge], amounts: tuple[float | str, ...]) -> Any:

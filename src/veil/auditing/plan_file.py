@@ -92,7 +92,7 @@ def _section(sections: Mapping[str, Any], name: str, where: str) -> dict[str, An
 def _settings(cls: Any, sections: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
     section = _section(sections, name, where)
     kinds = grantable() if cls is Grants else ()
-    known = dict.fromkeys([f.name for f in dataclasses.fields(cls) if f.name != "more"] + list(kinds))
+    known = dict.fromkeys([f.name for f in dataclasses.fields(cls) if not f.name.startswith("_")] + list(kinds))
     _check_keys(section, list(known), f"{where}: [{name}]")
     return (make or cls)(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
 
@@ -194,7 +194,7 @@ def _grant_lines() -> list[str]:
     """One line for each kind of knowledge that there is, with the amounts of a full sweep, to be uncommented."""
     kinds = grantable()
     sweep = Grants.sweep()
-    values = {kind: _toml(getattr(sweep, kind, (sweep.more or {}).get(kind))) for kind in kinds}
+    values = {kind: _toml(sweep[kind]) for kind in kinds}
     width = max(len(f"{kind} = {value}") for kind, value in values.items())
     return [f"# {f'{kind} = {values[kind]}':<{width}}  # {cls.audit_help}" for kind, cls in kinds.items()]
 

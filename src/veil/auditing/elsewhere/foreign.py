@@ -117,9 +117,9 @@ class ForeignExposures(Exposures):
             schema = resolve(MemoryTable(private), plan, roles).schema
             if described is None:
                 grants = grants.with_offset(len(schema.perturbed))
-        grants = replace(grants, sample_from="table", matrix=False)
+        grants = grants.adapted(sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
-            grants = replace(grants, pairs=(), attributes=(), external=False, more={})
+            grants = grants.only("sample", "records", "ranges", "matrix")
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
