@@ -120,7 +120,10 @@ def test_one_broken_column_fails_the_goal_though_the_average_is_fine():
     row = next(r for r in audit.rows if r.attack == "noise-distribution-attack")
     assert row.worst_column == "x7"
     assert row.value.advantage < 0.05
-    assert any("column 'x7'" in str(failure) for failure in row.failures)
+    (failure,) = [failure for failure in row.failures if failure.scored == "column"]
+    assert (failure.column, failure.attack.label, failure.shown) == ("x7", "noise-distribution-attack", True)
+    assert failure.advantage.low > failure.most == 0.05
+    assert "column 'x7'" in str(failure)
 
 
 @pytest.mark.parametrize("kind", ["rows", "columns", "scale"])
@@ -240,7 +243,9 @@ def test_every_counted_level_must_be_tested():
     grants = veil.Grants(pairs=5, sample=(), matrix=True)
     found = veil.audit(independent(60), veil.RandomProjection(20, axis="records"), grants=grants, seed=0)
     assert not found.passed
-    assert "no attack was run with the knowledge nothing and 5 known records" in str(found.candidates[0].failures[-1])
+    untested = found.candidates[0].failures[-1]
+    assert [known.kind for known in untested.knowledge] == ["nothing", "pairs"]
+    assert "no attack was run with the knowledge nothing and 5 known records" in str(untested)
 
 
 def test_whole_numbers_behind_a_leaked_matrix_come_back():

@@ -118,7 +118,9 @@ def test_a_budget_that_is_too_short_is_said_and_is_no_pass():
     late = [s for s in found.candidates[0].skipped if s.late]
     assert late
     assert not found.passed
-    assert any("more time" in str(failure) for failure in found.candidates[0].failures)
+    (failure,) = [failure for failure in found.candidates[0].failures if failure.kind == "out of time"]
+    assert failure.n_attacks == len(late)
+    assert "more time" in str(failure)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("20s", 20), ("2m", 120), ("1h30m", 5400), (7, 7), ("1.5", 1.5)])
@@ -243,7 +245,8 @@ def test_quasi_columns_are_linked_to_the_people_they_belong_to():
     assert (row.attack, row.knowledge) == ("linkage-attack", "external table")
     assert row.record.rate > 0.8
     assert row.record.baseline == pytest.approx(1 / 400)
-    assert any("advantage on links" in str(failure) for failure in row.failures)
+    assert [(failure.scored, failure.shown) for failure in row.failures] == [("links", True)]
+    assert "advantage on links" in str(row.failures[0])
     strong = veil.audit(frame, veil.AdditiveNoise(50.0), roles=roles, seed=0, grants=veil.Grants(pairs=(), sample=()))
     (row,) = [r for r in strong.rows if r.links]
     assert row.record.rate.low <= 1 / 400

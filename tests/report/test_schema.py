@@ -2,6 +2,8 @@
 
 import copy
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -28,6 +30,22 @@ def valid(document: Any) -> bool:
 
 def test_the_published_schema_is_the_generated_one():
     assert json.loads(PUBLISHED.read_text("utf-8")) == json_schema(), "write json_schema() to docs/report.schema.json"
+
+
+def test_the_schema_does_not_depend_on_docstrings():
+    code = "import json; from veil.report.schema import json_schema; print(json.dumps(json_schema()))"
+    printed = subprocess.run([sys.executable, "-OO", "-c", code], capture_output=True, text=True, check=True).stdout
+    assert json.loads(printed) == json_schema()
+
+
+def test_every_kind_of_failure_is_told_from_the_others():
+    definitions = json_schema()["$defs"]
+    options = [
+        option["$ref"].rpartition("/")[2]
+        for option in definitions["CandidateView"]["properties"]["failures"]["items"]["anyOf"]
+    ]
+    kinds = [definitions[name]["properties"]["kind"]["const"] for name in options]
+    assert sorted(kinds) == ["advantage", "out of time", "untested", "utility"]
 
 
 def test_the_schema_is_a_schema():

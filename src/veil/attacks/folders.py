@@ -28,13 +28,11 @@ class KnowledgeFiles:
     """
 
     def __init__(self, **files: str | Path | bool | None) -> None:
-        kinds = kinds_of_knowledge()
-        given = {"--" + name.replace("_", "-"): file for name, file in files.items()}
-        unknown = [option for option in given if option not in kinds]
-        if unknown:
-            names = [option.removeprefix("--").replace("-", "_") for option in (unknown[0], *kinds)]
-            raise InputError.from_unknown_name("kind of knowledge", names[0], names[1:])
-        self._files = {kinds[option]: given[option] for option in kinds if given.get(option)}
+        kinds = {kind.parameter(): kind for kind in kinds_of_knowledge().values()}
+        for name in files:
+            if name not in kinds:
+                raise InputError.from_unknown_name("kind of knowledge", name, kinds)
+        self._files = {kind: files[name] for name, kind in kinds.items() if files.get(name)}
 
     def given(self) -> list[type[Knowledge]]:
         """The kinds that were given."""

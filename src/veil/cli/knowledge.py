@@ -55,7 +55,7 @@ def known_options() -> list[click.Option]:
 
     options = []
     for option, kind in kinds_of_knowledge().items():
-        names = [option, *kind.other_options, option.removeprefix("--").replace("-", "_")]
+        names = [option, *kind.other_options, kind.parameter()]
         if kind.source is Source.FLAG:
             options.append(click.Option(names, is_flag=True, help=kind.file_help))
         elif kind.file_help:

@@ -205,7 +205,7 @@ class Knowledge:
         >>> KnownPairs.parameter()
         'known_pairs'
         """
-        return cls.option().removeprefix("--").replace("-", "_")
+        return kebab(cls.__name__).replace("-", "_")
 
     def describe(self) -> str:
         """What is known, in a few words."""
