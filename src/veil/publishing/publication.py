@@ -311,4 +311,7 @@ def _what_comes_back(stuck: int, perturbed: int, withheld: int) -> str:
 
 
 def _decoded(dtype: pa.DataType) -> pa.DataType:
-    return dtype.value_type if pa.types.is_dictionary(dtype) else dtype
+    """The type of a public column's values as every format has it."""
+    if pa.types.is_dictionary(dtype):
+        return _decoded(dtype.value_type)
+    return pa.string() if pa.types.is_string_view(dtype) else dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -114,7 +115,21 @@ def restore(release: Release, key: Key, *, partial: bool = False) -> Any:
     kind = release.table.kind
     private = pa.Table.from_batches([rows.batch for rows in restored], schema=work.schema)
     work.check((rows.notes for rows in restored), private.num_rows)
+    private = _with_categories(private, work.entry)
     return as_frame(private, kind, work.entry.native if work.entry.kind == kind else None)
+
+
+def _with_categories(private: pa.Table, entry: LedgerEntry) -> pa.Table:
+    """Columns that were categories as such again; a release that was saved holds their values."""
+    for column in entry.columns:
+        dtype = re.fullmatch(r"dictionary<values=.+, indices=(\w+), ordered=[01]>", column["dtype"])
+        if dtype and column["name"] in private.column_names:
+            i = private.column_names.index(column["name"])
+            values = private.column(i)
+            values = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+            wanted = pa.dictionary(pa.type_for_alias(dtype.group(1)), values.type.value_type)
+            private = private.set_column(i, column["name"], values.cast(wanted))
+    return private
 
 
 def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:

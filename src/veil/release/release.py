@@ -30,7 +30,8 @@ from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
 from veil.storage.atomic import writing
 from veil.storage.hashes import sha256_of, sha256_of_shards
-from veil.storage.jobs import Job, Output, as_rows, file_job
+from veil.storage.jobs import Job, Output, file_job
+from veil.storage.shards import BlockRows
 
 S = TypeVar("S", bound=Summable)
 
@@ -136,10 +137,16 @@ class Release:
         choice(format, "format", sorted(set(FORMATS.values())))
         with file_job(Path(folder), resumable=False) as job:
             job.begin({"release": self.manifest.release_id, "format": format})
-            output = job.output(self._table.schema, format)
-            output.write_in_order(as_rows, self._table)
+            schema = self._saved_schema()
+            output = job.output(schema, format)
+            output.write_in_order(partial(rows_in, schema), self._table)
             draft, self.manifest = draft_release(job, output, self.manifest)
             job.land(draft)
+
+    def _saved_schema(self) -> pa.Schema:
+        """The types that the manifest names: a frame may hold categories for them, and Parquet has no seconds."""
+        types = {column.name: arrow_type(column.type) for column in self.manifest.schema}
+        return pa.schema([pa.field(f.name, types.get(f.name) or f.type) for f in self._table.schema])
 
     @classmethod
     def load(
@@ -170,7 +177,7 @@ class Release:
                 f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
             )
         types = {column.name: arrow_type(column.type) for column in manifest.schema}
-        known = {name: dtype for name, dtype in types.items() if dtype is not None}
+        known = {name: _read_as(dtype) for name, dtype in types.items() if dtype is not None}
         table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
         table.kind = kind
         if table.schema.names != [column.name for column in manifest.schema]:
@@ -182,6 +189,16 @@ class Release:
 def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native: dict[str, str]) -> Release:
     """A release held in memory."""
     return Release(MemoryTable(table, kind, native), manifest)
+
+
+def rows_in(schema: pa.Schema, block: Block) -> BlockRows:
+    """A block in the types of a schema."""
+    arrays = [block.column(field.name) for field in schema]
+    try:
+        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, schema, strict=True)]
+    except pa.ArrowException:
+        raise TamperedError("the data is not of the types that the manifest names; fetch the release anew") from None
+    return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
 def draft_release(job: Job, output: Output, manifest: Manifest) -> tuple[Path, Manifest]:
@@ -219,6 +236,11 @@ def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> No
                     raise FileFormatError(
                         f"{folder}: its {MANIFEST} is damaged or of another version: {line}"
                     ) from None
+
+
+def _read_as(dtype: pa.DataType) -> pa.DataType:
+    """The type in which a CSV column is read: Arrow parses no numbers of 16 bits."""
+    return pa.float32() if pa.types.is_float16(dtype) else dtype
 
 
 def arrow_type(text: str) -> pa.DataType | None:

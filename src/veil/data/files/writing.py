@@ -25,11 +25,11 @@ class Writer(ABC):
 
 
 class _StreamWriter(Writer):
-    def __init__(self, writer: Any, sinks: Sequence[Any] = ()) -> None:
-        self._writer, self._sinks = writer, sinks
+    def __init__(self, writer: Any, schema: pa.Schema, sinks: Sequence[Any] = ()) -> None:
+        self._writer, self._schema, self._sinks = writer, schema, sinks
 
     def write(self, batch: pa.RecordBatch) -> None:
-        self._writer.write_batch(batch)
+        self._writer.write_batch(batch if batch.schema.equals(self._schema) else batch.cast(self._schema))
 
     def close(self) -> None:
         self._writer.close()
@@ -45,16 +45,18 @@ def open_writer(
     ``header`` is CSV's; ``distinct`` are columns in which no value repeats, so that a dictionary is time lost.
     """
     if kind == "parquet":
-        return _StreamWriter(pq.ParquetWriter(path, schema, **parquet_settings(schema, distinct)))
+        return _StreamWriter(pq.ParquetWriter(path, schema, **parquet_settings(schema, distinct)), schema)
     if kind == "feather":
         sink = pa.OSFile(str(path), "wb")
-        return _StreamWriter(pa.ipc.new_file(sink, schema), [sink])
+        return _StreamWriter(pa.ipc.new_file(sink, schema), schema, [sink])
     sink = pa.OSFile(str(path), "wb")
     sinks = [sink]
     if kind == "csv.gz":
         sinks.insert(0, pa.CompressedOutputStream(sink, "gzip"))
     options = pacsv.WriteOptions(include_header=header)
-    return _StreamWriter(pacsv.CSVWriter(sinks[0], schema, write_options=options), sinks)
+    # Arrow's CSV writer knows no views of texts.
+    plain = pa.schema([f.with_type(pa.string()) if pa.types.is_string_view(f.type) else f for f in schema])
+    return _StreamWriter(pacsv.CSVWriter(sinks[0], plain, write_options=options), plain, sinks)
 
 
 def parquet_settings(schema: pa.Schema, distinct: Collection[str] = ()) -> dict[str, Any]:
