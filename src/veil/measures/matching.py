@@ -100,16 +100,39 @@ def matched_signals(truth: npt.ArrayLike, guess: npt.ArrayLike, *, scale: bool =
 def _pairs(x: Array, signals: Array) -> tuple[Array, Array]:
     """Correlation and slope of every private column on every signal; 0 where there is none."""
     correlation, slope = np.zeros((x.shape[1], signals.shape[1])), np.zeros((x.shape[1], signals.shape[1]))
+    present = np.isfinite(x), np.isfinite(signals)
+    # Columns without gaps are centred once, not once for each of the others.
+    whole = [
+        [_centred(column) if has.all() else None for column, has in zip(t.T, p.T, strict=True)]
+        for t, p in zip((x, signals), present, strict=True)
+    ]
     for j in range(x.shape[1]):
         for i in range(signals.shape[1]):
-            both = np.isfinite(x[:, j]) & np.isfinite(signals[:, i])
-            if both.sum() < 2:
-                continue
-            a, b = x[both, j] - x[both, j].mean(), signals[both, i] - signals[both, i].mean()
-            squares = float(a @ a), float(b @ b)
-            # Rounding leaves a constant column a spread of about eps times its size.
-            least = (1e-14 * float(np.abs(x[both, j]).max())) ** 2, (1e-14 * float(np.abs(signals[both, i]).max())) ** 2
-            if squares[0] > both.sum() * least[0] and squares[1] > both.sum() * least[1]:
-                correlation[j, i] = float(a @ b) / np.sqrt(squares[0] * squares[1])
-                slope[j, i] = float(a @ b) / squares[1]
+            left, right = whole[0][j], whole[1][i]
+            if left is None or right is None:
+                both = present[0][:, j] & present[1][:, i]
+                left, right = _centred(x[both, j]), _centred(signals[both, i])
+            if left.varies and right.varies:
+                product = float(left.values @ right.values)
+                correlation[j, i] = product / np.sqrt(left.squares * right.squares)
+                slope[j, i] = product / right.squares
     return correlation, slope
+
+
+class _Centred(NamedTuple):
+    """Values less their mean, the sum of their squares, and whether they vary by more than rounding."""
+
+    values: Array
+    squares: float
+    varies: bool
+
+
+def _centred(column: Array) -> _Centred:
+    if len(column) < 2:
+        return _Centred(column, 0.0, varies=False)
+    column = np.ascontiguousarray(column)
+    values = column - column.mean()
+    squares = float(values @ values)
+    # Rounding leaves a constant column a spread of about eps times its size.
+    least = (1e-14 * float(np.abs(column).max())) ** 2
+    return _Centred(values, squares, varies=squares > len(column) * least)

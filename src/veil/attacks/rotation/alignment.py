@@ -32,9 +32,9 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from veil.attacks.rotation.gray_code import Floats
-from veil.attacks.rotation.principal_axes import principal_axes, spectral_start
+from veil.attacks.rotation.principal_axes import principal_axes, rough_start, spectral_start
 from veil.attacks.rotation.procrustes import Fit, energy_procrustes, nearest_distances, nearest_procrustes, twins
-from veil.attacks.rotation.signs import SignChoice, greedy_signs, record_energies, sign_margins, t_ratio
+from veil.attacks.rotation.signs import SignChoice, record_energies, sign_margins, t_ratio
 from veil.attacks.rotation.thinning import check_pair, thin_pairs, thin_rows
 from veil.data.blas import one_blas_thread
 from veil.errors import InputError
@@ -150,7 +150,8 @@ def _align(
     first, signs = spectral(*_centred(y, s) if translation else (y, s))
     few_y, few_s = thin_pairs(y, s, max_pairs)
     sturdy = [spectral(y, s, centred=c, robust=True)[0] for c in (True, False)] if robust else []
-    starts = [first, *sturdy, *_further_starts(few_y, few_s, spectral, replicates, rng, translation=translation)]
+    further = _further_starts(few_y, few_s, replicates, rng, translation=translation, proper=proper)
+    starts = [first, *sturdy, *further]
     slow = partial(energy_procrustes, translation=translation, proper=proper)
     quick = partial(slow, few_y, max_iter=40, tol=1e-6, max_pairs=max_pairs)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
@@ -194,21 +195,15 @@ def _align(
 
 
 def _further_starts(
-    y: Floats,
-    s: Floats,
-    spectral: Callable[..., tuple[Floats, SignChoice]],
-    replicates: int,
-    rng: np.random.Generator,
-    *,
-    translation: bool,
+    y: Floats, s: Floats, replicates: int, rng: np.random.Generator, *, translation: bool, proper: bool
 ) -> Iterator[Floats]:
     """Covariance eigenvectors of the whole sample, then eigenvectors of resampled samples."""
-    rough = partial(greedy_signs, max_pairs=_FEW_PAIRS, pairs=False)
+    rough = partial(rough_start, max_pairs=_FEW_PAIRS, proper=proper)
     if not translation:
-        yield spectral(y, s, centred=True, search=rough)[0]
+        yield rough(y, s, centred=True)
     for _ in range(replicates):
         drawn = s[rng.integers(0, len(s), len(s))]
-        yield spectral(*_centred(y, drawn) if translation else (y, drawn), search=rough)[0]
+        yield rough(*_centred(y, drawn) if translation else (y, drawn))
 
 
 def _centred(y: Floats, s: Floats) -> tuple[Floats, Floats]:

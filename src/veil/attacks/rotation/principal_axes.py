@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from veil.attacks.rotation.gray_code import Floats
-from veil.attacks.rotation.signs import SignChoice, choose_signs
+from veil.attacks.rotation.signs import SignChoice, choose_signs, rough_signs
 from veil.attacks.rotation.thinning import check_pair
 
 
@@ -32,10 +32,21 @@ def spectral_start(
     only skewness to tell them. ``proper`` keeps to rotations.
     """
     y, s = check_pair(y, s)
-    w, z = principal_axes(y, centred, robust), principal_axes(s, centred, robust)
-    parity = int(math.copysign(1, np.linalg.det(w) * np.linalg.det(z))) if proper else None
+    w, z, parity = _both_axes(y, s, centred, robust, proper)
     choice = search(y @ w, s @ z, parity=parity)
     return np.asarray((w * choice.signs) @ z.T), choice
+
+
+def rough_start(y: Floats, s: Floats, *, max_pairs: int, centred: bool = False, proper: bool = False) -> Floats:
+    """The map of `spectral_start` with signs from a short search (`rough_signs`), which nothing is said about."""
+    w, z, parity = _both_axes(y, s, centred, robust=False, proper=proper)
+    return np.asarray((w * rough_signs(y @ w, s @ z, max_pairs=max_pairs, parity=parity)) @ z.T)
+
+
+def _both_axes(y: Floats, s: Floats, centred: bool, robust: bool, proper: bool) -> tuple[Floats, Floats, int | None]:
+    """Principal axes of release and sample, and the product of the signs between them if it is known."""
+    w, z = principal_axes(y, centred, robust), principal_axes(s, centred, robust)
+    return w, z, int(math.copysign(1, np.linalg.det(w) * np.linalg.det(z))) if proper else None
 
 
 def principal_axes(table: Floats, centred: bool, robust: bool = False) -> Floats:

@@ -151,6 +151,18 @@ def greedy_signs(
     least is made, and pairs of flips go on from there.
     """
     a, b = thin_pairs(a, b, max_pairs)
+    signs, neighbour = _greedy(a, b, pairs, max_steps, parity)
+    return _judge(a, b, signs, neighbour, "greedy", parity)
+
+
+def rough_signs(a: Floats, b: Floats, *, max_pairs: int, parity: Parity = None) -> Floats:
+    """The pattern of `greedy_signs` without pairs of flips, not judged: a start for something finer."""
+    signs, _ = _greedy(*thin_pairs(a, b, max_pairs), pairs=False, max_steps=200, parity=parity)
+    return signs
+
+
+def _greedy(a: Floats, b: Floats, pairs: bool, max_steps: int, parity: Parity) -> tuple[Floats, Floats]:
+    """The pattern of a greedy search, and the best of its neighbours."""
     columns = a.shape[1]
     tiles = _Tiles(a, b)
     signs = _columnwise_signs(a, b)
@@ -165,8 +177,8 @@ def greedy_signs(
             break
         signs = neighbour
     if parity is not None:
-        signs, neighbour = _with_parity(tiles, signs, parity, max_steps if pairs else 0)
-    return _judge(a, b, signs, neighbour, "greedy", parity)
+        return _with_parity(tiles, signs, parity, max_steps if pairs else 0)
+    return signs, neighbour
 
 
 def sign_margins(
