@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _packages import EXAMPLES, install, python, veil
+from _packages import EXAMPLES, install, python, veil, veil_each
 
 EXAMPLE = EXAMPLES / "own_attack.py"
 
@@ -48,8 +48,11 @@ def test_it_runs_in_an_audit_and_stands_in_the_report(site):
 
 
 def test_it_attacks_a_folder_with_a_file_of_its_knowledge(site):
-    veil(site, *("perturb", "table.csv", "--method", "additive-noise", "-o", "release", "--key", "k.veilkey"))
-    veil(site, *("attack", "release", "--attack", "published-means", "--published-means", "means.csv", "-o", "g.csv"))
+    veil_each(
+        site,
+        ("perturb", "table.csv", "--method", "additive-noise", "-o", "release", "--key", "k.veilkey"),
+        ("attack", "release", "--attack", "published-means", "--published-means", "means.csv", "-o", "g.csv"),
+    )
     means = pd.read_csv(site / "g.csv")[list("abc")].mean()
     np.testing.assert_allclose(means, pd.read_csv(site / "means.csv").iloc[0], rtol=1e-9)
 

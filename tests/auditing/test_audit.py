@@ -24,6 +24,7 @@ def found():
         correlated(),
         [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
         grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        repetitions=3,
         seed=1,
     )
 

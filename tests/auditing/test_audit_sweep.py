@@ -181,7 +181,8 @@ def test_rows_are_in_the_order_of_levels_and_of_the_catalogue():
 
 
 def test_a_second_audit_remembers_the_first(tmp_path):
-    x, settings = correlated(), {"grants": veil.Grants(pairs=2, sample=0.1), "seed": None, "cache": tmp_path / "cache"}
+    x, settings = correlated(), {"grants": veil.Grants(pairs=2, sample=0.1), "seed": None, "repetitions": 2}
+    settings["cache"] = tmp_path / "cache"
     first = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     second = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     assert first.context["remembered"] == 0
@@ -209,11 +210,12 @@ def test_a_release_with_its_manifest_is_another_question_than_its_data_alone(tmp
 
 def test_the_memory_is_private_and_says_nothing_by_its_names(tmp_path):
     x, home = correlated(), tmp_path / "cache"
-    veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=()), seed=0, cache=home)
+    settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "repetitions": 2}
+    veil.audit(x, veil.AdditiveNoise(1.0), cache=home, **settings)
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in home.iterdir()} == {0o600}
     elsewhere = tmp_path / "other"
-    veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=()), seed=0, cache=elsewhere)
+    veil.audit(x, veil.AdditiveNoise(1.0), cache=elsewhere, **settings)
     names = [{f.name for f in folder.glob("*.json")} for folder in (home, elsewhere)]
     assert not names[0] & names[1]  # each cache has a key of its own
 

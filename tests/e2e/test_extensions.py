@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _packages import EXAMPLES, install, veil
+from _packages import EXAMPLES, install, veil, veil_each
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are not part of this installation")
 
@@ -46,17 +46,18 @@ def site(tmp_path_factory):
 def reports(site):
     """The HTML, the JSON and what the terminal shows of one audit of the plan."""
     command = ("audit", "table.csv", "--plan", "plan.toml", "--attack", "published-means", "--workers", 1)
-    shown = veil(site, *command, "--seed", 0, "--no-cache", "-o", "report.html", code=3)
-    veil(site, *command, "--seed", 0, "--no-cache", "-o", "report.json", code=3)
+    options = ("--seed", 0, "--no-cache", "-o")
+    (shown, _), _ = veil_each(site, (*command, *options, "report.html"), (*command, *options, "report.json"), code=3)
     report = json.loads((site / "report.json").read_text(encoding="utf-8"))
-    return (site / "report.html").read_text(encoding="utf-8"), report, shown.stdout
+    return (site / "report.html").read_text(encoding="utf-8"), report, shown
 
 
 def test_both_lists_name_them_after_veils_own(site):
-    for verb, name in (("perturb", "triangular-noise (X1)"), ("attack", "published-means-attack (X1)")):
-        listed = veil(site, verb, "--list").stdout
+    names = ("triangular-noise (X1)", "published-means-attack (X1)")
+    *lists, (audits, _) = veil_each(site, *((verb, "--list") for verb in ("perturb", "attack", "audit")))
+    for (listed, _), name in zip(lists, names, strict=True):
         assert [line for line in listed.splitlines() if not line.startswith(" ")][-1].startswith(name)
-    assert "triangular-noise (X1)" in veil(site, "audit", "--list").stdout
+    assert "triangular-noise (X1)" in audits
 
 
 def test_a_drafted_plan_lists_the_kind_of_knowledge_and_can_be_changed_to_the_method(site):
@@ -66,18 +67,25 @@ def test_a_drafted_plan_lists_the_kind_of_knowledge_and_can_be_changed_to_the_me
     assert "# Grant the mean of each column." in text
     (site / "drafted.toml").write_text(text.replace("additive-noise", "triangular-noise").replace("# means", "means"))
     assert tomllib.loads((site / "drafted.toml").read_text())["grants"] == {"means": True}
-    veil(site, "perturb", "table.csv", "--plan", "drafted.toml", "-o", "drafted", "--key", "drafted.key")
-    veil(site, "restore", "drafted", "--key", "drafted.key", "-o", "back.csv")
+    veil_each(
+        site,
+        ("perturb", "table.csv", "--plan", "drafted.toml", "-o", "drafted", "--key", "drafted.key"),
+        ("restore", "drafted", "--key", "drafted.key", "-o", "back.csv"),
+    )
     np.testing.assert_allclose(pd.read_csv(site / "back.csv"), pd.read_csv(site / "table.csv"), atol=1e-4)
 
 
 def test_a_plan_with_a_mistake_in_a_parameter_of_theirs_gets_a_suggestion(site):
-    (site / "wrong.toml").write_text(PLAN.replace("scale", "scael"))
-    refused = veil(site, "perturb", "table.csv", "--plan", "wrong.toml", "-o", "r", "--key", "k", code=2)
-    assert "part 1 (triangular-noise) is called 'scael'; did you mean 'scale'?" in refused.stderr
-    (site / "wrong.toml").write_text(PLAN.replace("means", "menas"))
-    refused = veil(site, "audit", "table.csv", "--plan", "wrong.toml", code=2)
-    assert "[grants] is called 'menas'; did you mean 'means'?" in refused.stderr
+    (site / "parameter.toml").write_text(PLAN.replace("scale", "scael"))
+    (site / "grant.toml").write_text(PLAN.replace("means", "menas"))
+    (_, parameter), (_, grant) = veil_each(
+        site,
+        ("perturb", "table.csv", "--plan", "parameter.toml", "-o", "r", "--key", "k"),
+        ("audit", "table.csv", "--plan", "grant.toml"),
+        code=2,
+    )
+    assert "part 1 (triangular-noise) is called 'scael'; did you mean 'scale'?" in parameter
+    assert "[grants] is called 'menas'; did you mean 'means'?" in grant
 
 
 def test_the_pages_say_their_own_words(reports):

@@ -67,13 +67,13 @@ def leftovers(folder):
 
 
 def wait_until(state, process, patience=180.0):
-    """Whether ``state()`` came true before the run ended."""
+    """Whether ``state()`` came true before the run ended, or is true since."""
     end = time.monotonic() + patience
     while time.monotonic() < end and process.poll() is None:
         if state():
             return True
         time.sleep(0.001)
-    return False
+    return state()
 
 
 def wait_for(pattern, folder, process):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from _packages import EXAMPLES, install, python, veil
+from _packages import EXAMPLES, install, python, veil, veil_each
 
 EXAMPLE = EXAMPLES / "own_perturbation.py"
 
@@ -62,8 +62,11 @@ def test_it_is_listed_and_others_go_on(site):
 
 
 def test_it_is_published_and_restored_by_its_name(site):
-    veil(site, "perturb", "table.csv", "--method", "triangular-noise", "--set", "scale=0.5", "-o", "out", "--key", "k")
-    veil(site, "restore", "out", "--key", "k", "-o", "back.csv")
+    veil_each(
+        site,
+        ("perturb", "table.csv", "--method", "triangular-noise", "--set", "scale=0.5", "-o", "out", "--key", "k"),
+        ("restore", "out", "--key", "k", "-o", "back.csv"),
+    )
     back, table = pd.read_csv(site / "back.csv"), pd.read_csv(site / "table.csv")
     np.testing.assert_allclose(back, table, atol=1e-4)
 

@@ -67,7 +67,7 @@ def local_cluster():
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL, host="127.0.0.1"
     )
     yield found
-    found.close(timeout=10)
+    found.close(timeout=120)
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def client(local_cluster):
 
     found = distributed.Client(local_cluster, set_as_default=False)
     yield found
-    found.close(timeout=5)
+    found.close(timeout=120)
 
 
 @pytest.fixture

@@ -451,7 +451,10 @@ def test_restoring_another_release_is_not_continued(home, tmp_path, cut, hashes)
 
 
 class Slow(Table):
-    """A table of many spans that notes which blocks were read, and fails in one of them."""
+    """A table of many spans that notes which blocks were read, and fails in one of them.
+
+    Of 1,600 blocks a pass that is given up reads far fewer than half, however late its threads hear of it.
+    """
 
     def __init__(self, n_spans=12, fails=None):
         self.schema, self.kind, self.native, self.label = pa.schema([("a", pa.float64())]), "pyarrow", {}, "the table"
@@ -476,29 +479,29 @@ def ones(block: Block):
 
 
 def test_an_error_in_one_thread_stops_the_others():
-    table = Slow(40, fails=5 * BLOCK_ROWS)
+    table = Slow(400, fails=5 * BLOCK_ROWS)
     before = set(threading.enumerate())
     with pytest.raises(InputError, match="this block is bad"):
         summed(ones, table, engine=Threads(3))
-    assert len(table.read) < 60
+    assert len(table.read) < 800
     assert set(threading.enumerate()) <= before
 
 
 def test_an_interrupt_in_progress_stops_all_threads(cut):
-    table = Slow(40)
+    table = Slow(400)
     with pytest.raises(KeyboardInterrupt):
         summed(ones, table, engine=Threads(3), what="x", progress=cut("x", 10 * BLOCK_ROWS))
-    assert len(table.read) < 60
+    assert len(table.read) < 800
 
 
 def test_abandoned_passes_end_their_threads():
-    table = Slow(40)
+    table = Slow(400)
     before = threading.active_count()
     run = Threads(3).run(lambda table, span, lane: sum(b.n_rows for b in lane.blocks(table, None, span)), table)
     assert next(run) == 4 * BLOCK_ROWS
     run.close()
     assert threading.active_count() == before
-    assert len(table.read) < 60
+    assert len(table.read) < 800
     lane = Lane(3)
     mapped = lane.map(lambda x: x + 1, iter(range(1000)))
     assert next(mapped) == 1

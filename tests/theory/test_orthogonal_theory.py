@@ -120,10 +120,13 @@ def test_one_draw_errs_root_two_times_more_than_the_posterior_mean():
     assert within_standard_errors(ratio, 2, se)
 
 
-@pytest.mark.parametrize(("p", "g"), [(1, 0.6), (2, 0.3), (3, 0.5), (6, 0.5)])
+@pytest.mark.parametrize(("p", "g"), [(1, 0.3), (2, 0.3), (3, 0.5), (6, 0.5)])
 def test_breach_probability_is_what_the_paper_attack_achieves(p, g):
-    """The exact cap formula against the attack itself: one target, many secret matrices (errata L-a)."""
-    d, known, runs, target = p + 2, 2, 2_000 if p == 1 else 800, 5
+    """The exact cap formula against the attack itself: one target, many secret matrices (errata L-a).
+
+    400 runs put the paper's formula 12 standard errors away for both p at which it is rejected.
+    """
+    d, known, runs, target = p + 2, 2, 400, 5
     x = np.random.default_rng(10 + p).normal(size=(12, d)) + 1.0
     u = np.linalg.qr(x[:known].T)[0]
     rest = np.linalg.norm(x[target] - u @ (u.T @ x[target]))

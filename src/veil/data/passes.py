@@ -100,7 +100,7 @@ class Threads:
         meter = _Meter(what, table.n_rows, progress)
         with one_blas_thread():
             if len(spans) == 1 or self.threads == 1:
-                lane = Lane(self.threads if len(spans) == 1 else 1, meter.add)
+                lane = Lane(min(self.threads, _blocks_at_most(table)) if len(spans) == 1 else 1, meter.add)
                 for span in spans:
                     yield work(table, span, lane)
                 return
@@ -118,6 +118,11 @@ class Threads:
                     meter.stopped = True
                     for future in waiting:
                         future.cancel()
+
+
+def _blocks_at_most(table: Table) -> int:
+    """A small table is one block, which needs no thread of its own: starting one takes longer than the work."""
+    return MOST_THREADS if table.n_rows is None else -(-table.n_rows // BLOCK_ROWS)
 
 
 class _Meter:

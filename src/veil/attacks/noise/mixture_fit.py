@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from veil.attacks.noise.shrinkage import pooled_eigenvalues
 from veil.data.blocks import Matrix, Vector
@@ -45,9 +45,10 @@ class NoisyMixture:
     def log_shares(self, z: Matrix) -> Matrix:
         """Log of w_k N(z; m_k, T_k), K × N."""
         out = np.empty((len(self.weights), len(z)))
-        for k, (weight, mean, covariance) in enumerate(zip(self.weights, self.means, self.covariances, strict=True)):
-            lower = np.linalg.cholesky(covariance)
-            scaled = solve_triangular(lower, (z - mean).T, lower=True, check_finite=False)
+        lowers = np.linalg.cholesky(self.covariances)
+        for k, (weight, mean, lower) in enumerate(zip(self.weights, self.means, lowers, strict=True)):
+            # What scipy.linalg.solve_triangular does; with few columns its checks take longer than the solution.
+            scaled, _ = dtrtrs(lower.T, (z - mean).T, lower=0, trans=1, overwrite_b=1)
             np.einsum("ij,ij->j", scaled, scaled, out=out[k])
             out[k] *= -0.5
             out[k] += np.log(weight) - np.log(np.diag(lower)).sum() - 0.5 * len(mean) * np.log(2 * np.pi)
@@ -149,10 +150,10 @@ def _maximise(z: Matrix, shares: Matrix) -> NoisyMixture:
     shares = shares[shares.sum(axis=1) > 1.0]
     size = shares.sum(axis=1)
     means = (shares @ z) / size[:, None]
-    covariances = np.empty((len(size), z.shape[1], z.shape[1]))
+    scatters = np.empty((len(size), z.shape[1], z.shape[1]))
     for k, (share, mean) in enumerate(zip(shares, means, strict=True)):
-        covariances[k] = _clipped(_scatter(z, share, mean))
-    return NoisyMixture(size / size.sum(), means, covariances)
+        scatters[k] = _scatter(z, share, mean)
+    return NoisyMixture(size / size.sum(), means, _clipped(scatters))
 
 
 def _shrunk(fit: NoisyMixture, z: Matrix, shrink: Shrinkage) -> NoisyMixture:
@@ -172,9 +173,10 @@ def _scatter(z: Matrix, share: Vector, mean: Vector) -> Matrix:
     return np.asarray(centred.T @ centred)
 
 
-def _clipped(covariance: Matrix) -> Matrix:
-    eigenvalues, q = np.linalg.eigh(covariance)
-    return np.asarray((q * np.clip(eigenvalues, 1.0, None)) @ q.T)
+def _clipped(scatters: Matrix) -> Matrix:
+    """Every component's covariance, at least that of the noise."""
+    eigenvalues, q = np.linalg.eigh(scatters)
+    return np.asarray((q * np.maximum(eigenvalues, 1.0)[:, None, :]) @ q.swapaxes(1, 2))
 
 
 def _seeded(z: Matrix, metric: Matrix, k: int, rng: np.random.Generator) -> NoisyMixture:

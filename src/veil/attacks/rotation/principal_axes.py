@@ -5,13 +5,12 @@ Liu 2007, §4.5, is `spectral_start` with ``centred=True``: eigenvectors of the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from veil.attacks.rotation.gray_code import Floats
-from veil.attacks.rotation.signs import SignChoice, choose_signs, rough_signs
+from veil.attacks.rotation.signs import Parity, SignChoice, choose_signs, rough_signs
 from veil.attacks.rotation.thinning import check_pair
 
 
@@ -40,13 +39,16 @@ def spectral_start(
 def rough_start(y: Floats, s: Floats, *, max_pairs: int, centred: bool = False, proper: bool = False) -> Floats:
     """The map of `spectral_start` with signs from a short search (`rough_signs`), which nothing is said about."""
     w, z, parity = _both_axes(y, s, centred, robust=False, proper=proper)
-    return np.asarray((w * rough_signs(y @ w, s @ z, max_pairs=max_pairs, parity=parity)) @ z.T)
+    signs = rough_signs(y @ w, s @ z, max_pairs=max_pairs, parity=parity)
+    return np.asarray((w * signs) @ z.T)
 
 
-def _both_axes(y: Floats, s: Floats, centred: bool, robust: bool, proper: bool) -> tuple[Floats, Floats, int | None]:
+def _both_axes(y: Floats, s: Floats, centred: bool, robust: bool, proper: bool) -> tuple[Floats, Floats, Parity]:
     """Principal axes of release and sample, and the product of the signs between them if it is known."""
     w, z = principal_axes(y, centred, robust), principal_axes(s, centred, robust)
-    return w, z, int(math.copysign(1, np.linalg.det(w) * np.linalg.det(z))) if proper else None
+    if not proper:
+        return w, z, None
+    return w, z, 1 if np.linalg.det(w) * np.linalg.det(z) > 0 else -1
 
 
 def principal_axes(table: Floats, centred: bool, robust: bool = False) -> Floats:
