@@ -141,7 +141,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(args, message, folder, tmp_pat
 
 
 def test_the_demo_runs_and_reports(tmp_path):
-    said = start("demo", cwd=tmp_path)
+    said = call("demo", cwd=tmp_path)
     assert "1 of 3 candidates" in said.stdout
     html = (tmp_path / "veil-report.html").read_text()
     assert "known-sample-attack" in html

@@ -10,6 +10,7 @@ import math
 from functools import cache
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.data.blocks import Matrix
 from veil.keys.randomness import Generator
@@ -38,16 +39,20 @@ def hides_all(entries: Matrix, kind: str) -> bool:
 
     At k = d everything follows from R, and that is known; then only rows of a single entry are refused.
     """
-    k, d = entries.shape
-    if (np.count_nonzero(entries, axis=1) < 2).any():
-        return False
+    return bool(_each_hides_all(entries[None], kind)[0])
+
+
+def _each_hides_all(draws: Matrix, kind: str) -> npt.NDArray[np.bool_]:
+    """:func:`hides_all` of every k × d matrix among draws."""
+    _, k, d = draws.shape
+    hides = (np.count_nonzero(draws, axis=2) >= 2).all(axis=1)
     if k >= d:
-        return bool(np.linalg.matrix_rank(entries) == d)
-    if kind == "gaussian":
-        return True
-    _, size, rows = np.linalg.svd(entries, full_matrices=False)
-    leverage = (rows[size > 1e-10 * size[0]] ** 2).sum(axis=0)
-    return bool(leverage.max() < DETERMINED)
+        hides[hides] = np.linalg.matrix_rank(draws[hides]) == d
+    elif kind != "gaussian" and hides.any():
+        _, size, rows = np.linalg.svd(draws[hides], full_matrices=False)
+        spanned = size > 1e-10 * size[:, :1]
+        hides[hides] = (rows**2 * spanned[:, :, None]).sum(axis=1).max(axis=1) < DETERMINED
+    return np.asarray(hides)
 
 
 @cache
@@ -62,11 +67,14 @@ def mean_square(kind: str, k: int, d: int) -> float:
     s = SPARSITY.get(kind, math.sqrt(d))
     rng = np.random.default_rng(0)
     wanted = int(min(max(2e5 * s / (k * d), 200), 20_000))
-    squares: list[float] = []
-    for _ in range(MOST_DRAWS * 50):
-        entries = math.sqrt(s) * np.where(rng.uniform(size=(k, d)) < 1 / s, rng.choice([-1.0, 1.0], size=(k, d)), 0.0)
-        if hides_all(entries, kind):
-            squares.append(float(np.mean(entries**2)))
-            if len(squares) == wanted:
-                break
-    return float(np.mean(squares)) if squares else 1.0
+    squares = np.empty(0)
+    for _ in range(50):
+        # Every matrix draws its places, then its signs: releases made before rest on this order.
+        pairs = [(rng.random((k, d)), rng.integers(0, 2, (k, d))) for _ in range(MOST_DRAWS)]
+        places, signs = (np.array(each) for each in zip(*pairs, strict=True))
+        draws = math.sqrt(s) * np.where(places < 1 / s, 2.0 * signs - 1.0, 0.0)
+        some = draws[_each_hides_all(draws, kind)]
+        squares = np.append(squares, np.mean((some**2).reshape(len(some), k * d), axis=1))
+        if len(squares) >= wanted:
+            break
+    return float(np.mean(squares[:wanted])) if len(squares) else 1.0
