@@ -146,3 +146,49 @@ def test_the_rest_of_a_killed_run_is_taken_up_again(numbers, tmp_path):
     release.save(tmp_path / "release")
     np.testing.assert_allclose(veil.restore(veil.Release.load(tmp_path / "release"), key), numbers, atol=1e-4)
     assert [p.name for p in tmp_path.iterdir()] == ["release"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("moment", ["landed", "half removed"])
+def test_killed_after_the_target_is_there_leaves_no_second_copy_for_ever(moment, folder, command, monkeypatch):
+    """A draft holds restored rows, or a new key; the next run for that name removes it before it refuses."""
+    restore = ("restore", folder / "release", "--key", folder / "key", "-o", folder / "back.csv")
+    draft = draft_of(folder / "back.csv")
+    pid = os.fork()
+    if pid == 0:
+        if moment == "landed":
+            monkeypatch.setattr("veil.storage.drafts.Draft._let_go", lambda self: os._exit(9))
+        else:
+            monkeypatch.setattr("veil.storage.drafts.remove", lambda path: path == draft and os._exit(9))
+        command.run(*restore)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
+    assert (folder / "back.csv").is_file()
+    assert draft.is_dir()
+    result = command.run(*restore)
+    assert result.exit_code == 2
+    assert "already exists" in result.stderr
+    assert not draft.exists()
+
+
+def test_a_run_to_be_continued_is_kept_when_its_name_is_taken_by_something_else(folder, command):
+    draft = draft_of(folder / "back.csv")
+    draft.mkdir(mode=0o700)
+    (draft / "landing").write_text("1")
+    (folder / "back.csv").write_text("another table\n")
+    command.refuses("restore", folder / "release", "--key", folder / "key", "-o", folder / "back.csv")
+    assert draft.is_dir()
+
+
+def test_a_release_is_nobody_elses_to_write_whatever_the_umask(numbers, tmp_path):
+    before = os.umask(0)
+    try:
+        release, key = veil.publish(numbers, veil.AdditiveNoise())
+        release.save(tmp_path / "release")
+        key.save(tmp_path / "key")
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "release").iterdir()}
+    assert modes == {"data.parquet": 0o644, "manifest.json": 0o644}
+    assert (tmp_path / "release").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600

@@ -14,7 +14,7 @@ from veil.data.passes import Engine
 from veil.errors import InputError
 from veil.progress import Progress, silent
 from veil.release.release import Release
-from veil.storage.atomic import refuse_existing
+from veil.storage.drafts import refuse_taken
 
 
 class KnowledgeFiles:
@@ -97,7 +97,7 @@ def attack_file(
     person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
     """
     target, tool = Path(target), _tool(attack)
-    refuse_existing(target)
+    refuse_taken(target)
     format_of(target)
     attacked = chosen_part(Release.load(release, engine=engine), tool, part)
     knowledge = known.read(attacked) if isinstance(known, KnowledgeFiles) else known

@@ -23,7 +23,7 @@ from veil.publishing.publication import Publication, seed_of
 from veil.release.manifest import MANIFEST
 from veil.release.release import Release, draft_release
 from veil.storage.atomic import locked, refuse_existing, refuse_unwritable
-from veil.storage.drafts import Draft, another_run
+from veil.storage.drafts import Draft, another_run, refuse_taken
 from veil.storage.jobs import file_job
 
 NEW_KEY = "key"
@@ -93,7 +93,7 @@ def publish_file(
     if (new_key is None) == (reuse_key is None):
         raise InputError("give either a new key file to write or a key file to reuse, not both or neither")
     folder = Path(release)
-    refuse_existing(folder)
+    refuse_taken(folder)
     options = {
         "again": again,
         "roles": roles,

@@ -12,7 +12,7 @@ from veil.keys.key import Key
 from veil.progress import Progress, silent
 from veil.publishing.restore import restoring
 from veil.release.release import Release
-from veil.storage.atomic import refuse_existing
+from veil.storage.drafts import refuse_taken
 from veil.storage.jobs import file_job
 
 
@@ -40,7 +40,7 @@ def restore_file(
     """
     path = Path(target)
     kind = format_of(path)
-    refuse_existing(path)
+    refuse_taken(path)
     loaded, opened = Release.load(release), Key.load(key, passphrase)
     work = restoring(loaded, opened, partial=partial)
     about = {"restore": loaded.manifest.data.get("sha256"), "columns": work.schema.names, "format": kind}

@@ -28,7 +28,7 @@ from veil.data.tables import FrameKind, MemoryTable, Table
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
-from veil.storage.atomic import writing
+from veil.storage.atomic import write_public
 from veil.storage.hashes import sha256_of, sha256_of_shards
 from veil.storage.jobs import Job, Output, file_job
 from veil.storage.shards import BlockRows
@@ -206,8 +206,7 @@ def draft_release(job: Job, output: Output, manifest: Manifest) -> tuple[Path, M
     folder = job.fresh_folder("release")
     name = f"data.{output.kind}"
     manifest = replace(manifest, data={"file": name, "sha256": output.assemble(folder / name)})
-    with writing(job.draft.target):
-        (folder / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
+    write_public(folder / MANIFEST, manifest.to_json().encode())
     return folder, manifest
 
 

@@ -7,7 +7,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from veil.storage.shards import remove
 
 RUN = "run.json"
 LOCK = "lock"
+LANDING = "landing"
 SHARDS = "parts"
 CONTINUE = "what is done is kept: resume the run to continue"
 
@@ -66,7 +67,7 @@ class Draft:
         Without ``resume`` what an earlier run has left is removed first; with it, it is kept whatever goes wrong.
         Of a run that is not ``resumable`` nothing is kept.
         """
-        refuse_existing(self.target)
+        refuse_taken(self.target)
         try:
             self._hold()
             with writing(self.target):
@@ -96,6 +97,8 @@ class Draft:
                         leave()
             return
         if not self._keep:
+            with suppress(OSError):
+                self._clear(spare=(LOCK, LANDING))  # who is killed meanwhile leaves what the next run knows it by
             remove(self.folder)
         os.close(self._lock)
         self._lock = None
@@ -137,12 +140,29 @@ class Draft:
                 f"{self.target}: {self.folder.name} beside it is not a folder of yours; choose another name"
             )
 
-    def _clear(self) -> None:
+    def _clear(self, spare: Collection[str] = (LOCK,)) -> None:
         for path in self.folder.iterdir():
             if path.is_dir():
                 remove(path)
-            elif path.name != LOCK:
+            elif path.name not in spare:
                 path.unlink()
+
+    def landing(self, path: Path) -> None:
+        """Note which file or folder is about to get the target's name."""
+        with writing(self.target):
+            number = path.stat().st_ino
+        write_private(self.folder / LANDING, str(number).encode(), replace=True)
+
+    def remove_landed(self) -> None:
+        """Remove what a run has left that was killed after its target was there: rows or a key nobody looks for."""
+        try:
+            landed = (self.folder / LANDING).read_text(encoding="utf-8") == str(self.target.stat().st_ino)
+        except (OSError, ValueError):
+            return
+        if landed:
+            with suppress(FileAccessError):
+                self._hold()
+                self._let_go()
 
     def same_run(self, what: dict[str, Any]) -> bool:
         """Whether the folder was left by a run about the same; a new one is marked with what it is about.
@@ -172,6 +192,15 @@ class Draft:
             remove(path)
             path.unlink(missing_ok=True)
         return path
+
+
+def refuse_taken(target: Path) -> None:
+    """Refuse a target that is already there; what the run that made it may have left beside it is removed."""
+    try:
+        refuse_existing(target)
+    except FileAccessError:
+        Draft(target).remove_landed()
+        raise
 
 
 def another_run() -> InputError:

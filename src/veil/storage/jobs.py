@@ -45,11 +45,12 @@ class Job:
         """A new folder inside the draft."""
         path = self.draft.fresh(name)
         with writing(self.draft.target):
-            path.mkdir()
+            path.mkdir(mode=0o755)
         return path
 
     def land(self, path: Path) -> None:
         """Give a file or folder of the draft the target's name."""
+        self.draft.landing(path)
         land_file(path, self.draft.target)
 
     def land_table(self, output: Output) -> None:
