@@ -113,7 +113,7 @@ def audit(
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
-    >>> audit = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants(pairs=3), seed=0)
+    >>> audit = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants(pairs=3, sample=()), seed=0)
     >>> audit.passed, audit.worst.attack, audit.worst.knowledge
     (False, 'known-pairs-attack', '3 known records')
     """

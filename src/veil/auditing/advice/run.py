@@ -50,7 +50,8 @@ def advise(
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(size=(400, 3))
-    >>> advice = veil.advise(x, ["additive-noise"], goals=veil.Goals(max_advantage=0.2), seed=0)
+    >>> goals, grants = veil.Goals(max_advantage=0.2), veil.Grants(pairs=(), sample=())
+    >>> advice = veil.advise(x, ["additive-noise"], goals=goals, grants=grants, seed=0)
     >>> advice.possible, advice.audit.passed, type(advice.recommendation).__name__
     (True, True, 'AdditiveNoise')
     """

@@ -1,4 +1,4 @@
-"""Test workers share the cores: one thread of linear algebra each, one process per audit; examples repeat."""
+"""For all tests, doctests too: one thread of linear algebra each, one process per audit; examples repeat."""
 
 import math
 from collections.abc import Iterator
