@@ -192,3 +192,15 @@ def test_a_release_is_nobody_elses_to_write_whatever_the_umask(numbers, tmp_path
     assert modes == {"data.parquet": 0o644, "manifest.json": 0o644}
     assert (tmp_path / "release").stat().st_mode & 0o777 == 0o755
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz", "table.parquet", "table.feather", "folder/a.parquet"])
+def test_a_table_that_is_a_pipe_is_refused_and_not_waited_for(name, command):
+    path = command.folder / name
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    result = command.run("inspect", path.parent if "/" in name else path)
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        f"veil: {path.name}: a pipe or a device, which cannot be read twice; save it as a file first"
+    ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from veil.data.files.delimited import CsvTable
 from veil.data.files.feather import FeatherTable
 from veil.data.files.parquet import ParquetTable
-from veil.data.files.reading import FORMATS, FileTable, format_of
+from veil.data.files.reading import FORMATS, FileTable, format_of, refuse_pipe
 from veil.data.files.writing import Writer, open_writer
 from veil.errors import FileAccessError
 
@@ -34,6 +34,7 @@ def open_table(path: str | Path, *, settle: bool = True) -> FileTable:
     path = Path(path)
     if not path.exists():
         raise FileAccessError(f"{path}: no such file or folder")
+    refuse_pipe(path)
     path = path.absolute()  # a cluster's workers are elsewhere
     kind = format_of(path)
     if kind.startswith("csv"):

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from veil.data.blocks import BLOCK_ROWS, SPAN_BLOCKS, WHOLE, Span, between, spans
-from veil.data.files.reading import FileTable, reading
+from veil.data.files.reading import FileTable, reading, refuse_pipe
 from veil.errors import FileFormatError
 
 MOST_GROUP_ROWS = 2 * SPAN_BLOCKS * BLOCK_ROWS
@@ -53,6 +53,7 @@ class ParquetTable(FileTable):
         first: pa.Schema | None = None
         start = 0
         for file in files:
+            refuse_pipe(file)
             with reading(file, "Parquet"), pq.ParquetFile(file, pre_buffer=False) as reader:
                 schema, footer = reader.schema_arrow.remove_metadata(), reader.metadata
                 self._footers[file] = footer

@@ -50,6 +50,12 @@ def reading(path: Path, what: str, place: str = "") -> Iterator[None]:
         raise FileFormatError(f"{where}: not a readable {what} file; it is truncated or damaged") from None
 
 
+def refuse_pipe(path: Path) -> None:
+    """Refuse a pipe or a device: tables are read more than once, and whoever opens a pipe may wait for ever."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise FileAccessError(f"{path.name}: a pipe or a device, which cannot be read twice; save it as a file first")
+
+
 def stamp(path: Path) -> Stamp:
     """What changes when a file is written to or replaced."""
     with reading(path, "data"):
