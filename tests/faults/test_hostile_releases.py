@@ -6,10 +6,13 @@ import json
 import os
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import veil
 from veil.errors import FileAccessError, FileFormatError, KeyRefusedError
+from veil.storage.hashes import sha256_of
 from veil.storage.jobs import file_job
 
 
@@ -204,3 +207,12 @@ def test_a_table_that_is_a_pipe_is_refused_and_not_waited_for(name, command):
     assert result.stderr.splitlines() == [
         f"veil: {path.name}: a pipe or a device, which cannot be read twice; save it as a file first"
     ]
+
+
+@pytest.mark.parametrize("cells", [["SECRETCELL", "1"], [[1.0], [2.0]]], ids=["texts", "lists"])
+def test_released_cells_of_another_type_than_the_manifest_says_are_refused(cells, folder, command):
+    data = folder / "release" / "data.parquet"
+    pq.write_table(pa.table(dict.fromkeys("abn", cells)), data)
+    change(folder, lambda document: document["data"].update(sha256=sha256_of(data)))
+    for arguments in verbs(folder):
+        command.refuses(*arguments, words=["'a'", "does not hold double"])

@@ -182,6 +182,10 @@ class Release:
         table.kind = kind
         if table.schema.names != [column.name for column in manifest.schema]:
             raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
+        for name, dtype in known.items():
+            if _numeric(dtype) and not _numeric(table.schema.field(name).type):
+                line = f"column {name!r} of {path.name} does not hold {dtype}, as {MANIFEST} says"
+                raise FileFormatError(f"{folder}: {line}")
         _check_categories(manifest, table.schema, folder)
         return cls(table, manifest, engine)
 
@@ -219,6 +223,11 @@ def _hash_of(path: Path) -> str:
         return ""
     with ThreadPoolExecutor() as pool:
         return sha256_of_shards(dict(zip((file.name for file in files), pool.map(sha256_of, files), strict=True)))
+
+
+def _numeric(dtype: pa.DataType) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
+    return any(kind(dtype) for kind in kinds)
 
 
 def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> None:
