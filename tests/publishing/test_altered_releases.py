@@ -13,7 +13,7 @@ import pytest
 import veil
 from veil import Key, Release, publish_file, restore_file
 from veil.data.blocks import BLOCK_ROWS
-from veil.errors import KeyRefusedError, TamperedError
+from veil.errors import FileFormatError, KeyRefusedError, TamperedError
 
 N = 400
 
@@ -182,12 +182,14 @@ RETYPED = {
     "instants as numbers": as_other("seen", lambda c: c.cast(pa.int64())),
     "a time in another unit": as_other("at", lambda c: c.cast(pa.int64()).cast(pa.time64("us"))),
     "the largest number as -1": as_other("code", lambda c: pa.array(c.to_numpy().view(np.int64))),
+    "a text as lists": as_other("ward", lambda c: pa.array([[1]] * len(c))),
+    "no rows": lambda table: table.slice(0, 0),
+}
+NO_NUMBERS = {
     "numbers as a text": as_other("visits", lambda c: pa.array(["51"] * len(c))),
     "numbers as words": as_other("visits", lambda c: pa.array(["many"] * len(c))),
-    "a text as lists": as_other("ward", lambda c: pa.array([[1]] * len(c))),
     "noise as words": as_other("pay", lambda c: pa.array(["many"] * len(c))),
     "noise as lists": as_other("pay", lambda c: pa.array([[1.0]] * len(c))),
-    "no rows": lambda table: table.slice(0, 0),
 }
 
 
@@ -201,8 +203,16 @@ def described(folder, change):
 def test_columns_of_other_types_are_refused(typed, tmp_path, what):
     shutil.copytree(typed / "r", tmp_path / "r")
     rewritten(tmp_path / "r", RETYPED[what])
-    with pytest.raises(TamperedError, match="not what this key released") as refused:
+    with pytest.raises(TamperedError, match="not what this key released"):
         veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
+
+
+@pytest.mark.parametrize("what", NO_NUMBERS)
+def test_columns_that_cannot_be_what_the_manifest_says_are_refused_when_opened(typed, tmp_path, what):
+    shutil.copytree(typed / "r", tmp_path / "r")
+    rewritten(tmp_path / "r", NO_NUMBERS[what])
+    with pytest.raises(FileFormatError, match="does not hold (int64|double)") as refused:
+        Release.load(tmp_path / "r")
     assert "many" not in str(refused.value)
 
 
@@ -255,7 +265,14 @@ def test_a_public_column_left_out_of_data_and_manifest_is_refused(typed, tmp_pat
         veil.restore(Release.load(tmp_path / "r"), Key.load(typed / "k"))
 
 
-@pytest.mark.parametrize("name", ["", "é" * 32, "\udc00"])
+def test_a_name_that_no_text_can_hold_is_refused(typed, tmp_path):
+    shutil.copytree(typed / "r", tmp_path / "r")
+    described(tmp_path / "r", lambda manifest: manifest.update(release_id="\udc00"))
+    with pytest.raises(FileFormatError, match="not JSON in UTF-8"):
+        Release.load(tmp_path / "r")
+
+
+@pytest.mark.parametrize("name", ["", "é" * 32])
 def test_a_release_of_another_name_is_refused(typed, tmp_path, name):
     shutil.copytree(typed / "r", tmp_path / "r")
     described(tmp_path / "r", lambda manifest: manifest.update(release_id=name))

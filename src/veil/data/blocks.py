@@ -27,8 +27,9 @@ from veil.errors import InputError
 BLOCK_ROWS = 32_768
 TILE_ROWS = 8_192
 SPAN_BLOCKS = 32
-_STRIP = 512
 EXACT_INTEGERS = 2**53
+_CACHE_LINE = 8
+_STRIP = 512
 
 Matrix: TypeAlias = npt.NDArray[np.float64]
 Vector: TypeAlias = npt.NDArray[np.float64]
@@ -137,6 +138,11 @@ def _lent(shape: tuple[int, int]) -> Matrix:
     if held is None or len(held) < size:
         held = _OWN.memory = np.empty(size)
     return held[:size].reshape(shape)
+
+
+def empty_columns(d: int, n: int) -> Matrix:
+    """Memory for d columns of n values, not a power of two apart: products of matrices are faster so."""
+    return np.empty((d, n + _CACHE_LINE))[:, :n]
 
 
 def canonical(matrix: Matrix) -> Matrix:

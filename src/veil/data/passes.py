@@ -142,12 +142,12 @@ class _Meter:
             self._progress(self._what, self._done, self._total)
 
 
-def each_block(array: npt.NDArray[Any], work: Callable[[Any, int], T]) -> Iterator[T]:
-    """``work`` of every canonical block of an N × d array and of its first row's number, in order, on all cores."""
-    starts = range(0, len(array), BLOCK_ROWS)
+def each_block(array: npt.NDArray[Any], work: Callable[[Any, int], T], size: int = BLOCK_ROWS) -> Iterator[T]:
+    """``work`` of every block of an N × d array and of its first row's number, in order, on all cores."""
+    starts = range(0, len(array), size)
     lane = Lane(min(Threads().threads, len(starts)))
     with one_blas_thread():
-        yield from lane.map(lambda start: work(array[start : start + BLOCK_ROWS], start), starts)
+        yield from lane.map(lambda start: work(array[start : start + size], start), starts)
 
 
 def map_blocks(

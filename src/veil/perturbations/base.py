@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import Matrix, column_block
+from veil.data.blocks import BLOCK_ROWS, TILE_ROWS, Matrix, column_block
 from veil.data.passes import each_block, summed
 from veil.data.sources import as_table
 from veil.data.sums import Tree
@@ -92,23 +92,38 @@ class Perturbation(Method):
             digests = b"".join(each_block(array, lambda rows, _: column_digests(secret, column_block(rows))))
             fingerprint = keyed_fingerprint(secret, self.column_names(), digests, len(array))
 
-        def block_of(rows: Matrix, start: int) -> Matrix:
-            released: Matrix = perturbed(self, column_block(rows), Place(fingerprint, start))
-            return released
-
         if self.layout.reduces:
-            return self._in_container(sum(each_block(array, block_of), np.zeros(())).T, X)
+            shares = each_block(array, lambda rows, at: perturbed(self, column_block(rows), Place(fingerprint, at)))
+            return self._in_container(sum(shares, np.zeros(())).T, X)
         out = np.empty((len(array), self.model_.n_released(self.n_features_in_)))
+        turns = not self._same_either_way(array)
 
         def written(rows: Matrix, start: int) -> bool:
-            part = out[start : start + len(rows)]
-            part[:] = block_of(rows, start).T
+            part, place = out[start : start + len(rows)], Place(fingerprint, start)
+            if turns or len(rows) < BLOCK_ROWS:
+                part[:] = perturbed(self, column_block(rows), place).T
+            else:
+                released = perturbed(self, rows.T, place, part.T)
+                if not np.may_share_memory(released, part):
+                    part[:] = released.T
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.layout.passes_missing or bool(np.isfinite(part.sum()))
 
         if not all(list(each_block(array, written))):
             self._validated(X, reset=False, look=True)  # says what is wrong; a large finite table may also come here
         return self._in_container(out, X)
+
+    def _same_either_way(self, array: Matrix) -> bool:
+        """Whether a block of records gives the same bits when it is only looked at as columns, and not copied.
+
+        Turning records into columns and back costs more than multiplying them. Processors differ in how they round a
+        product of matrices that lie in memory in another order, so the first rows are tried.
+        """
+        first, place = array[:TILE_ROWS], Place("", 0)
+        if self.layout.addressed or len(array) < BLOCK_ROWS:
+            return False
+        with one_blas_thread():
+            return np.array_equal(*(perturbed(self, block, place) for block in (column_block(first), first.T)))
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the released columns."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix, Words
+from veil.data.blocks import Matrix, Words, empty_columns
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
@@ -76,13 +76,17 @@ class Draws:
         Keyed names, generators and sub-keys.
     """
 
-    def __init__(self, secrets: Secrets, model: Model, place: Place, block: Any) -> None:
-        self.secrets, self._model, self._place, self._block = secrets, model, place, block
+    def __init__(self, secrets: Secrets, model: Model, place: Place, block: Any, *, room: Matrix | None = None) -> None:
+        self.secrets, self._model, self._place, self._block, self._room = secrets, model, place, block, room
 
     @property
     def start(self) -> int:
         """The block's first row in the table."""
         return self._place.start
+
+    def room(self, k: int) -> Matrix:
+        """Memory for the k released columns of the block, where they are to end up if that is known."""
+        return self._room if self._room is not None else empty_columns(k, self._block.shape[1])
 
     def words(self, j: int, stream: str = "noise") -> Words:
         """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart."""

@@ -85,9 +85,9 @@ def released_fields(perturbation: Method, columns: Sequence[str], schema: pa.Sch
     return [pa.field(name, dtype) for name, dtype in zip(names, types, strict=True)]
 
 
-def perturbed(perturbation: Method, values: Any, place: Place) -> Any:
-    """What a fitted method makes of one block of numbers, codes or texts, in memory of its own."""
-    draws = Draws(perturbation.secrets(), perturbation.model_, place, values)
+def perturbed(perturbation: Method, values: Any, place: Place, room: Matrix | None = None) -> Any:
+    """What a fitted method makes of one block of numbers, codes or texts, in memory of its own or in ``room``."""
+    draws = Draws(perturbation.secrets(), perturbation.model_, place, values, room=room)
     if not isinstance(values, np.ndarray):
         return perturbation.perturb(values, draws)
     own = type(perturbation).__module__.startswith("veil.")

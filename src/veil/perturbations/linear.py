@@ -72,7 +72,7 @@ class LinearPerturbation(Perturbation):
     def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Multiply the scaled records by the matrix."""
         matrix = self._matrix(draws.secrets) / self.model_.unit
-        out = np.empty((len(matrix), block.shape[1]))
+        out = draws.room(len(matrix))
         for tile in tiles(block.shape[1]):
             np.matmul(matrix, block[:, tile], out=out[:, tile])
         return out

@@ -11,6 +11,7 @@ from itertools import chain
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from veil.data.blocks import Block, missing_in, one_nan, to_float, values_of
 from veil.errors import TamperedError
@@ -69,9 +70,17 @@ def _canonical(values: pa.Array) -> bytes:
     if whole is not None:
         integers = values_of(whole)
         return head + np.where(missing, integers.dtype.type(0), integers).tobytes()
-    texts = ["" if value is None else str(value) for value in values.to_pylist()]
-    encoded = [text.encode() for text in texts]
-    return head + np.array([len(text) for text in encoded], "<i8").tobytes() + b"".join(encoded)
+    if not _is_text(values.type):
+        values = pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.large_string())
+    filled = pc.fill_null(values.cast(pa.large_string()), "")
+    _, ends, content = filled.buffers()
+    offsets = np.frombuffer(ends, "<i8")[filled.offset : filled.offset + len(filled) + 1]
+    text = memoryview(content)[offsets[0] : offsets[-1]] if content is not None else b""
+    return head + np.diff(offsets).tobytes() + bytes(text)
+
+
+def _is_text(dtype: pa.DataType) -> bool:
+    return bool(pa.types.is_string(dtype) or pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype))
 
 
 def _as_integers(values: pa.Array) -> pa.Array | None:
