@@ -131,18 +131,23 @@ class Block:
 _OWN = threading.local()
 
 
-def _lent(shape: tuple[int, int]) -> Matrix:
-    """Memory that a thread has had before: new memory costs as much as filling it."""
+def _lent(shape: tuple[int, int], use: str = "block") -> Matrix:
+    """Memory that a thread has had before for the same use: new memory costs as much as filling it."""
     size = shape[0] * shape[1]
-    held: npt.NDArray[np.float64] | None = getattr(_OWN, "memory", None)
+    held: npt.NDArray[np.float64] | None = getattr(_OWN, use, None)
     if held is None or len(held) < size:
-        held = _OWN.memory = np.empty(size)
+        held = np.empty(size)
+        setattr(_OWN, use, held)
     return held[:size].reshape(shape)
 
 
-def empty_columns(d: int, n: int) -> Matrix:
-    """Memory for d columns of n values, not a power of two apart: products of matrices are faster so."""
-    return np.empty((d, n + _CACHE_LINE))[:, :n]
+def room_for(d: int, n: int, *, lent: bool = False) -> Matrix:
+    """Memory for d released columns of n values; ``lent``: this thread's own, used again for the next block.
+
+    Columns a power of two apart push each other out of the cache when they are multiplied or turned into records.
+    """
+    shape = d, n + _CACHE_LINE
+    return (_lent(shape, "room") if lent else np.empty(shape))[:, :n]
 
 
 def canonical(matrix: Matrix) -> Matrix:
@@ -282,8 +287,9 @@ def array_blocks(array: npt.NDArray[Any]) -> Iterator[tuple[int, Matrix]]:
 
 
 def column_block(rows: npt.NDArray[Any]) -> Matrix:
-    """Records as rows, n × d, as a canonical d × n block."""
-    out = np.empty(rows.shape[::-1])
+    """Records as rows, n × d, as a canonical d × n block, in this thread's own memory until the next block."""
+    _OWN.content = None
+    out = _lent(rows.shape[::-1])
     for start in range(0, len(rows), _STRIP):  # strips that stay in the cache
         strip = slice(start, start + _STRIP)
         np.add(rows[strip].T, 0.0, out=out[:, strip])

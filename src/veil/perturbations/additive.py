@@ -185,7 +185,7 @@ class AdditiveNoise(Perturbation):
         _check_reach(model, largest, self.column_names())
         if model.factor is not None:
             return self._shift_together(block, draws, model.factor, 1.0)
-        out = np.empty_like(block)
+        out = draws.room(len(block))
         for j, row in enumerate(block):
             add_noise(row, draws.words(j), model.distribution, model.scale[j], model.grid[j], out[j])
         return out

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import BLOCK_ROWS, TILE_ROWS, Matrix, column_block
+from veil.data.blocks import BLOCK_ROWS, TILE_ROWS, Matrix, column_block, room_for
 from veil.data.passes import each_block, summed
 from veil.data.sources import as_table
 from veil.data.sums import Tree
@@ -85,13 +85,22 @@ class Perturbation(Method):
         check_is_fitted(self, "n_features_in_")
         if self.layout.tabular:
             return self._in_container(self._transform_table(as_table(X)), X)
-        secret = self.secrets().subkey("fingerprint", None)
         array = self._validated(X, reset=False, look=self.layout.passes_missing or self.layout.reduces)
         fingerprint = ""
         if self.layout.addressed:
+            secret = self.secrets().subkey("fingerprint", None)
             digests = b"".join(each_block(array, lambda rows, _: column_digests(secret, column_block(rows))))
             fingerprint = keyed_fingerprint(secret, self.column_names(), digests, len(array))
+        return self._transform_array(array, fingerprint, X)
 
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit to a table, then perturb it; ``fit`` has seen by which fingerprint its noise is addressed."""
+        self.fit(X, y, **fit_params)
+        if self.layout.tabular:
+            return self.transform(X)
+        return self._transform_array(self._validated(X, reset=False, look=False), self._fitted_on, X)
+
+    def _transform_array(self, array: Matrix, fingerprint: str, X: Any) -> Any:
         if self.layout.reduces:
             shares = each_block(array, lambda rows, at: perturbed(self, column_block(rows), Place(fingerprint, at)))
             return self._in_container(sum(shares, np.zeros(())).T, X)
@@ -101,7 +110,7 @@ class Perturbation(Method):
         def written(rows: Matrix, start: int) -> bool:
             part, place = out[start : start + len(rows)], Place(fingerprint, start)
             if turns or len(rows) < BLOCK_ROWS:
-                part[:] = perturbed(self, column_block(rows), place).T
+                part[:] = perturbed(self, column_block(rows), place, room_for(part.shape[1], len(part), lent=True)).T
             else:
                 released = perturbed(self, rows.T, place, part.T)
                 if not np.may_share_memory(released, part):

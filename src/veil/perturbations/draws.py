@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix, Words, empty_columns
+from veil.data.blocks import Matrix, Words, room_for
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
@@ -86,7 +86,7 @@ class Draws:
 
     def room(self, k: int) -> Matrix:
         """Memory for the k released columns of the block, where they are to end up if that is known."""
-        return self._room if self._room is not None else empty_columns(k, self._block.shape[1])
+        return self._room if self._room is not None else room_for(k, self._block.shape[1])
 
     def words(self, j: int, stream: str = "noise") -> Words:
         """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart."""

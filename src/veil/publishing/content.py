@@ -70,17 +70,16 @@ def _canonical(values: pa.Array) -> bytes:
     if whole is not None:
         integers = values_of(whole)
         return head + np.where(missing, integers.dtype.type(0), integers).tobytes()
-    if not _is_text(values.type):
+    if pa.types.is_string_view(values.type):
+        values = values.cast(pa.large_string())
+    elif not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         values = pa.array([None if value is None else str(value) for value in values.to_pylist()], pa.large_string())
-    filled = pc.fill_null(values.cast(pa.large_string()), "")
+    filled = pc.fill_null(values, "") if values.null_count else values
     _, ends, content = filled.buffers()
-    offsets = np.frombuffer(ends, "<i8")[filled.offset : filled.offset + len(filled) + 1]
+    offsets = np.frombuffer(ends, "<i4" if pa.types.is_string(filled.type) else "<i8")[filled.offset :]
+    offsets = offsets[: len(filled) + 1]
     text = memoryview(content)[offsets[0] : offsets[-1]] if content is not None else b""
-    return head + np.diff(offsets).tobytes() + bytes(text)
-
-
-def _is_text(dtype: pa.DataType) -> bool:
-    return bool(pa.types.is_string(dtype) or pa.types.is_large_string(dtype) or pa.types.is_string_view(dtype))
+    return b"".join([head, np.diff(offsets).astype("<i8"), text])
 
 
 def _as_integers(values: pa.Array) -> pa.Array | None:
