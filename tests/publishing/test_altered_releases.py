@@ -211,7 +211,7 @@ def test_columns_of_other_types_are_refused(typed, tmp_path, what):
 def test_columns_that_cannot_be_what_the_manifest_says_are_refused_when_opened(typed, tmp_path, what):
     shutil.copytree(typed / "r", tmp_path / "r")
     rewritten(tmp_path / "r", NO_NUMBERS[what])
-    with pytest.raises(FileFormatError, match="does not hold (int64|double)") as refused:
+    with pytest.raises(FileFormatError, match=r"does not hold (int64|double)") as refused:
         Release.load(tmp_path / "r")
     assert "many" not in str(refused.value)
 
