@@ -79,7 +79,7 @@ def _canonical(values: pa.Array) -> bytes:
     offsets = np.frombuffer(ends, "<i4" if pa.types.is_string(filled.type) else "<i8")[filled.offset :]
     offsets = offsets[: len(filled) + 1]
     text = memoryview(content)[offsets[0] : offsets[-1]] if content is not None else b""
-    return b"".join([head, np.diff(offsets).astype("<i8"), text])
+    return b"".join([head, np.diff(offsets).astype("<i8").data, text])
 
 
 def _as_integers(values: pa.Array) -> pa.Array | None:
