@@ -128,11 +128,13 @@ class Perturbation(Method):
         Turning records into columns and back costs more than multiplying them. Processors differ in how they round a
         product of matrices that lie in memory in another order, so the first rows are tried.
         """
-        first, place = array[:TILE_ROWS], Place("", 0)
-        if self.layout.addressed or len(array) < BLOCK_ROWS:
+        if not self.takes_records or len(array) < BLOCK_ROWS:
             return False
+        first, place = array[:TILE_ROWS], Place("", 0)
+        looked_at = np.empty((TILE_ROWS, self.model_.n_released(self.n_features_in_))).T
         with one_blas_thread():
-            return np.array_equal(*(perturbed(self, block, place) for block in (column_block(first), first.T)))
+            turned = perturbed(self, column_block(first), place)
+            return np.array_equal(turned, perturbed(self, first.T, place, looked_at), equal_nan=True)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the released columns."""

@@ -47,6 +47,11 @@ class Method(Estimator, ABC):
         if "threat" in cls.__dict__ and cls.__doc__:
             cls.__doc__ = _with_threat(cls.__doc__, cls.threat)
 
+    @property
+    def takes_records(self) -> bool:
+        """Whether blocks may also come as the records of an array lie in memory, which saves turning them."""
+        return False
+
     # -- what an author writes ----------------------------------------------------------------
 
     @property
