@@ -206,3 +206,17 @@ def test_files_keep_the_grid(format, tmp_path):
     np.testing.assert_array_equal(loaded.to_numpy(), release.to_numpy())
     steps = loaded.to_numpy() / release.only_part.parameters["grid"][0]
     np.testing.assert_array_equal(steps, np.rint(steps))
+
+
+def test_a_missing_value_carries_nothing():
+    # A NaN has 51 bits of its own, in which some programs keep a reason or a code.
+    private = np.random.default_rng(0).normal(size=(40_000, 3))
+    private.view(np.uint64)[[7, 39_999], 1] = 0x7FF8_DEAD_0000_BEEF
+    released = [
+        veil.AdditiveNoise(SCALE, random_state=1).fit_transform(private),
+        veil.AdditiveNoise(SCALE, random_state=1).fit(private).transform(private),
+        veil.publish(private, veil.AdditiveNoise(SCALE, random_state=1))[0].to_numpy(),
+    ]
+    for values in released:
+        assert np.isnan(values[[7, 39_999], 1]).all()
+        assert set(np.ascontiguousarray(values).view(np.uint64)[np.isnan(values)]) == {0x7FF8_0000_0000_0000}

@@ -43,6 +43,7 @@ def test_what_is_written_holds_neither_key_nor_facts(name):
     secret = [method.key_.derive(purpose) for purpose in ("rows", "same", "fingerprint")]
     written = io.BytesIO()
     joblib.dump(method, written)
+    assert method._fitted_on.encode() not in pickle.dumps(method) + written.getvalue()
     for text in (pickle.dumps(method), written.getvalue(), repr(vars(method)).encode(), method._repr_html_().encode()):
         assert not any(key in text or key.hex().encode() in text for key in secret)
         assert str(SEED).encode() not in text

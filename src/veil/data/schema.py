@@ -162,7 +162,7 @@ def assign_roles(
         Text columns that would be numeric but for a few values: name to (count of those, rows).
     """
     given = parse_roles(roles, arrow.names)
-    undecided: list[str] = []
+    undecided: dict[str, str] = {}
     unfit: list[str] = []
     fitting: set[Kind] = set()
     columns: list[Column] = []
@@ -173,9 +173,9 @@ def assign_roles(
             if kind not in covers[field.name]:
                 bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
                 note = f", {bad} of {rows} values are not numbers" if bad else ""
-                undecided.append(f"{field.name!r} ({kind}{note})")
+                undecided[field.name] = f"{kind}{note}"
             elif field.name in unique_integers:
-                undecided.append(f"{field.name!r} (integers, all different)")
+                undecided[field.name] = "integers, all different"
             role = Role.SENSITIVE
         elif role in PERTURBED and kind not in covers[field.name]:
             unfit.append(f"{field.name!r} ({kind})")
@@ -192,17 +192,14 @@ def assign_roles(
             f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop, or convert the column"
         )
     if undecided:
+        reasons = ", ".join(f"{name!r} ({why})" for name, why in undecided.items())
         raise RoleError(
             f"{len(undecided)} column{'s need' if len(undecided) > 1 else ' needs'} a role: "
-            f"{', '.join(undecided)}; give each one of {', '.join(Role)}, for example "
-            f"roles={{{_first_name(undecided)}: 'drop'}}",
+            f"{reasons}; give each one of {', '.join(Role)}, for example "
+            f"roles={{{next(iter(undecided))!r}: 'drop'}}",
             parameter="roles",
         )
     schema = Schema(tuple(columns))
     if not schema.perturbed:
         raise RoleError("no column is sensitive or quasi, so nothing would be perturbed; give one such a role")
     return schema
-
-
-def _first_name(undecided: Sequence[str]) -> str:
-    return undecided[0].rsplit(" (", 1)[0]

@@ -12,14 +12,13 @@ values is the same for every ``x`` (Mironov, 2012, on floating-point noise).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.data.blocks import Matrix, Vector, Words, room_for
+from veil.data.blocks import Matrix, Words
 from veil.numerics.laws import LAWS
 
 _HALF_STEP = 2.0**-65
@@ -133,22 +132,6 @@ def _add_on_grid(
         out[i] = grid * (np.rint(x[i] * per_unit) + sign * np.rint(out[i] * per_step))
 
 
-@numba.njit(cache=True, nogil=True)
-def _steps(words: Words, law: int, per_step: float, out: npt.NDArray[np.float64]) -> None:
-    _draws(words, law, out)
-    for i in range(len(words)):
-        out[i] = np.rint(out[i] * per_step)
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_to_records(x: Matrix, steps: Matrix, grid: Vector, out: Matrix, largest: Vector) -> None:
-    for i in range(len(x)):
-        for j in range(len(grid)):
-            out[i, j] = grid[j] * (np.rint(x[i, j] * (1.0 / grid[j])) + steps[j, i])
-            if abs(x[i, j]) > largest[j]:
-                largest[j] = abs(x[i, j])
-
-
 def standard_normal(words: Words) -> Matrix:
     """Standard normal draws, one per word."""
     return standard_draws(words, "normal")
@@ -173,15 +156,6 @@ def add_noise(
     noisy = np.empty(len(words)) if out is None else out
     _add_on_grid(x, words, LAWS[law].code, std, grid, 1.0, noisy)
     return noisy
-
-
-def add_noise_to_records(x: Matrix, words: Iterable[Words], law: str, std: Vector, grid: Vector, out: Matrix) -> Vector:
-    """:func:`add_noise` for records as they lie in an n × d array, without turning it; returns each column's reach."""
-    steps, largest = room_for(len(grid), len(x), lent=True), np.zeros(len(grid))
-    for j, of_column in enumerate(words):
-        _steps(of_column, LAWS[law].code, std[j] / grid[j], steps[j])
-    _add_to_records(x, steps, grid, out, largest)
-    return largest
 
 
 def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -> Matrix:

@@ -41,8 +41,8 @@ def _encryptor(key: bytes, counter: int | None = None) -> Any:
 
 
 def _encrypt(key: bytes, data: bytes) -> bytes:
-    found: bytes = _encryptor(key).update(data)
-    return found
+    encrypted: bytes = _encryptor(key).update(data)
+    return encrypted
 
 
 _ZEROS = memoryview(bytes(8 * (BLOCK_ROWS + 1)))

@@ -18,7 +18,7 @@ import numpy as np
 from veil.arguments import flag, number, per_column
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, listed
-from veil.keys.noise import add_noise, add_noise_to_records, grid_for, subtract_noise
+from veil.keys.noise import add_noise, grid_for, subtract_noise
 from veil.numerics.laws import check_law
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
@@ -178,23 +178,14 @@ class AdditiveNoise(Perturbation):
         refuse_constant(facts, why, "give the role public or drop, or use relative=False")
         return np.array([two_digits(s) for s in facts.moments.std])
 
-    @property
-    def takes_records(self) -> bool:
-        """Independent noise is added to records as they lie."""
-        return self.model_.factor is None
-
     def perturb(self, block: Matrix, draws: Draws) -> Matrix:
         """Add the noise."""
-        model, out = self.model_, draws.room(len(block))
-        if model.factor is None and block.T.flags.c_contiguous and out.T.flags.c_contiguous:
-            words = (draws.words(j) for j in range(len(block)))
-            largest = add_noise_to_records(block.T, words, model.distribution, model.scale, model.grid, out.T)
-            _check_reach(model, largest, self.column_names())
-            return out
+        model = self.model_
         largest = np.fmax(np.fmax.reduce(block, axis=1, initial=0.0), -np.fmin.reduce(block, axis=1, initial=0.0))
         _check_reach(model, largest, self.column_names())
         if model.factor is not None:
             return self._shift_together(block, draws, model.factor, 1.0)
+        out = draws.room(len(block))
         for j, row in enumerate(block):
             add_noise(row, draws.words(j), model.distribution, model.scale[j], model.grid[j], out[j])
         return out

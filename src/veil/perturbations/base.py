@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.data.blas import one_blas_thread
-from veil.data.blocks import BLOCK_ROWS, TILE_ROWS, Matrix, column_block, room_for
+from veil.data.blocks import Matrix, column_block, room_for
 from veil.data.passes import each_block, summed
 from veil.data.sources import as_table
 from veil.data.sums import Tree
@@ -101,40 +101,21 @@ class Perturbation(Method):
         return self._transform_array(self._validated(X, reset=False, look=False), self._fitted_on, X)
 
     def _transform_array(self, array: Matrix, fingerprint: str, X: Any) -> Any:
+        """Perturb an array block by block; records become columns and columns records again in lent memory."""
         if self.layout.reduces:
             shares = each_block(array, lambda rows, at: perturbed(self, column_block(rows), Place(fingerprint, at)))
             return self._in_container(sum(shares, np.zeros(())).T, X)
         out = np.empty((len(array), self.model_.n_released(self.n_features_in_)))
-        turns = not self._same_either_way(array)
 
         def written(rows: Matrix, start: int) -> bool:
             part, place = out[start : start + len(rows)], Place(fingerprint, start)
-            if turns or len(rows) < BLOCK_ROWS:
-                part[:] = perturbed(self, column_block(rows), place, room_for(part.shape[1], len(part), lent=True)).T
-            else:
-                released = perturbed(self, rows.T, place, part.T)
-                if not np.may_share_memory(released, part):
-                    part[:] = released.T
+            part[:] = perturbed(self, column_block(rows), place, room_for(part.shape[1], len(part), lent=True)).T
             with np.errstate(over="ignore", invalid="ignore"):
                 return self.layout.passes_missing or bool(np.isfinite(part.sum()))
 
         if not all(list(each_block(array, written))):
             self._validated(X, reset=False, look=True)  # says what is wrong; a large finite table may also come here
         return self._in_container(out, X)
-
-    def _same_either_way(self, array: Matrix) -> bool:
-        """Whether a block of records gives the same bits when it is only looked at as columns, and not copied.
-
-        Turning records into columns and back costs more than multiplying them. Processors differ in how they round a
-        product of matrices that lie in memory in another order, so the first rows are tried.
-        """
-        if not self.takes_records or len(array) < BLOCK_ROWS:
-            return False
-        first, place = array[:TILE_ROWS], Place("", 0)
-        looked_at = np.empty((TILE_ROWS, self.model_.n_released(self.n_features_in_))).T
-        with one_blas_thread():
-            turned = perturbed(self, column_block(first), place)
-            return np.array_equal(turned, perturbed(self, first.T, place, looked_at), equal_nan=True)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the released columns."""

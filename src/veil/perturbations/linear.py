@@ -48,11 +48,6 @@ class LinearPerturbation(Perturbation):
         """Every released cell is made of a whole record, without noise."""
         return Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, spread=isinstance(self.scaling, str))
 
-    @property
-    def takes_records(self) -> bool:
-        """A product of matrices does not care how they lie, where no noise is added."""
-        return self.layout.noise is Noise.NONE
-
     @abstractmethod
     def _matrix(self, secrets: Secrets) -> Matrix:
         """The secret k × d matrix that acts on scaled records."""

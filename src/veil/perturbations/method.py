@@ -47,11 +47,6 @@ class Method(Estimator, ABC):
         if "threat" in cls.__dict__ and cls.__doc__:
             cls.__doc__ = _with_threat(cls.__doc__, cls.threat)
 
-    @property
-    def takes_records(self) -> bool:
-        """Whether blocks may also come as the records of an array lie in memory, which saves turning them."""
-        return False
-
     # -- what an author writes ----------------------------------------------------------------
 
     @property
@@ -152,6 +147,7 @@ class Method(Estimator, ABC):
         state: dict[str, Any] = dict(self.__dict__)
         if not key_pickling_allowed():
             state.pop("key_", None)
+            state.pop("_fitted_on", None)  # with a seed, anybody could check a guess of the table by it
         return state
 
     def __copy__(self) -> Self:

@@ -207,10 +207,10 @@ def _ledger_part(key: Key, release: Release | None) -> LedgerPart:
         parts, columns = key.entry(release.manifest.release_id).parts, list(release.only_part.names)
     else:
         raise InputError("release must be a veil.Release; load one with veil.Release.load(folder)")
-    found = [part for part in parts if columns is None or part.columns == columns]
-    if len(found) != 1:
+    fitting = [part for part in parts if columns is None or part.columns == columns]
+    if len(fitting) != 1:
         raise InputError(f"release must say which of {len(parts)} perturbations is meant: pass release.part(i)")
-    return found[0]
+    return fitting[0]
 
 
 def _affine(part: LedgerPart, key: Key) -> Perturbation:
@@ -307,12 +307,12 @@ def _check_linear(model: Any, trained: _Trained) -> None:
     ask = getattr(model, "predict" if trained.classes is None else "decision_function", None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a model trained on a frame wants names
-        said = np.empty(0) if ask is None else np.asarray(ask(probes), dtype=np.float64)
+        answers = np.empty(0) if ask is None else np.asarray(ask(probes), dtype=np.float64)
         if trained.classes is not None and np.ndim(model.predict(probes)) != 1:
             raise NotApplicableError("the model gives a record several labels at once; map one model per label")
     expected = probes @ trained.weights.T + trained.bias
     size = probes @ np.abs(trained.weights).T + trained.size
-    if said.size != expected.size or (np.abs(said.reshape(expected.shape) - expected) > AGREEMENT * size).any():
+    if answers.size != expected.size or (np.abs(answers.reshape(expected.shape) - expected) > AGREEMENT * size).any():
         raise NotApplicableError(
             f"the outputs of {type(model).__name__} are not coef_·y + intercept_; map a linear classifier, or a "
             "regression without a link function"

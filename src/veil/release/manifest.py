@@ -275,9 +275,9 @@ class _Fields:
         return value
 
     def choice(self, name: str, options: type[E]) -> E:
-        said = self.text(name)
+        value = self.text(name)
         try:
-            return options(_SENTENCES.get(said, said))
+            return options(_SENTENCES.get(value, value))
         except ValueError:
             _refuse(name)
 
