@@ -1,6 +1,7 @@
 """The program, called in this process or started in one of its own."""
 
 import contextlib
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,3 +26,8 @@ def start(*arguments: Any, cwd: Path, code: int = 0) -> subprocess.CompletedProc
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     assert done.returncode == code, f"exit {done.returncode}: {done.stderr or done.stdout}"
     return done
+
+
+def interruptible() -> None:
+    """To be called in a new process before its program starts: shells start background jobs deaf to interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import veil
+from _program import interruptible
 
 ROWS = 300_000
 TOOL = Path(sys.executable).with_name("veil")
@@ -33,7 +34,9 @@ def arguments(table, folder, method="additive-noise", key=("--key", "key")):
 
 
 def start(command):
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
+    )
 
 
 def assert_whole_or_absent(folder, table):

@@ -23,6 +23,7 @@ import pytest
 import veil.data.blocks
 import veil.data.files.parquet
 import veil.storage.shards
+from _program import interruptible
 from veil.data.blocks import BLOCK_ROWS
 
 TOOL = Path(sys.executable).with_name("veil")
@@ -168,6 +169,7 @@ def run_until(command, seen, how, patience=180.0, group=False):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=interruptible,
     )
     try:
         end = time.monotonic() + patience
