@@ -42,6 +42,7 @@ from veil.attacks.projection.known_sample import ProjectedSampleAttack as Projec
 from veil.attacks.projection.maximum_posterior import ProjectionMAPAttack as ProjectionMAPAttack
 from veil.attacks.regression.regression import RegressionAttack as RegressionAttack
 from veil.attacks.repeated.releases import RepeatedReleaseAttack as RepeatedReleaseAttack
+from veil.attacks.lattice.lattice import LatticeAttack as LatticeAttack
 from veil.attacks.rotation.known_pairs import KnownPairsAttack as KnownPairsAttack
 from veil.attacks.rotation.known_records import KnownRecordsAttack as KnownRecordsAttack
 from veil.attacks.rotation.known_sample import KnownSampleAttack as KnownSampleAttack
