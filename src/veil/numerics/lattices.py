@@ -1,15 +1,17 @@
 """Lattices of real vectors: reduction, the lattice that vectors generate, and an orthogonal basis of it.
 
-Rows ``v_i = n_i B`` with whole numbers ``n_i`` and an unknown r × k basis B generate a lattice. More vectors than r have
-whole-number relations ``Σ c_i v_i = 0``; with m vectors the shortest are of size ``det^(1/(m − r))`` (Siegel's lemma), so
-many vectors have small relations, which float64 tells from chance. Lenstra–Lenstra–Lovász reduction (1982) of
-``[I | w V]`` finds them: as the weight w grows, rows of the reduced matrix become relations, whose image is 0 up to
-rounding, and the images of the others are a basis. Raising w in stages keeps every number small.
+Rows ``v_i = n_i B`` with whole numbers ``n_i`` and an unknown r × k matrix B generate a lattice (a dense group where
+r > k). More vectors than r have whole-number relations ``Σ c_i v_i = 0``; with m vectors the shortest are of size
+``det^(1/(m − r))`` (Siegel's lemma), so many vectors have small relations, which float64 tells from chance.
+Lenstra–Lenstra–Lovász reduction (1982) of ``[I | w V]`` finds them: as the weight w grows, rows of the reduced matrix
+become relations, whose image is 0 up to rounding, and the images of the others are a basis. Raising w in stages keeps
+every number small.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any, Final
@@ -95,28 +97,44 @@ def _reduce(b: Matrix, delta: float, transform: Integers, inverse: Integers) -> 
             i += 1
 
 
-def lattice_basis(vectors: Matrix) -> Matrix | None:
-    """A basis of the lattice that some vectors generate, as exact as they are.
+@dataclass(frozen=True, eq=False)
+class Generated:
+    """Vectors as whole-number combinations of r others: ``vectors = whole @ generators``."""
 
-    None where float64 shows no relations between them, or only such as any vectors have: there is no lattice to be seen.
+    whole: Matrix
+    generators: Matrix
+
+
+def generated(vectors: Matrix, rank: int | None = None) -> Generated | None:
+    """Vectors in terms of the fewest others that they are whole-number combinations of.
+
+    ``rank`` is the number of these; by default that of the vectors' span. None where float64 shows no relations between
+    the vectors, or only such as any have: there is no lattice to be seen.
     """
     m, scale = len(vectors), float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
     if scale == 0.0:
         return None
     unit = vectors / scale
-    rank = int(np.linalg.matrix_rank(unit, tol=1e-9 * np.sqrt(m)))
+    if rank is None:
+        rank = int(np.linalg.matrix_rank(unit, tol=1e-9 * np.sqrt(m)))
     coefficients = inverse = np.eye(m, dtype=np.int64)
     for weight in _WEIGHTS:
         transform, back = reduce_rows(np.hstack([coefficients, weight * (coefficients @ unit)]))
         coefficients, inverse = transform @ coefficients, inverse @ back
         size = np.abs(coefficients).max(axis=1)
-        image = coefficients @ unit
-        zero = np.linalg.norm(image, axis=1) < ROUNDING * np.maximum(size, 1.0)
-        if zero.sum() == m - rank:
-            if size[zero].max(initial=0) > MOST_COEFFICIENT:
+        zero = np.linalg.norm(coefficients @ unit, axis=1) < ROUNDING * np.maximum(size, 1.0)
+        if zero.sum() >= m - rank:
+            if zero.sum() > m - rank or size[zero].max(initial=0) > MOST_COEFFICIENT:
                 return None
-            return _fitted(inverse[:, ~zero].astype(np.float64), vectors)
+            whole = inverse[:, ~zero].astype(np.float64)
+            return Generated(whole, _fitted(whole, vectors))
     return None
+
+
+def lattice_basis(vectors: Matrix) -> Matrix | None:
+    """A basis of the lattice that some vectors generate, as exact as they are; None where they generate none."""
+    lattice = generated(vectors)
+    return None if lattice is None else lattice.generators
 
 
 def _fitted(whole: Matrix, vectors: Matrix) -> Matrix:

@@ -1,11 +1,16 @@
-"""A26: the lattice behind a rotation of whole or decimal numbers.
+"""A26: the lattice behind a linear map of whole or decimal numbers.
 
-*Model.* ``y = M D⁻¹x + t`` with M orthogonal and secret, D public. Where every column of x is on a grid with steps
-``g_j`` (whole numbers, decimals, yes and no), rows (differences of rows, with a translation) are whole-number combinations
-of the d orthogonal vectors ``(g_j/D_j) M e_j``. Lattice reduction finds these vectors from the release alone
-(:mod:`veil.numerics.lattices`): exact relations between rows survive every rotation. Their lengths times the public units
+*Model.* ``y = M D⁻¹x + t`` with M secret and D public. Where every column of x is on a grid with steps ``g_j`` (whole
+numbers, decimals, yes and no), rows are whole-number combinations of the vectors ``(g_j/D_j) M e_j`` (with a
+translation, differences of rows are). Relations between rows in whole numbers survive every linear map, and lattice
+reduction finds them (:mod:`veil.numerics.lattices`).
+
+*Rotations* (P6): these d vectors are orthogonal, so the release alone shows them. Their lengths times the public units
 are the grains, which name the columns; what a column counts is mostly positive, which gives its sign
 (:mod:`veil.attacks.lattice.naming`). Known records, ranges or a sample settle what is left.
+
+*General maps and projections* (P7, P8) without noise: columns are known up to whole-number combinations of each other,
+which few known records settle (:mod:`veil.attacks.lattice.mixed`).
 
 A column of full precision mixed in makes the lattice dense; the attack says that there is none.
 """
@@ -16,14 +21,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, check_width, full_guess, granted
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
+from veil.attacks.lattice.mixed import hidden_columns
 from veil.attacks.lattice.naming import Evidence, named_columns
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.lattices import coordinates, generated_lattice, orthogonal_basis
-from veil.release.models import Model, OrthogonalModel
+from veil.release.models import Model, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
 
 
@@ -49,14 +56,23 @@ class LatticeDetails(Details):
     origin_settled: bool
 
 
+@dataclass(frozen=True, eq=False)
+class MixedDetails(Details):
+    """What the lattice tells of columns behind a general map: their grains, and which have no other candidate."""
+
+    grains: Vector
+    settled: npt.NDArray[np.bool_]
+
+
 class LatticeAttack(GuessingAttack):
-    """A26. Undo a rotation of whole or decimal numbers by lattice reduction.
+    """A26. Undo a linear map of whole or decimal numbers by lattice reduction.
 
     Notes
     -----
-    It needs no knowledge; :class:`KnownPairs`, :class:`KnownRanges` and :class:`KnownSample` settle order, signs and
-    origin where the release leaves them open. ``guess.details``: ``grains``, ``matrix``, ``misfit``,
-    ``origin_settled``.
+    Rotations need no knowledge; :class:`KnownPairs`, :class:`KnownRanges` and :class:`KnownSample` settle order, signs
+    and origin where the release leaves them open. ``guess.details``: ``grains``, ``matrix``, ``misfit``,
+    ``origin_settled``. Of general maps and projections, three or four known records settle most columns:
+    ``grains``, ``settled``.
 
     Examples
     --------
@@ -69,24 +85,32 @@ class LatticeAttack(GuessingAttack):
     """
 
     catalogue = "A26"
-    words = "finds the grid of whole or decimal numbers behind the rotation, from the released rows alone"
+    words = "finds the grid of whole or decimal numbers behind the secret matrix by whole-number relations between rows"
     uses = (KnownPairs, KnownRanges, KnownSample)
     one_matrix = True
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Orthogonal transformations."""
+        """Orthogonal transformations, and other linear maps without noise."""
+        if isinstance(model, ProjectionModel):
+            return not model.noise.any()
         return isinstance(model, OrthogonalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         model, y = release.only_part.model, release.to_numpy()
-        if not isinstance(model, OrthogonalModel):
-            raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         pairs, sample = granted(knowledge, KnownPairs), granted(knowledge, KnownSample)
         if pairs is not None:
             check_width(pairs.records, release, "KnownPairs.records")
         if sample is not None:
             check_width(sample.sample, release, "KnownSample.sample")
+        if isinstance(model, ProjectionModel):
+            mixed = hidden_columns(y, model.unit, pairs, scaled=bool(np.any(model.unit != 1.0)))
+            if mixed is None:
+                raise _no_lattice()
+            ambiguity = "none" if mixed.settled.all() else "matrix"
+            return full_guess(release, mixed.values, MixedDetails(mixed.grains, mixed.settled), ambiguity=ambiguity)
+        if not isinstance(model, OrthogonalModel):
+            raise NotApplicableError("the manifest does not describe a linear map")
         origin = y[np.argmin(np.linalg.norm(y - y.mean(axis=0), axis=1))] if model.translated else np.zeros(y.shape[1])
         directions = _orthogonal(y - origin)
         whole = coordinates(y - origin, directions)
@@ -115,7 +139,11 @@ def _orthogonal(vectors: Matrix) -> Matrix:
     basis = generated_lattice(vectors)
     directions = None if basis is None else orthogonal_basis(basis)
     if directions is None or len(directions) != vectors.shape[1]:
-        raise NotApplicableError(
-            "the released rows generate no lattice: some column is of full precision, constant or the sum of others"
-        )
+        raise _no_lattice()
     return directions
+
+
+def _no_lattice() -> NotApplicableError:
+    return NotApplicableError(
+        "the released rows generate no lattice: some column is of full precision, constant or the sum of others"
+    )

@@ -1,8 +1,9 @@
 """Which lattice direction is which private column, in which direction and from which origin.
 
 A direction i of length ``l_i`` and a column j of public unit ``u_j`` belong together only if ``l_i · u_j`` is the
-column's grain, and grains are round numbers (1, 0.1, 0.5, …); if the column that results has the standard deviation that
-rounds to ``u_j``; and if it agrees with known records, ranges and samples. The cheapest assignment names the columns.
+column's grain, and grains are round numbers (1, 0.1, 0.5, …); if the column that results has the standard deviation
+that rounds to ``u_j``; and if it agrees with known records, ranges and samples. The cheapest assignment names the
+columns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import ks_2samp
 
@@ -55,7 +57,7 @@ class Named:
     """
 
     values: Matrix
-    order: Vector
+    order: npt.NDArray[np.intp]
     grains: Vector
     order_settled: bool
     sign_settled: bool
@@ -78,7 +80,7 @@ def named_columns(whole: Matrix, lengths: Vector, evidence: Evidence) -> Named:
     table = [[_candidate(whole[:, i] * lengths[i], lengths[i], j, evidence) for j in range(d)] for i in range(d)]
     cost = np.array([[candidate.cost for candidate in row] for row in table])
     directions, columns = linear_sum_assignment(cost)
-    order = directions[np.argsort(columns)]
+    order = directions[np.argsort(columns)].astype(np.intp)
     chosen = [table[order[j]][j] for j in range(d)]
     return Named(
         values=np.column_stack([candidate.values for candidate in chosen]),
@@ -90,7 +92,7 @@ def named_columns(whole: Matrix, lengths: Vector, evidence: Evidence) -> Named:
     )
 
 
-def _only(cost: Matrix, order: Vector) -> bool:
+def _only(cost: Matrix, order: npt.NDArray[np.intp]) -> bool:
     """Whether every other assignment costs more."""
     d = len(order)
     best = cost[order, np.arange(d)].sum()
@@ -107,11 +109,8 @@ def _candidate(scaled: Vector, length: float, j: int, evidence: Evidence) -> Can
     unit = float(evidence.unit[j])
     values = scaled * unit
     cost = _grain_cost(length * unit)
-    if evidence.scaled and two_digits(float(values.std())) != two_digits(float(values.std(ddof=1))):
-        spread = {two_digits(float(values.std())), two_digits(float(values.std(ddof=1)))}
-    else:
-        spread = {two_digits(float(values.std()))}
-    if evidence.scaled and unit not in spread and values.std() > 0:
+    spreads = {two_digits(float(values.std(ddof=ddof))) for ddof in (0, 1)}
+    if evidence.scaled and values.std() > 0 and min(abs(spread / unit - 1.0) for spread in spreads) > _SAME:
         cost += _REFUTED
     both = [_placed(sign * values, j, evidence) for sign in (1.0, -1.0)]
     (placed, miss), (_, other) = sorted(both, key=lambda each: each[1])

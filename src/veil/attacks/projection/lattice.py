@@ -30,8 +30,7 @@ import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-
-Integers = npt.NDArray[np.int64]
+from veil.numerics.lattices import Integers, reduce_rows
 
 FLOAT_TOLERANCE: Final = 2.0**-44
 """Least tolerance of an equation, relative to the largest ``Σ|A_ij x_j|``: what float64 sums can promise."""
@@ -165,7 +164,7 @@ class LatticeSearch:
         weight = np.minimum(1.0 / np.where(sizes > 0, sizes, np.inf), final)
         while True:
             basis = self._basis(transform, weight)
-            transform = transform @ _compiled_reduction()(np.ascontiguousarray(basis.T), 0.99)
+            transform = transform @ reduce_rows(np.ascontiguousarray(basis.T))[0].T
             if (weight >= final).all():
                 return transform
             weight = np.minimum(weight * _STAGE, final)
@@ -180,58 +179,11 @@ class LatticeSearch:
 
 
 @cache
-def _compiled_reduction() -> Callable[..., Any]:
-    from numba import njit
-
-    compiled: Callable[..., Any] = njit(_reduce, cache=True, nogil=True, error_model="numpy")
-    return compiled
-
-
-@cache
 def _compiled_enumeration() -> Callable[..., Any]:
     from numba import njit
 
     compiled: Callable[..., Any] = njit(_enumerate, cache=True, nogil=True, error_model="numpy")
     return compiled
-
-
-def _reduce(b: Matrix, delta: float) -> Integers:
-    """LLL reduction of the rows of ``b`` in place; returns the unimodular transform of its columns."""
-    d, n = b.shape
-    transform = np.eye(d, dtype=np.int64)
-    star, mu, square = np.zeros((d, n)), np.zeros((d, d)), np.zeros(d)
-    i = 0
-    while i < d:
-        for _ in range(64):  # size reduction, repeated until rounding leaves nothing to reduce
-            star[i] = b[i]
-            for j in range(i):
-                mu[i, j] = (b[i] * star[j]).sum() / square[j] if square[j] > 0.0 else 0.0
-                star[i] -= mu[i, j] * star[j]
-            changed = False
-            for j in range(i - 1, -1, -1):
-                step = np.rint(mu[i, j])
-                if step != 0.0:
-                    changed = True
-                    b[i] -= step * b[j]
-                    transform[:, i] -= np.int64(step) * transform[:, j]
-                    for m in range(j):
-                        mu[i, m] -= step * mu[j, m]
-                    mu[i, j] -= step
-            if not changed:
-                break
-        square[i] = (star[i] ** 2).sum()
-        if i > 0 and square[i] < (delta - mu[i, i - 1] ** 2) * square[i - 1]:
-            for m in range(n):
-                b[i, m], b[i - 1, m] = b[i - 1, m], b[i, m]
-            for m in range(d):
-                transform[m, i], transform[m, i - 1] = transform[m, i - 1], transform[m, i]
-            i -= 1
-            if i > 0:
-                continue
-            i = 0
-        else:
-            i += 1
-    return transform
 
 
 def _enumerate(
