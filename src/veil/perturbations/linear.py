@@ -124,8 +124,9 @@ class LinearTransform(LinearPerturbation):
     threat = (
         "Released: ``y``, the units and the noise's deviations. Secret: ``R`` and ``e``. Without noise, d known "
         "records with their rows give R and every other record exactly, and fewer narrow it down (A14); a sample of "
-        "the population gives R where columns are independent or far from normal (A13, A21). Distances are not kept. "
-        "There is no formal guarantee."
+        "the population gives R where columns are independent or far from normal (A13, A21). Whole numbers without "
+        "noise come back from about three known records, whatever d is (A26). Distances are not kept. There is no "
+        "formal guarantee."
     )
     catalogue = "P7"
     summary = "Multiply every record by one secret matrix, and add noise if wanted."

@@ -66,8 +66,9 @@ class RandomProjection(LinearPerturbation):
         "Released: ``y``, the units, k and the kind. Secret: ``R``. It is one matrix for all records, so known "
         "records with their rows pin it down (A14: p of them give p of k dimensions, and with the Achlioptas and "
         "sparse kinds one to three often give all of R), a sample of the population gives its covariance and more "
-        "(A21), independent columns give some of themselves (A16). If R leaks, integers come back exactly (A15). "
-        "There is no formal guarantee."
+        "(A21), independent columns give some of themselves (A16). If R leaks, integers come back exactly (A15); "
+        "also with R secret, three or four known records often give all whole numbers (A26). There is no formal "
+        "guarantee."
     )
     catalogue = "P8"
     summary = "Project records on fewer dimensions by one secret random matrix."
