@@ -64,12 +64,12 @@ class PairwiseRotation(Perturbation):
     """
 
     threat = (
-        "Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and width, "
-        "which stay in the key unrounded. Distances between normalized records are kept exactly. Each released column "
-        "mixes two private ones, and normalized columns have variances or ranges that are known: the release alone "
-        "gives all normalized values up to order and sign in a pair, and three known records, or the ranges, the rest "
-        "(A27); a sample of the population gives the rotation too (A11). The thresholds say how far each rotation moves its "
-        "columns, not what is safe. There is no formal guarantee."
+        "Released: ``y`` and how columns were normalized. Secret: pairs, angles, and each column's centre and "
+        "width, which stay in the key unrounded. Distances between normalized records are kept exactly. Each "
+        "released column mixes two private ones, and normalized columns have variances or ranges that are known: "
+        "the release alone gives all normalized values up to order and sign in a pair, and three known records, or "
+        "the ranges, the rest (A27); a sample of the population gives the rotation too (A11). The thresholds say "
+        "how far each rotation moves its columns, not what is safe. There is no formal guarantee."
     )
     catalogue = "P5"
     summary = "Normalize the columns and rotate them in pairs by secret angles."
