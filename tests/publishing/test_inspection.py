@@ -133,3 +133,18 @@ def test_a_csv_column_that_is_of_another_type_at_its_end_is_inspected_as_that(la
 def test_a_dictionary_s_unused_and_repeated_values_are_not_counted():
     column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, 1, 0, 1], pa.int8()), pa.array(["a", "a", "unused"]))
     assert notes(pa.table({"c": column, "v": [1.0] * 6}))["c"] == "1 different values"
+
+
+def test_columns_on_a_grid_are_named_with_what_that_means():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.integers(18, 90, 300), "income": np.round(rng.gamma(2, 900, 300), 2), "score": rng.normal(size=300)}
+    )
+    (remark,) = [line for line in inspect(table).advice if "whole or decimal" in line]
+    assert remark.startswith("2 of 3 numeric columns")
+    assert "(age, income)" in remark
+    assert "(A26)" in remark
+    both = inspect(table.drop(columns="score")).advice
+    assert any(line.startswith("All 2 numeric columns") for line in both)
+    alone = inspect(table[["score"]]).advice
+    assert not any("whole or decimal" in line for line in alone)

@@ -21,6 +21,7 @@ from veil.publishing.inspection_advice import (
     about,
     cell_advice,
     correlation_advice,
+    grid_advice,
     noise_risks,
     role_advice,
     rotation_advice,
@@ -73,6 +74,7 @@ def inspect(
     if covariance is None:
         return Inspection(moments.n_rows, facts, tuple(advice))
     advice += rotation_advice(moments)
+    advice += grid_advice(questions.numeric, answers.digits.tolist(), covariance)
     risks, ranges = noise_risks(questions.numeric, covariance), rotation_ranges(questions.numeric, covariance)
     levels = NOISE_LEVELS if risks else ()
     return Inspection(moments.n_rows, facts, tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges)

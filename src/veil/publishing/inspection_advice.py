@@ -11,6 +11,7 @@ from veil.data.distinct import DistinctSample
 from veil.measures import correlation_risk, effective_dimension, range_length, sample_risk, security_range
 from veil.numerics.moments import Moments
 from veil.numerics.rounding import two_digits
+from veil.publishing.inspection_pass import MOST_DIGITS
 from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, NoiseRisk, RotationRange
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
@@ -86,6 +87,20 @@ def rotation_advice(moments: Moments) -> list[str]:
     unit = np.sqrt(np.diag(moments.covariance)[keep])
     spread = moments.covariance[np.ix_(keep, keep)] / np.outer(unit, unit)
     return [sample_risk(moments.complete_mean[keep] / unit, spread, n).statement]
+
+
+def grid_advice(names: Sequence[str], digits: Sequence[int], covariance: Matrix) -> list[str]:
+    """Which columns are on a grid, and what that means for methods that multiply records by a secret matrix (A26)."""
+    varying = [j for j in range(len(names)) if covariance[j, j] > 0]
+    gridded = [names[j] for j in varying if digits[j] <= MOST_DIGITS]
+    if len(gridded) < 2:
+        return []
+    some = ", ".join(gridded[:5]) + (f" and {len(gridded) - 5} more" if len(gridded) > 5 else "")
+    which = "All" if len(gridded) == len(varying) else f"{len(gridded)} of"
+    return [
+        f"{which} {len(varying)} numeric columns that vary hold whole or decimal numbers ({some}): a rotation of such "
+        "columns alone is undone from the release alone, and a projection or linear map with few known records (A26)."
+    ]
 
 
 def rotation_ranges(names: Sequence[str], covariance: Matrix) -> tuple[RotationRange, ...]:
