@@ -104,7 +104,8 @@ class LatticeAttack(GuessingAttack):
         if sample is not None:
             check_width(sample.sample, release, "KnownSample.sample")
         if isinstance(model, ProjectionModel):
-            mixed = hidden_columns(y, model.unit, pairs, scaled=bool(np.any(model.unit != 1.0)))
+            names, scaled = release.only_part.names, bool(np.any(model.unit != 1.0))
+            mixed = hidden_columns(y, model.unit, names, pairs, scaled=scaled)
             if mixed is None:
                 raise _no_lattice()
             ambiguity = "none" if mixed.settled.all() else "matrix"
@@ -116,6 +117,7 @@ class LatticeAttack(GuessingAttack):
         whole = coordinates(y - origin, directions)
         lengths = np.linalg.norm(directions, axis=1)
         evidence = Evidence(
+            names=release.only_part.names,
             unit=model.unit,
             scaled=bool(np.any(model.unit != 1.0)),
             translated=model.translated,

@@ -12,14 +12,15 @@ The other rows follow: exactly for k = d, else as the only whole numbers in a bo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
 
 from veil.attacks.knowledge import KnownPairs
+from veil.attacks.lattice.naming import assigned
 from veil.attacks.projection.lattice import LatticeSearch
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.lattices import coordinates, generated, reduce_rows
@@ -52,7 +53,9 @@ class Mixed:
     settled: npt.NDArray[np.bool_]
 
 
-def hidden_columns(y: Matrix, unit: Vector, pairs: KnownPairs | None, *, scaled: bool) -> Mixed | None:
+def hidden_columns(
+    y: Matrix, unit: Vector, names: Sequence[str], pairs: KnownPairs | None, *, scaled: bool
+) -> Mixed | None:
     """The private columns behind ``y``; None where its rows show no lattice of the columns' number.
 
     ``scaled``: the units are the columns' standard deviations, and not 1.
@@ -72,7 +75,7 @@ def hidden_columns(y: Matrix, unit: Vector, pairs: KnownPairs | None, *, scaled:
     records = np.empty((0, d)) if pairs is None else pairs.records[seen[known]]
     grains = _grains(records)
     values = np.full((len(y), d), np.nan)
-    columns, settled = _named(whole[seen], whole[at], records / grains, unit / grains, scaled=scaled)
+    columns, settled = _named(whole[seen], whole[at], records / grains, unit / grains, names, scaled=scaled)
     values[seen] = columns * grains
     return Mixed(values, grains, settled)
 
@@ -96,16 +99,15 @@ def _reduced_columns(whole: Matrix) -> Matrix:
 
 
 def _named(
-    whole: Matrix, known: Matrix, records: Matrix, unit: Vector, *, scaled: bool
+    whole: Matrix, known: Matrix, records: Matrix, unit: Vector, names: Sequence[str], *, scaled: bool
 ) -> tuple[Matrix, npt.NDArray[np.bool_]]:
     """Private columns as combinations of the reduced ones, and which of them known records settle."""
     d = len(unit)
     spread = whole.std(axis=0)
     # Each reduced column as the private one whose length fits best.
     cost = np.abs(np.log(np.maximum(spread, 1e-9))[:, None] - np.log(unit))
-    reduced, private = linear_sum_assignment(cost)
-    columns, settled = np.empty_like(whole), np.zeros(d, dtype=np.bool_)
-    columns[:, private] = whole[:, reduced] * np.where(whole[:, reduced].mean(axis=0) >= 0, 1.0, -1.0)
+    columns, settled = whole[:, assigned(cost, spread, names)], np.zeros(d, dtype=np.bool_)
+    columns = columns * np.where(columns.mean(axis=0) >= 0, 1.0, -1.0)
     if not len(records):
         return columns, settled
     gram = np.linalg.inv(np.cov(whole.T, ddof=0).reshape(d, d))

@@ -8,6 +8,7 @@ columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -32,6 +33,7 @@ _SAME: Final = 1e-6
 class Evidence:
     """What is known beside the release, in the private columns' order."""
 
+    names: tuple[str, ...]
     unit: Vector
     scaled: bool
     translated: bool
@@ -79,8 +81,7 @@ def named_columns(whole: Matrix, lengths: Vector, evidence: Evidence) -> Named:
     d = len(evidence.unit)
     table = [[_candidate(whole[:, i] * lengths[i], lengths[i], j, evidence) for j in range(d)] for i in range(d)]
     cost = np.array([[candidate.cost for candidate in row] for row in table])
-    directions, columns = linear_sum_assignment(cost)
-    order = directions[np.argsort(columns)].astype(np.intp)
+    order = assigned(cost, np.abs(whole).mean(axis=0), evidence.names)
     chosen = [table[order[j]][j] for j in range(d)]
     return Named(
         values=np.column_stack([candidate.values for candidate in chosen]),
@@ -90,6 +91,19 @@ def named_columns(whole: Matrix, lengths: Vector, evidence: Evidence) -> Named:
         sign_settled=all(candidate.sign_settled for candidate in chosen),
         origin_settled=all(candidate.origin_settled for candidate in chosen),
     )
+
+
+def assigned(cost: Matrix, size: Vector, names: Sequence[str]) -> npt.NDArray[np.intp]:
+    """For each private column, the direction of the cheapest assignment.
+
+    Of equally cheap ones, larger directions go to names later in the alphabet: in whatever order columns come, the
+    guess is the same.
+    """
+    directions, columns = np.argsort(size, kind="stable"), np.argsort(np.array(names), kind="stable")
+    chosen, place = linear_sum_assignment(cost[np.ix_(directions, columns)])
+    order = np.empty(len(names), dtype=np.intp)
+    order[columns[place]] = directions[chosen]
+    return order
 
 
 def _only(cost: Matrix, order: npt.NDArray[np.intp]) -> bool:
