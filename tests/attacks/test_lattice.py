@@ -96,3 +96,25 @@ def test_noise_on_a_linear_map_is_another_attack():
     assert not veil.LatticeAttack.applies_to(
         veil.publish(counts(3, 0), veil.LinearTransform(noise_scale=0.1, random_state=0))[0].only_part.model
     )
+
+
+@pytest.mark.parametrize(
+    ("method", "attack"),
+    [
+        (veil.OrthogonalTransform(random_state=0), veil.LatticeAttack()),
+        (veil.LinearTransform(random_state=0), veil.LatticeAttack()),
+        (veil.PairwiseRotation(random_state=0), veil.RotationMomentsAttack()),
+    ],
+)
+def test_rows_that_the_release_does_not_have_are_refused(method, attack):
+    x = counts(4, 0)
+    release, _ = veil.publish(x, method)
+    with pytest.raises(veil.InputError, match="from 0 to 599; 1 are beyond"):
+        attack.run(release, veil.KnownPairs(x[:2], [0, 600]))
+
+
+def test_more_columns_than_are_reduced_are_said():
+    x = np.random.default_rng(0).poisson(9, size=(200, 61))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    with pytest.raises(veil.NotApplicableError, match="up to 60 columns"):
+        veil.LatticeAttack().run(release)

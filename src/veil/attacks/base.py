@@ -35,6 +35,7 @@ __all__ = [
     "GuessingAttack",
     "Links",
     "catalogue_place",
+    "check_rows",
     "check_width",
     "full_guess",
     "granted",
@@ -234,6 +235,15 @@ def check_width(records: Matrix, release: Release, parameter: str) -> None:
     d = len(release.only_part.names)
     if records.shape[1] != d:
         raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
+
+
+def check_rows(rows: npt.NDArray[np.intp], n_rows: int) -> None:
+    """Refuse known records without rows of the release."""
+    if not len(rows) or rows.max() >= n_rows:
+        raise InputError(
+            f"KnownPairs.rows must be rows of the release, from 0 to {n_rows - 1}; "
+            + ("none was given" if not len(rows) else f"{int((rows >= n_rows).sum())} are beyond")
+        )
 
 
 def full_guess(

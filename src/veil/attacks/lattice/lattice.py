@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, check_width, full_guess, granted
+from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, check_rows, check_width, full_guess, granted
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.lattice.mixed import hidden_columns
 from veil.attacks.lattice.naming import Evidence, named_columns
@@ -32,6 +33,9 @@ from veil.errors import NotApplicableError
 from veil.numerics.lattices import coordinates, generated_lattice, orthogonal_basis
 from veil.release.models import Model, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
+
+MOST_COLUMNS: Final = 60
+"""The work grows with about the fifth power of the columns: 3 s for 40 of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +48,7 @@ class LatticeDetails(Details):
         The step between neighbouring values of each private column.
     matrix
         The secret matrix, up to what is left open.
-    misfit
+    distance
         How far the rows are from the lattice, in steps.
     origin_settled
         Whether the origin of every column is known, and not only differences.
@@ -52,7 +56,7 @@ class LatticeDetails(Details):
 
     grains: Vector
     matrix: Matrix
-    misfit: float
+    distance: float
     origin_settled: bool
 
 
@@ -70,7 +74,7 @@ class LatticeAttack(GuessingAttack):
     Notes
     -----
     Rotations need no knowledge; :class:`KnownPairs`, :class:`KnownRanges` and :class:`KnownSample` settle order, signs
-    and origin where the release leaves them open. ``guess.details``: ``grains``, ``matrix``, ``misfit``,
+    and origin where the release leaves them open. ``guess.details``: ``grains``, ``matrix``, ``distance``,
     ``origin_settled``. Of general maps and projections, three or four known records settle most columns:
     ``grains``, ``settled``.
 
@@ -97,10 +101,14 @@ class LatticeAttack(GuessingAttack):
         return isinstance(model, OrthogonalModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        model, y = release.only_part.model, release.to_numpy()
+        model, d = release.only_part.model, len(release.only_part.names)
+        if d > MOST_COLUMNS:
+            raise NotApplicableError(f"lattices of up to {MOST_COLUMNS} columns are reduced; the private table has {d}")
+        y = release.to_numpy()
         pairs, sample = granted(knowledge, KnownPairs), granted(knowledge, KnownSample)
         if pairs is not None:
             check_width(pairs.records, release, "KnownPairs.records")
+            check_rows(pairs.rows, len(y))
         if sample is not None:
             check_width(sample.sample, release, "KnownSample.sample")
         if isinstance(model, ProjectionModel):
@@ -130,7 +138,7 @@ class LatticeAttack(GuessingAttack):
         details = LatticeDetails(
             grains=named.grains,
             matrix=(directions / lengths[:, None])[named.order].T,
-            misfit=float(np.abs(whole - np.rint(whole)).max()),
+            distance=float(np.abs(whole - np.rint(whole)).max()),
             origin_settled=named.origin_settled,
         )
         return full_guess(release, named.values, details, ambiguity=Ambiguity(", ".join(open_parts) or "none"))

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import number, whole
-from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, needed
+from veil.attacks.base import Details, Guess, GuessingAttack, check_rows, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownPairs
 from veil.attacks.rotation.normalized import paired_columns, widths_from_pairs
 from veil.attacks.rotation.parity import solve_parities
 from veil.attacks.rotation.permuted import OrderDetails, from_coefficients, order_from_pairs
 from veil.data.blocks import Matrix, Vector
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.measures import breach_probability
 from veil.release.models import (
     BinaryProjectionModel,
@@ -123,11 +123,7 @@ class KnownPairsAttack(GuessingAttack):
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.only_part.model
-        if not len(pairs.rows) or pairs.rows.max() >= len(y):
-            raise InputError(
-                f"KnownPairs.rows must be rows of the release, from 0 to {len(y) - 1}; "
-                + ("none was given" if not len(pairs.rows) else f"{int((pairs.rows >= len(y)).sum())} are beyond")
-            )
+        check_rows(pairs.rows, len(y))
         if isinstance(model, PermutedTransformModel):
             return _permuted(release, model, y, pairs)
         if isinstance(model, BinaryProjectionModel):

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import ks_2samp
 
-from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, granted
+from veil.attacks.base import Details, Guess, GuessingAttack, check_rows, check_width, full_guess, granted
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.rotation.unturned import Group, unturned
 from veil.data.blocks import Matrix, Vector
@@ -71,7 +71,7 @@ class RotationMomentsAttack(GuessingAttack):
             raise NotApplicableError(
                 "the columns do not fall into pairs: they were turned more than once, or not at all"
             )
-        evidence = _evidence(release, knowledge)
+        evidence = _evidence(release, len(y), knowledge)
         normalized, values = np.empty_like(y), np.empty_like(y)
         for group in groups:
             at = list(group.columns)
@@ -89,18 +89,20 @@ class _Evidence:
     """What is known beside the release; of pairs at least two."""
 
     pairs: KnownPairs | None
-    ranges: KnownRanges | None
+    ranges: tuple[Vector, Vector] | None
     sample: KnownSample | None
 
 
-def _evidence(release: Release, knowledge: Sequence[Knowledge]) -> _Evidence:
+def _evidence(release: Release, n_rows: int, knowledge: Sequence[Knowledge]) -> _Evidence:
     pairs, sample = granted(knowledge, KnownPairs), granted(knowledge, KnownSample)
     if pairs is not None:
         check_width(pairs.records, release, "KnownPairs.records")
+        check_rows(pairs.rows, n_rows)
     if sample is not None:
         check_width(sample.sample, release, "KnownSample.sample")
-    enough = pairs is not None and len(pairs.rows) > 1
-    return _Evidence(pairs if enough else None, granted(knowledge, KnownRanges), sample)
+    enough, ranges = pairs is not None and len(pairs.rows) > 1, granted(knowledge, KnownRanges)
+    limits = None if ranges is None else ranges.for_columns(len(release.only_part.names))
+    return _Evidence(pairs if enough else None, limits, sample)
 
 
 def _against(z: Matrix, group: Group, normalize: str, evidence: _Evidence) -> float:
@@ -127,7 +129,7 @@ def _in_units(z: Vector, j: int, normalize: str, evidence: _Evidence) -> Vector:
             width, centre = np.polyfit(known, evidence.pairs.records[:, j], 1)
             return np.asarray(centre + width * z)
     if evidence.ranges is not None:
-        lower, upper = evidence.ranges.for_columns(max(j + 1, len(evidence.ranges.lower)))
+        lower, upper = evidence.ranges
         return np.asarray(lower[j] + (z - z.min()) * (upper[j] - lower[j]) / np.ptp(z))
     if evidence.sample is not None:
         column = evidence.sample.sample[:, j]
