@@ -130,20 +130,77 @@ def structural(n=30_000, seed=3):
     return pd.DataFrame({"sex": sex, "state": state})
 
 
-def test_joint_responses_keep_structural_zeros():
+POSSIBLE = [("f", "ill"), ("f", "pregnant"), ("f", "well"), ("m", "ill"), ("m", "well")]
+
+
+def test_joint_responses_keep_declared_zeros():
     table = structural()
-    release, _ = veil.publish(table, veil.RandomizedResponse(keep=0.4, joint=True, random_state=1))
-    told = release.data
-    assert not ((told["sex"] == "m") & (told["state"] == "pregnant")).any()
+    method = veil.RandomizedResponse(keep=0.4, joint=True, combinations=POSSIBLE, random_state=1)
+    release, _ = veil.publish(table, method)
+    reports = release.data
+    assert not ((reports["sex"] == "m") & (reports["state"] == "pregnant")).any()
     model = release.only_part.model
-    assert len(model.compound) == 5
     names = [(model.categories[0][a], model.categories[1][b]) for a, b in model.compound]
+    assert names == POSSIBLE
     places = {name: i for i, name in enumerate(names)}
     true, reported = (
-        np.array([places[pair] for pair in zip(t["sex"], t["state"], strict=True)]) for t in (table, told)
+        np.array([places[pair] for pair in zip(t["sex"], t["state"], strict=True)]) for t in (table, reports)
     )
     assert follows(counted(true, reported, range(5)), keep_matrix(0.4, 5))
     assert release.manifest.guarantee == "none"
+
+
+def test_joint_responses_are_of_all_combinations():
+    """Combinations that do not occur are reported as often as the others: the list says nothing about the table."""
+    table = structural()
+    release, _ = veil.publish(table, veil.RandomizedResponse(keep=0.4, joint=True, random_state=1))
+    labels = [(s, t) for s in ("f", "m") for t in ("ill", "pregnant", "well")]
+    code = {pair: i for i, pair in enumerate(labels)}
+    reports = release.data
+    true, reported = (np.array([code[p] for p in zip(t["sex"], t["state"], strict=True)]) for t in (table, reports))
+    there = np.unique(true)
+    assert len(there) == 5
+    assert follows(counted(true, reported, range(6))[:, there], keep_matrix(0.4, 6)[:, there])
+
+
+def test_records_outside_declared_combinations_are_refused():
+    table, method = structural(200), veil.RandomizedResponse(joint=True, combinations=POSSIBLE)
+    veil.publish(table, method)
+    table.loc[[3, 7], ["sex", "state"]] = ["m", "pregnant"]
+    message = r"combinations: 2 records have none of the 5 declared ones; add what is missing, or recode the columns"
+    with pytest.raises(InputError, match=message):
+        veil.publish(table, veil.RandomizedResponse(joint=True, combinations=POSSIBLE))
+    fitted = veil.RandomizedResponse(joint=True, combinations=POSSIBLE).fit(structural(200))
+    with pytest.raises(InputError, match=r"combinations: 2 records have none of the 5 that were declared"):
+        fitted.transform(table)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"combinations": POSSIBLE}, "combinations are randomized as one variable; set joint=True"),
+        ({"joint": True, "combinations": "all"}, "combinations must be a list of 2 to 2,000 tuples"),
+        ({"joint": True, "combinations": POSSIBLE[:1]}, "combinations must be a list of 2 to 2,000 .*; got 1"),
+        ({"joint": True, "combinations": [*POSSIBLE, ("f",)]}, "number 5 is none"),
+        ({"joint": True, "combinations": [*POSSIBLE, ("f", [])]}, "number 5 has another kind of value"),
+        ({"joint": True, "combinations": [*POSSIBLE, ("f", "ill")]}, "combinations lists 1 of its 6 tuples twice"),
+        (
+            {"joint": True, "combinations": POSSIBLE, "categories": {"sex": ["f", "x"], "state": ["ill", "well"]}},
+            "column 'sex' has .* values outside its 2 declared categories",
+        ),
+        (
+            {
+                "joint": True,
+                "combinations": [*POSSIBLE, ("x", "ill")],
+                "categories": {"sex": ["f", "m"], "state": ["ill", "pregnant", "well"]},
+            },
+            "combinations: 1 have a value that is none of the 2 categories of column 'sex'",
+        ),
+    ],
+)
+def test_wrong_combinations_end_in_one_line(settings, message):
+    with pytest.raises(InputError, match=message):
+        veil.publish(structural(200), veil.RandomizedResponse(**settings))
 
 
 def test_sequential_responses_are_a_kronecker_product():
@@ -162,7 +219,7 @@ def test_sequential_responses_are_a_kronecker_product():
 def test_joint_refuses_too_many_combinations():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({c: rng.integers(0, 60, 5_000) for c in "ab"})
-    with pytest.raises(InputError, match=r"joint needs 2 to 2,000 combinations.*randomize fewer together"):
+    with pytest.raises(InputError, match=r"at most 2,000 combinations .* these 2 columns have 3,600: randomize fewer"):
         veil.publish(table, veil.RandomizedResponse(joint=True))
 
 
@@ -403,15 +460,22 @@ def test_epsilon_adds_up_over_columns():
     assert "epsilon 0.7 for one value, 1.4 for all 2" in release.manifest.guarantee
 
 
+def test_epsilon_of_a_compound_variable_is_that_of_the_record():
+    frame = pd.DataFrame({"c": ["a", "b"] * 50, "d": ["a", "b"] * 50})
+    for more in ({"categories": ["a", "b"]}, {"combinations": [("a", "a"), ("b", "b"), ("a", "b")]}):
+        release, _ = veil.publish(frame, veil.RandomizedResponse(epsilon=0.7, joint=True, **more))
+        assert "epsilon 0.7 for all 2 randomized values of one record" in release.manifest.guarantee
+
+
 @pytest.mark.parametrize(
     "settings",
     [
         {"epsilon": 1},
         {"epsilon": 1, "categories": ["a", "b"], "invariant": True},
-        {"epsilon": 1, "categories": ["a", "b"], "joint": True},
+        {"epsilon": 1, "joint": True},
         {"matrix": [[1.0, 0.5], [0.0, 0.5]], "categories": ["a", "b"]},
     ],
-    ids=["seen categories", "invariant", "joint", "zeros"],
+    ids=["seen categories", "invariant", "joint of seen categories", "zeros"],
 )
 def test_no_guarantee_without_its_conditions(settings):
     assert guarantee(**settings) == "none"

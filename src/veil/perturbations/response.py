@@ -3,8 +3,8 @@
 *Model.* The reported category of a value is drawn from the column of a public matrix P that belongs to its true
 category: ``λ = P π`` with P column-stochastic (Warner 1965; PKDD 2006 tutorial). On a table that is already held this
 is PRAM; an *invariant* P leaves the proportions as they are, ``P π = π``. Several columns are randomized one by one
-(sequential: the matrix of their combinations is the Kronecker product) or as one compound variable of the
-combinations that occur (joint: combinations that do not occur are never reported).
+(sequential: the matrix of their combinations is the Kronecker product) or as one compound variable (joint), whose
+support is public and so never depends on which combinations occur (:mod:`veil.perturbations.compound`).
 
 Draws use the matrix in units of 2⁻⁶³ (:func:`veil.numerics.response_matrix.cumulative`), so the law of the sampler is
 known exactly.
@@ -13,7 +13,7 @@ known exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,13 +34,15 @@ from veil.numerics.response_matrix import (
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
 from veil.perturbations.categories import listed_categories
+from veil.perturbations.compound import checked_combinations, compound_support, pooled_counts
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
 from veil.perturbations.method import Learned
 from veil.release.models import ResponseModel
 
-MOST_COMPOUND = 2_000
+RARE = 10
+"""Records with a category from which the owner is not warned that the manifest names it."""
 
 
 class RandomizedResponse(Perturbation):
@@ -61,9 +63,13 @@ class RandomizedResponse(Perturbation):
         Make P leave the table's proportions (rounded to two digits) as they are, so that reports need no correction:
         report twice by the matrix above, the second time backwards. It says less than ``keep`` or ``epsilon`` alone.
     joint : bool, default False
-        Randomize all columns as one compound variable.
+        Randomize all columns as one compound variable of all combinations of their categories.
+    combinations : list of tuples, optional
+        With ``joint``: the combinations that can be, one category for each column, such as the pairs of a district and
+        its towns. No other is reported, and every record must have one of them. They are public.
     categories : list or dict, optional
-        The categories of all columns, or of each. Declared ones are needed for a formal guarantee.
+        The categories of all columns, or of each. Declared ones are needed for a formal guarantee: the manifest lists
+        the categories, and one that a single record has tells of that record.
     missing : {"refuse", "category"}, default "refuse"
         Whether a missing value is an error, or a category of its own.
     random_state : None or int
@@ -86,8 +92,9 @@ class RandomizedResponse(Perturbation):
     threat = (
         "Released: reported categories and P. Secret: who was reported truly. The posterior of a report is public "
         "(A20), and columns that depend on each other sharpen it. ε holds per value of one column and adds up over "
-        "the columns of a record; with ``invariant``, or with categories taken from the table, there is no formal "
-        "guarantee."
+        "the columns of a record; with ``joint`` it holds for the whole record. With ``invariant``, or with "
+        "categories taken from the table, there is no formal guarantee: the manifest lists every category that "
+        "occurs, and of an invariant P the proportions can be read off."
     )
     catalogue = "P16"
     summary = "Report a random category that depends on the true one by a public matrix."
@@ -103,6 +110,7 @@ class RandomizedResponse(Perturbation):
         gamma: float | None = None,
         invariant: bool = False,
         joint: bool = False,
+        combinations: Any = None,
         categories: Any = None,
         missing: str = "refuse",
         random_state: Any = None,
@@ -113,6 +121,7 @@ class RandomizedResponse(Perturbation):
         self.gamma = gamma
         self.invariant = invariant
         self.joint = joint
+        self.combinations = combinations
         self.categories = categories
         self.missing = missing
         self.random_state = random_state
@@ -133,11 +142,18 @@ class RandomizedResponse(Perturbation):
         given = [n for n in ("keep", "matrix", "epsilon", "gamma") if getattr(self, n) is not None]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} both say how to report; give one of them")
-        tallies = facts.scan.categories or ()
+        if self.combinations is not None and not self.joint:
+            raise InputError("combinations are randomized as one variable; set joint=True, or leave them out")
+        tallies, declared = facts.scan.categories or (), self.categories
+        stated = checked_combinations(self.combinations, len(facts.columns))
+        if declared is None and stated is not None:
+            declared = {n: list(dict.fromkeys(v)) for n, *v in zip(facts.columns, *stated, strict=True)}
         categories = [
-            listed_categories(self.categories, name, tally, facts.fixed.get(name))
+            listed_categories(declared, name, tally, facts.fixed.get(name))
             for name, tally in zip(facts.columns, tallies, strict=True)
         ]
+        if not self._declared:
+            _remark_on_rare(facts, tallies)
         single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
         if single:
             raise InputError(
@@ -146,9 +162,16 @@ class RandomizedResponse(Perturbation):
         compound = None
         if self.joint:
             combinations = facts.scan.combinations or {}
-            compound = _compound(categories, combinations)
+            compound = compound_support(stated, facts.columns, categories, combinations)
             labels = [tuple(c[i] for c, i in zip(categories, codes, strict=True)) for codes in compound]
-            counts = np.array([combinations.get(label, 0) for label in labels])
+            numbers = np.array([combinations.get(label, 0) for label in labels])
+            once = int((numbers == 1).sum())
+            if stated is not None and numbers.all() and once:
+                facts.remark(
+                    f"All {len(labels):,} declared combinations occur, {once:,} of them once: a list taken from "
+                    "the table publishes every distinct record; declare all that can be."
+                )
+            counts = pooled_counts(numbers)
             matrices = [self._matrix_for(len(compound), counts, "the compound variable", None)]
         else:
             matrices = [
@@ -158,6 +181,11 @@ class RandomizedResponse(Perturbation):
                 for name, c, tally in zip(facts.columns, categories, tallies, strict=True)
             ]
         return ResponseModel(tuple(tuple(c) for c in categories), tuple(matrices), compound, bool(self.invariant))
+
+    @property
+    def _declared(self) -> bool:
+        """Whether the manifest's categories were stated, and not taken from the table."""
+        return self.categories is not None or self.combinations is not None
 
     def _matrix_for(self, k: int, counts: Any, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:
         if self.matrix is not None:
@@ -200,32 +228,41 @@ class RandomizedResponse(Perturbation):
             return np.array(reports, dtype=np.float64)
         table = np.array(model.compound, dtype=np.int64)
         radix = np.cumprod([1, *(len(c) for c in model.categories[:0:-1])])[::-1]
-        known = table @ radix
+        known, wanted = table @ radix, radix @ codes
         order = np.argsort(known)
-        true = order[np.searchsorted(known, radix @ codes, sorter=order)]
+        true = order[np.minimum(np.searchsorted(known, wanted, sorter=order), len(known) - 1)]
+        outside = int((known[true] != wanted).sum())
+        if outside:
+            raise InputError(
+                f"combinations: {outside} records have none of the {len(known)} that were declared; add what is missing"
+            )
         return table[draw_reports(thresholds[0], true, draws.words(0))].T.astype(np.float64)
 
     def guarantee(self) -> str:
         """ε-local differential privacy per value, where categories are declared and P does not depend on the table."""
         each = [implemented_epsilon(cumulative(m)) for m in self.model_.matrices]
-        if self.categories is None or self.invariant or self.joint or not math.isfinite(max(each)):
+        if not self._declared or self.invariant or not math.isfinite(max(each)):
             return "none"
+        if self.joint:
+            return (
+                f"local differential privacy: epsilon {max(each):.6g} for all {len(self.model_.categories)} randomized "
+                "values of one record; the number of records is outside it, and releases of one key add up"
+            )
         return (
             f"local differential privacy: epsilon {max(each):.6g} for one value, {sum(each):.6g} for all {len(each)} "
             "randomized values of one record; the number of records is outside it, and releases of one key add up"
         )
 
 
-def _compound(categories: list[list[Any]], combinations: Mapping[Any, int]) -> tuple[tuple[int, ...], ...]:
-    """The combinations that occur, as codes."""
-    at = [{value: i for i, value in enumerate(c)} for c in categories]
-    codes = sorted(tuple(a[v] for a, v in zip(at, combination, strict=True)) for combination in combinations)
-    if not 2 <= len(codes) <= MOST_COMPOUND:
-        raise InputError(
-            f"joint needs 2 to {MOST_COMPOUND:,} combinations of categories; these columns have {len(codes):,}: "
-            "randomize fewer together"
-        )
-    return tuple(codes)
+def _remark_on_rare(facts: Facts, tallies: Sequence[Mapping[Any, int]]) -> None:
+    """Tell the owner which columns have categories of so few records that listing them tells of these."""
+    for name, tally in zip(facts.columns, tallies, strict=True):
+        rare = sum(1 for count in tally.values() if count < RARE)
+        if rare and name not in facts.fixed:
+            facts.remark(
+                f"Column {name!r}: {rare} of the {len(tally)} categories that the manifest lists occur fewer than "
+                f"{RARE} times, which tells that somebody has them; declare categories that do not depend on the table."
+            )
 
 
 def _explicit(given: Any, k: int, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:

@@ -23,8 +23,8 @@ class ResponseModel(Model):
     matrices
         P of each column, ``P[reported, true]``; columns sum to 1. With ``compound``, one matrix for all columns.
     compound
-        The combinations that occur, as tuples of one code per column, where all columns were randomized as one
-        variable; None where each was randomized by itself.
+        The combinations that can be, as tuples of one code per column, where all columns were randomized as one
+        variable; None where each was randomized by itself. In format 1, those that occurred.
     invariant
         Whether reports have the table's own proportions (``P π = π``).
     """
