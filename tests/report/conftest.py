@@ -277,7 +277,7 @@ def swept(label: str, gains: dict[str, float], state: State = State.HOLDS, **cha
     rows = tuple(row("known-pairs-attack", name, gain) for name, gain in gains.items())
     risks = (
         RiskView(Risk.SINGLING_OUT, PAIRS, known("7 known records"), score(0.4)),
-        RiskView(Risk.LINKABILITY, None, None, None, Unmeasured.NO_QUASI),
+        RiskView(Risk.LINKABILITY, None, None, None, Unmeasured.NO_TABLE),
         RiskView(Risk.INFERENCE, BAYES, NOTHING, score(-0.01)),
     )
     columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, PAIRS, NOTHING) for j in range(12))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from veil.arguments import number
@@ -79,6 +79,13 @@ class Goals:
     def counts(self, level: Level, levels: Sequence[Level]) -> bool:
         """Whether an attack with this knowledge counts: somebody with more knowledge can run it too."""
         return any(level.within(upper) for upper in levels if self.names(upper))
+
+    def among(self, levels: Sequence[Level]) -> Goals:
+        """These goals for an audit that grants other levels: against those of them that it grants, or nothing."""
+        if self.against is None:
+            return self
+        named = {name for level in levels for name in (level.kind, level.label)}
+        return replace(self, against=tuple(name for name in self.against if name in named) or (levels[0].kind,))
 
     def check_against(self, levels: Sequence[Level]) -> None:
         """Refuse levels that are not granted."""

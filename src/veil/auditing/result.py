@@ -14,7 +14,7 @@ from veil.auditing.rows import AuditRow, Candidate, strength
 from veil.auditing.summary import candidate_view, timings
 from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
-from veil.report.values import Edition, Matching
+from veil.report.values import Edition, Matching, OrderTest
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class Audit:
         How released rows were matched to private ones: "known" or "inferred".
     remarks
         What a reader should know about the audit as a whole.
+    order
+        Of a release from elsewhere, whether the data support the matching of its rows.
     """
 
     candidates: tuple[Candidate, ...]
@@ -42,8 +44,9 @@ class Audit:
     n_rows: int
     columns: tuple[str, ...]
     context: dict[str, Any]
-    matching: str = "known"
+    matching: Matching = Matching.KNOWN
     remarks: tuple[str, ...] = ()
+    order: OrderTest | None = None
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -74,10 +77,11 @@ class Audit:
             tolerance=self.goals.tolerance,
             min_utility=dict(self.goals.min_utility),
             smallest_cell=SMALLEST_CELL,
-            candidates=tuple(candidate_view(c, self.goals, internal=internal) for c in self.candidates),
+            candidates=tuple(candidate_view(c, self.goals, self.matching, internal=internal) for c in self.candidates),
             context={name: value for name, value in self.context.items() if name != "remembered"},
-            matching=Matching(self.matching),
+            matching=self.matching,
             remarks=self.remarks,
+            order=self.order,
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )
 

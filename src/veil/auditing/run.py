@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from veil.arguments import duration, whole
 from veil.attacks import Attack, every_attack, find_attack
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
+from veil.auditing.elsewhere.matching import Attacked, attacked_either_way
 from veil.auditing.exposure import Exposures
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, as_grants
@@ -74,7 +76,8 @@ def audit(
         description are run then, too.
     match
         Which row of such a release is whose: "order", a column that both tables have, or None when it is not known.
-        Scores are then held against strangers, and the report says that the matching was inferred.
+        Scores are then held against strangers, and the report says that the matching was inferred. Where the data do
+        not support what is given, that is done as well, and the stronger result counts.
     previous
         Earlier releases of the same people that the attacker has: releases, their folders, or
         :class:`veil.PreviousReleases` with rows. Adds attacks that average and difference them.
@@ -142,37 +145,47 @@ def audit(
             most=None if records is None else whole(records, "records", least=4),
         )
     else:
-        exposures = ForeignExposures(
-            table,
-            release,
-            match=_as_match(match),
-            described=candidates[0] if candidates else None,
-            roles=as_roles(roles),
-            grants=grants,
-            seed=seed,
-            previous=_listed(previous),
-        )
+        described = candidates[0] if candidates else None
+        foreign = partial(ForeignExposures, table, release, described=described, grants=grants, seed=seed)
+        exposures = foreign(match=_as_match(match), previous=_listed(previous), roles=as_roles(roles))
         candidates = candidates or [ForeignPlan()]
     labels = exposures.labels(target)
     goals.check_against(exposures.levels)
-    schedule = Schedule(
-        TrialRunner(exposures, candidates, chosen, goals.tolerance),
-        goals,
-        repetitions=repetitions,
-        seconds=seconds,
-        workers=workers,
-        uses={"n_clusters": n_clusters, "labels": labels},
-        cache=_as_cache(cache),
-        progress=progress,
-    )
-    audited = schedule.candidates(began)
+    answers, everything = _as_cache(cache), list[Candidate]()
+
+    def attacked(exposures: Exposures, goals: Goals, began: float, seconds: float | None) -> Attacked:
+        schedule = Schedule(
+            TrialRunner(exposures, candidates, chosen, goals.tolerance),
+            goals,
+            repetitions=repetitions,
+            seconds=seconds,
+            workers=workers,
+            uses={"n_clusters": n_clusters, "labels": labels},
+            cache=answers,
+            progress=progress,
+        )
+        audited = tuple(schedule.candidates(began))
+        everything.extend(audited)
+        return Attacked(audited, (*exposures.remarks(), *schedule.remarks()), schedule.remembered)
+
+    if isinstance(exposures, ForeignExposures):
+        unmatched = partial(foreign, match=None, roles={**exposures.key_role, **as_roles(roles)})
+        result = attacked_either_way(exposures, unmatched, goals, attacked, began, seconds)
+    else:
+        result = attacked(exposures, goals, began, seconds)
     if attacks != "all":
-        _check_all_ran(chosen, audited)
-    context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": schedule.remembered}
-    inferred = isinstance(exposures, ForeignExposures) and not exposures.matched
-    matching = "inferred" if inferred else "known"
-    remarks = (*exposures.remarks(), *schedule.remarks())
-    return Audit(tuple(audited), goals, len(exposures.truth), exposures.columns, context, matching, remarks)
+        _check_all_ran(chosen, everything)
+    context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": result.remembered}
+    return Audit(
+        result.candidates,
+        goals,
+        len(exposures.truth),
+        exposures.columns,
+        context,
+        result.matching,
+        result.remarks,
+        result.order,
+    )
 
 
 def audit_context(

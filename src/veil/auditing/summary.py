@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from veil.auditing.goals import Goals
-from veil.auditing.grants import Level
+from veil.auditing.grants import NOTHING, Level
 from veil.auditing.judge import SMALLEST_CELL
 from veil.auditing.rows import AuditRow, Candidate
 from veil.auditing.scores import Score, estimate
-from veil.report.failures import Failure, UtilityUnderGoal, Verdict
+from veil.report.failures import CopiedRecords, Failure, UtilityUnderGoal, Verdict
 from veil.report.model import (
     BreakView,
     CandidateView,
@@ -20,7 +20,7 @@ from veil.report.model import (
     RowView,
     TimingView,
 )
-from veil.report.values import AttackView, KnowledgeView, Risk, ScoreView, State, Unmeasured
+from veil.report.values import AttackView, KnowledgeView, Matching, Risk, ScoreView, State, Unmeasured
 
 
 def timings(candidate: Candidate) -> tuple[TimingView, ...]:
@@ -28,7 +28,7 @@ def timings(candidate: Candidate) -> tuple[TimingView, ...]:
     return tuple(TimingView(candidate.label, row.view, row.level.view, round(row.seconds, 3)) for row in candidate.rows)
 
 
-def candidate_view(candidate: Candidate, goals: Goals, *, internal: bool) -> CandidateView:
+def candidate_view(candidate: Candidate, goals: Goals, matching: Matching, *, internal: bool) -> CandidateView:
     """A candidate as reports have it; single records are in the internal edition only."""
     worst = candidate.worst
     return CandidateView(
@@ -48,26 +48,32 @@ def candidate_view(candidate: Candidate, goals: Goals, *, internal: bool) -> Can
         records=worst.records if worst and internal else (),
         not_run=_not_run(candidate),
         breaks=tuple(BreakView(b.level.view, b.view) for b in candidate.breaks),
-        risks=tuple(_risk(candidate, risk, goals) for risk in Risk),
+        risks=tuple(_risk(candidate, risk, goals, matching) for risk in Risk),
         columns=_columns(candidate),
     )
 
 
-def _risk(candidate: Candidate, risk: Risk, goals: Goals) -> RiskView:
+def _risk(candidate: Candidate, risk: Risk, goals: Goals, matching: Matching) -> RiskView:
     """One of the three risks, at the strongest attack that bears on it with knowledge that counts."""
     linking = risk == Risk.LINKABILITY
     rows = [r for r in candidate.rows if r.states_values and r.links == linking]
     rows = [r for r in rows if goals.counts(r.level, candidate.levels)]
     if not rows:
-        granted = any(level.knowledge.needs_quasi for level in candidate.levels)
-        why = Unmeasured.NO_QUASI if linking and not granted else Unmeasured.NO_ATTACK
-        return RiskView(risk, None, None, None, why)
+        return RiskView(risk, None, None, None, _unmeasured(candidate, matching) if linking else Unmeasured.NO_ATTACK)
 
     def score(row: AuditRow) -> Score:
         return row.value if risk == Risk.INFERENCE else row.record
 
     worst = max(rows, key=lambda row: (float(score(row).advantage), -row.nrmse))
     return RiskView(risk, worst.view, worst.level.view, _score(score(worst)))
+
+
+def _unmeasured(candidate: Candidate, matching: Matching) -> Unmeasured:
+    """Why nobody was linked to a row."""
+    if matching == Matching.INFERRED:
+        return Unmeasured.UNMATCHED
+    granted = any(level.knowledge.needs_quasi for level in candidate.levels)
+    return Unmeasured.NO_ATTACK if granted else Unmeasured.NO_TABLE
 
 
 def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
@@ -157,7 +163,21 @@ def verdict(candidate: Candidate) -> Verdict:
     else:
         state = State.UNPROVEN if open_ends else State.HOLDS
     least = candidate.breaks[0].level if candidate.breaks else broken[0].level if broken else None
+    copied = [failure for failure in candidate.other_failures if isinstance(failure, CopiedRecords)]
+    if copied:
+        state, least, reason = State.BREAKS, Level(NOTHING), copied[0]
     return Verdict(state, not short, least.view if least else None, reason)
+
+
+def gives_more_away(candidate: Candidate, other: Candidate) -> bool:
+    """Whether a candidate fares worse in one audit than in another: by its verdict, then by the strongest attack."""
+    return _severity(candidate) > _severity(other)
+
+
+def _severity(candidate: Candidate) -> tuple[int, float]:
+    """What was not tested is worse than what holds."""
+    place = {State.HOLDS: 0, State.UNPROVEN: 2, State.BREAKS: 3}.get(verdict(candidate).privacy, 1)
+    return place, float(candidate.worst.advantage) if candidate.worst is not None else 0.0
 
 
 def _score(score: Score) -> ScoreView:

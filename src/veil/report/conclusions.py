@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from veil.report.failures import CopiedRecords
 from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.values import ScoreView, State
 from veil.report.words import knowing, listed, percent
@@ -29,6 +30,8 @@ def headline(model: ReportModel) -> str:
 def verdict(candidate: CandidateView, most: float) -> str:
     """What happens, by which attack, with which knowledge; ``most`` is the advantage that the goal allows."""
     row, end = candidate.strongest, candidate.verdict
+    if isinstance(end.reason, CopiedRecords):
+        return f"Breaks with the release alone: {end.reason}."
     if row is None:
         return "No attack that Veil knows applies with the knowledge granted; that is not a proof of safety."
     if end.privacy == State.BREAKS:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from veil.report.values import AttackView, Estimate, KnowledgeView, Scored, State
+from veil.report.values import AttackView, CopyKind, Estimate, KnowledgeView, Scored, State
 from veil.report.words import knowing, listed, percent
 
 
@@ -106,7 +106,41 @@ class UtilityUnderGoal:
         return f"utility {self.utility} is {self.value.value:.2f}, under the goal of {self.least:.2f}"
 
 
-Failure = AdvantageOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal
+COPIED = {
+    CopyKind.WHOLE: "as they are, up to rounding",
+    CopyKind.MOST: "with few of their cells changed",
+    CopyKind.NEAR: "to within the tolerance",
+}
+
+
+@dataclass(frozen=True)
+class CopiedRecords:
+    """A release holds private records, more than the ``n_by_chance`` that have an equal among other people.
+
+    ``n_compared`` of the ``n_rows`` private records were looked for.
+
+    >>> print(CopiedRecords(CopyKind.WHOLE, 300, 300, 300, 0.0))
+    300 of 300 private records are in the release as they are, up to rounding; 0 would be by chance
+    """
+
+    how: CopyKind
+    n_copied: int
+    n_compared: int
+    n_rows: int
+    n_by_chance: float
+    shown: bool = field(default=True, init=False)
+    kind: Literal["copies"] = field(default="copies", init=False)
+
+    def __str__(self) -> str:
+        """How many, how, and what chance explains."""
+        sample = "" if self.n_compared == self.n_rows else " that were looked for"
+        return (
+            f"{self.n_copied:,} of {self.n_compared:,} private records{sample} are in the release {COPIED[self.how]}; "
+            f"{self.n_by_chance:,.0f} would be by chance"
+        )
+
+
+Failure = AdvantageOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal | CopiedRecords
 """A goal that does not hold; ``shown`` is False where it is only not shown to hold."""
 
 

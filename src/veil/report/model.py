@@ -17,6 +17,7 @@ from veil.report.values import (
     Estimate,
     KnowledgeView,
     Matching,
+    OrderTest,
     Risk,
     ScoreView,
     State,
@@ -196,7 +197,8 @@ class ReportModel:
     """Everything a renderer may know.
 
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
-    about the audit as a whole. ``timing`` is apart from what an audit found, which is the same under the same seed.
+    about the audit as a whole. ``order`` is whether the data support the matching of a
+    release from elsewhere. ``timing`` is apart from what an audit found, which is the same under the same seed.
     """
 
     model_version: int
@@ -215,6 +217,7 @@ class ReportModel:
     remarks: tuple[str, ...] = ()
     advice: AdviceView | None = None
     timing: tuple[TimingView, ...] = ()
+    order: OrderTest | None = None
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):

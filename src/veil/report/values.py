@@ -39,10 +39,21 @@ class Scored(StrEnum):
 
 
 class Unmeasured(StrEnum):
-    """Why a risk was not measured: no attack bears on it, or nobody is granted columns with the role quasi."""
+    """Why a risk was not measured: no attack bears on it; the attacker is granted no other table, for want of columns
+    that it could share with the release or by the owner's wish; or nobody knows whose row is whose.
+    """
 
     NO_ATTACK = "no attack"
-    NO_QUASI = "no quasi"
+    NO_TABLE = "no external table"
+    UNMATCHED = "unmatched rows"
+
+
+class CopyKind(StrEnum):
+    """How private records lie in a release: whole, in most of what they tell, or within the tolerance."""
+
+    WHOLE = "whole"
+    MOST = "most"
+    NEAR = "near"
 
 
 class Edition(StrEnum):
@@ -66,6 +77,41 @@ class Unit(StrEnum):
     SHARE = "share"
     COLUMNS = "columns"
     NONE = "none"
+
+
+@dataclass(frozen=True)
+class OrderTest:
+    """Whether the data support that a row of a release belongs to the record that it was matched to.
+
+    ``p_value`` is the probability of as close a fit where neighbouring rows are exchanged at random. Where the matching
+    is not ``supported``, rows were matched by content as well, and the stronger result counts: ``by_content`` says
+    which it is.
+    """
+
+    p_value: float
+    supported: bool
+    by_content: bool = False
+
+    def __str__(self) -> str:
+        """What the test says, and how rows were matched."""
+        if self.supported:
+            return f"The data support the matching of rows (permutation test, p = {self.p_value:.2g})."
+        which = "content gives more away, and is what counts" if self.by_content else "the given matching gives no less"
+        return (
+            f"The data do not support the matching of rows (permutation test, p = {self.p_value:.2g}). They were "
+            f"matched by content as well: {which}."
+        )
+
+
+@dataclass(frozen=True)
+class PublicColumns:
+    """The columns that an outsider can compare with a release, and the share of records that are unique on them.
+
+    ``columns`` are released unchanged; ``unique`` is None where there is none.
+    """
+
+    columns: tuple[str, ...]
+    unique: float | None
 
 
 @dataclass(frozen=True)

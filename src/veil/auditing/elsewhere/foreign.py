@@ -1,9 +1,11 @@
 """An audit of a release that was made elsewhere, by any tool, described or not.
 
-There is one release and no key: repetitions grant other knowledge, not other releases. The released rows are matched to
-the private ones by their order, by a key column, or not at all. Where the matching is not known, guesses are scored
-against everybody and held against strangers (:mod:`veil.measures.unmatched`): the best assignment of unrelated records
-alone would look like a breach of half the table.
+There is one release and no key: repetitions grant other knowledge, not other releases. Copies of private records are
+counted first (:mod:`veil.auditing.elsewhere.copies`). The released rows are matched to the private ones by their order,
+by a key column, or not at all; a matching is believed where the data support it (:mod:`veil.auditing.elsewhere.order`).
+Where it is not known, guesses are scored against everybody and held against strangers
+(:mod:`veil.measures.unmatched`): the best assignment of unrelated records alone would look like a breach of half the
+table.
 """
 
 from __future__ import annotations
@@ -13,31 +15,37 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.attacks import Attack
 from veil.attacks.knowledge.previous_releases import count_rows
+from veil.auditing.elsewhere.columns import paired
+from veil.auditing.elsewhere.copies import copies
+from veil.auditing.elsewhere.order import order_test
 from veil.auditing.elsewhere.released import (
     ORDER,
     aligned,
     check_numbers,
     checked,
+    coded,
     own_release,
     released_table,
     schema_of,
-    unscored,
+    undeclared,
+    undescribed_schema,
 )
 from veil.auditing.elsewhere.unmatched import UnmatchedJudge
 from veil.auditing.exposure import Exposure, Exposures, matched_previous
+from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.utility import rowless_utilities
-from veil.data.schema import PERTURBED, Kind, Schema, kind_of
+from veil.data.schema import PERTURBED, Kind, Role, Schema, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, listed
 from veil.measures import Measure
-from veil.perturbations.additive import AdditiveNoise
-from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.plan import Plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import (
     KeyOrigin,
@@ -50,6 +58,7 @@ from veil.release.manifest import (
 )
 from veil.release.models import FOREIGN, ForeignModel
 from veil.release.release import Release, memory_release
+from veil.report.failures import CopiedRecords
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -107,16 +116,17 @@ class ForeignExposures(Exposures):
             raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
         if own is not None and match == ORDER and own.manifest.row_order is RowOrder.SHUFFLED:
             raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
-        roles = {**unscored(private, roles, match), **roles}
+        left_out = undeclared(private, foreign, roles, match)
+        roles = {**left_out, **roles}
         if match is not None:
             private, foreign = aligned(private, foreign, match)
         if own is not None:
             schema = schema_of(own, private)
+        elif described is not None:
+            schema = resolve(MemoryTable(private), described, roles).schema
         else:
-            plan = described if described is not None else as_plan(AdditiveNoise())
-            schema = resolve(MemoryTable(private), plan, roles).schema
-            if described is None:
-                grants = grants.with_offset(len(schema.perturbed))
+            schema = undescribed_schema(private, roles)
+            grants = grants.with_offset(len(schema.perturbed))
         grants = grants.adapted(sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
             grants = grants.only("sample", "records", "ranges", "matrix")
@@ -124,12 +134,14 @@ class ForeignExposures(Exposures):
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
         self._foreign, self._key_column = foreign, None if match == ORDER else match
+        self._undeclared = [n for n in left_out if n not in self.columns and n != match and n in foreign.column_names]
+        self.order = order_test(*self._without_key(private, foreign)) if match is not None else None
         self._previous = matched_previous(previous, private)
         if own is not None:
             names = [column.name for column in own.manifest.schema]
             self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
         else:
-            self._release = self._described(plan) if described is not None else self._undescribed(schema)
+            self._release = self._described(described) if described is not None else self._undescribed(schema)
 
     def _described(self, plan: Plan) -> Release:
         """The foreign rows under the manifest that the described method would have."""
@@ -161,14 +173,15 @@ class ForeignExposures(Exposures):
 
     def _undescribed(self, schema: Schema) -> Release:
         """The foreign rows, about which nothing is said."""
-        types = {f.name: kind_of(f.type) for f in self._foreign.schema}
+        foreign = coded(self._foreign, self.private)
+        types = {f.name: kind_of(f.type) for f in foreign.schema}
         public = [n for n in schema.public if n in types]
         left = (*public, self._key_column)
         released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
         if not released:
-            raise InputError("release: has no numeric column to attack")
+            raise InputError("release: has no numeric column to attack, nor a category with a private column's name")
         columns = tuple(c for c in schema.columns if c.role in PERTURBED)
-        foreign = self._foreign.select([*released, *public])
+        foreign = foreign.select([*released, *public])
         manifest = Manifest(
             release=1,
             release_id=FOREIGN,
@@ -184,6 +197,32 @@ class ForeignExposures(Exposures):
             veil="",
         )
         return memory_release(foreign, manifest, "pyarrow", {})
+
+    def _without_key(self, *tables: pa.Table) -> list[pa.Table]:
+        """Tables without the column that their rows were matched by."""
+        return [table.select([n for n in table.column_names if n != self._key_column]) for table in tables]
+
+    @property
+    def key_role(self) -> dict[str, str]:
+        """The role of the column that rows were matched by, where there is one."""
+        key = self._key_column
+        return {} if key is None or key not in self._table.column_names else {key: str(Role.DROP)}
+
+    def copied(self, goals: Goals) -> tuple[CopiedRecords, ...]:
+        """Copies of private records among the released rows, beyond chance: by the columns' names, then by values."""
+        private, foreign = self._without_key(self._table, self._foreign)
+        names = [*self.columns, *self._undeclared]
+        for by_values in (False, True):
+            pairs = paired(private, foreign.drop_columns(self._public(foreign)), names, by_values=by_values)
+            scored = np.array([name in self.columns for name in pairs.names], dtype=np.bool_)
+            counted = copies(pairs, scored, goals.tolerance) if scored.any() else None
+            failures = counted.failures(goals.max_advantage) if counted is not None else ()
+            if failures:
+                return failures
+        return ()
+
+    def _public(self, foreign: pa.Table) -> list[str]:
+        return [name for name in self.public if name in foreign.column_names]
 
     def expose(self, perturbation: Any, level: Level, repetition: int) -> Exposure:
         """Grant one level's knowledge of the one release there is."""
@@ -211,6 +250,8 @@ class ForeignExposures(Exposures):
         remarks = ["The release was there already: repetitions grant other knowledge, not other releases."]
         if isinstance(self._release.manifest.parts[0].model, ForeignModel):
             remarks.append("Its method was not described, so only attacks that need no description were run.")
+        if self.order is not None and self.order.supported:
+            remarks.append(str(self.order))
         if not self.matched:
             remarks.append(
                 "Whose row is whose was not known. Every person was held against the nearest guess, and the result "

@@ -11,14 +11,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge import LARGEST
+from veil.auditing.elsewhere.columns import as_texts
+from veil.auditing.truth import Truth
 from veil.data.blocks import to_float
-from veil.data.schema import Column, Kind, Role, Schema, check_known_columns, kind_of
-from veil.data.sources import as_table
+from veil.data.schema import (
+    PERTURBED,
+    Column,
+    Kind,
+    Role,
+    Schema,
+    assign_roles,
+    check_known_columns,
+    kind_of,
+    parse_roles,
+)
+from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_columns
+from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.release.manifest import MANIFEST
 from veil.release.release import Release
 
 ORDER = "order"
+SENSITIVE = str(Role.SENSITIVE)
 FEWEST_ROWS = 4
 
 
@@ -55,11 +69,48 @@ def schema_of(own: Release, private: pa.Table) -> Schema:
     )
 
 
-def unscored(private: pa.Table, roles: Mapping[str, str], match: str | None) -> dict[str, str]:
-    """Columns that are no numbers, and the key column, are left out where the owner does not say otherwise."""
-    dropped = [f.name for f in private.schema if kind_of(f.type) is not Kind.NUMERIC and f.name not in roles]
-    dropped += [match] if match not in (None, ORDER) and match in private.column_names else []
-    return {name: str(Role.DROP) for name in dropped}
+def undeclared(private: pa.Table, foreign: pa.Table, roles: Mapping[str, str], match: str | None) -> dict[str, str]:
+    """Roles of columns that are no numbers, and of the key column, where the owner does not say any.
+
+    They are not scored; of a table that has nothing else to score, those that are in the release are.
+    """
+    others = [f.name for f in private.schema if kind_of(f.type) is not Kind.NUMERIC and f.name not in roles]
+    key = [match] if match is not None and match != ORDER and match in private.column_names else []
+    numeric = [n for n in private.column_names if n not in (*others, *key) and roles.get(n, SENSITIVE) in PERTURBED]
+    if numeric:
+        return dict.fromkeys([*others, *key], str(Role.DROP))
+    shared = [name for name in others if name in foreign.column_names]
+    return {
+        **dict.fromkeys(others, str(Role.DROP)),
+        **dict.fromkeys(shared, SENSITIVE),
+        **dict.fromkeys(key, str(Role.DROP)),
+    }
+
+
+def undescribed_schema(private: pa.Table, roles: Mapping[str, str]) -> Schema:
+    """Roles of the private columns where nothing is said about the method: it may have changed columns of any kind."""
+    table = MemoryTable(private)
+    unknown = [n for n in private.column_names if n not in roles]
+    return assign_roles(
+        private.schema,
+        roles,
+        covers={name: frozenset(Kind) for name in private.column_names},
+        unique_integers=unique_integer_columns(table, unknown),
+        nearly_numeric=nearly_numeric_columns(table, parse_roles(roles, private.column_names)),
+    )
+
+
+def coded(foreign: pa.Table, truth: Truth) -> pa.Table:
+    """A release with its categories as the codes of the private ones; -1 is a category that the private table lacks."""
+    for name, listing in zip(truth.columns, truth.categories, strict=True):
+        if listing is None or name not in foreign.column_names:
+            continue
+        known = as_texts(pa.chunked_array([pa.array(list(listing))]))
+        texts = as_texts(foreign.column(name))
+        codes = pc.index_in(texts, value_set=known).fill_null(-1).cast(pa.float64())
+        values = pc.if_else(pc.is_valid(texts), codes, pa.scalar(None, pa.float64()))
+        foreign = foreign.set_column(foreign.column_names.index(name), name, values)
+    return foreign
 
 
 def aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table, pa.Table]:
