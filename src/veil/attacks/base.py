@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -57,6 +58,10 @@ ATTACKS: Register[Attack] = Register("attack", "veil.attacks", GROUP, order=cata
 >>> list(ATTACKS)[:2]
 ['noise-distribution-attack', 'univariate-bayes-attack']
 """
+
+
+_LOOKED_AT: ContextVar[set[type[Knowledge]] | None] = ContextVar("looked_at", default=None)
+"""The kinds of knowledge that the attack now running has looked at."""
 
 
 class Attack(ABC):
@@ -158,6 +163,16 @@ class Attack(ABC):
         with one_blas_thread():
             return self._run(release, knowledge) if is_own(type(self)) else self._run_foreign(release, knowledge)
 
+    def run_noting(self, release: Release, *knowledge: Knowledge) -> tuple[Finding, frozenset[type[Knowledge]]]:
+        """Attack a release, and say which kinds of knowledge the attack looked at."""
+        looked_at: set[type[Knowledge]] = set()
+        token = _LOOKED_AT.set(looked_at)
+        try:
+            finding = self.run(release, *knowledge)
+        finally:
+            _LOOKED_AT.reset(token)
+        return finding, frozenset(looked_at | {*self.requires})
+
     def _run_foreign(self, release: Release, knowledge: Sequence[Knowledge]) -> Finding:
         """Run an attack of another package: what it raises is one line that names it, and its rows are looked at."""
         try:
@@ -218,6 +233,8 @@ def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:
     """The granted knowledge of one kind, if any."""
     for item in knowledge:
         if isinstance(item, kind):
+            if (looked_at := _LOOKED_AT.get()) is not None:
+                looked_at.add(type(item))
             return item
     return None
 

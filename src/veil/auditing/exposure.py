@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ import pyarrow as pa
 from veil.attacks import Attack
 from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, PrivateTable, Rows
 from veil.attacks.knowledge.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
+from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.sampling import audited_records
@@ -122,6 +123,7 @@ class Exposures:
                 raise InputError(f"grants: {level.label}: {why}; grant less ({level.kind} is the parameter)")
         self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
         self.levels = [level for level in levels if not refused[level]]
+        self._features: dict[tuple[int, ...], Matrix | None] = {}
         self._previous = ()
 
     def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
@@ -150,6 +152,18 @@ class Exposures:
     def known_columns(self, level: Level) -> tuple[int, ...]:
         """The private columns that a level grants of everybody."""
         return level.knowledge.known_columns(self._granted, level.amount)
+
+    def features(self, level: Level) -> Matrix | None:
+        """What the attacker knows of everybody at a level, in the release or not: public and known columns."""
+        known = self.known_columns(level) if level.kind != NOTHING else ()
+        if known not in self._features:
+            names = [self.columns[j] for j in known]
+            self._features[known] = features_of(self._table.select([*self.public, *names]))
+        return self._features[known]
+
+    def tested(self, level: Level, used: Collection[type[Knowledge]]) -> bool:
+        """Whether an attack that used such kinds of knowledge used that of a level."""
+        return level.kind == NOTHING or bool({*level.knowledge.gives(own_sample=self.records_known)} & {*used})
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run with this level's knowledge."""

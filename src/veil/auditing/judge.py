@@ -8,7 +8,7 @@ what anybody could say without the release.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
@@ -19,15 +19,16 @@ import numpy.typing as npt
 from veil import measures
 from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
-from veil.auditing.scores import GuessScores, Score, pooled, unless_luck
+from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
+from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
+from veil.auditing.scores import Contrast, GuessScores, Mask, Over, Score, nothing_scored, pooled
 from veil.data.blocks import Matrix
-from veil.measures import Measure
+from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
 from veil.measures.units import scored_columns
-from veil.numerics.ordering import by_name
+from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
 
-SMALLEST_CELL = 10
 FEWEST_FAR_OUT = 5
 CODE_UNIT = 1e-9
 """The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
@@ -100,38 +101,94 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
-    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
-        """Score a guess on a release of the private rows ``private_rows``, leaving out the release's rows ``given``."""
-        scores = self._scored(self.matched(guess, private_rows), private_rows, given)
+    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None = None) -> GuessScores:
+        """Score a guess on a release of the private rows ``private_rows``, leaving out the release's rows ``given``.
+
+        ``features`` are what the attacker knows of everybody in the private table, as numbers, N × p.
+        """
+        scores = self._scored(self.matched(guess, private_rows), private_rows, given, features)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        turned = [self._scored(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
+        turned = [self._rates(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
+        value, record = (np.array([rates[i] for rates in turned]) for i in (0, 1))
+        columns = np.array([rates[2] for rates in turned])
         return replace(
             scores,
-            value_null=float(np.mean([t.value for t in turned])),
-            record_null=float(np.mean([t.record for t in turned])),
-            column_nulls=np.mean([t.columns for t in turned], axis=0),
-            value_luck=max(float(t.value) for t in turned),
-            record_luck=max(float(t.record) for t in turned),
-            column_lucks=np.max([t.columns for t in turned], axis=0),
+            value_null=float(value.mean()),
+            record_null=float(record.mean()),
+            column_nulls=columns.mean(axis=0),
+            value_luck=float(value.max()),
+            record_luck=float(record.max()),
+            column_lucks=columns.max(axis=0),
         )
 
-    def _scored(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
-        scored = np.delete(np.arange(len(guess.rows)), np.flatnonzero(np.isin(guess.rows, given)))
-        truth, values = self.truth[private_rows[guess.rows[scored]]], guess.values[scored]
-        at = {"units": self.units}
-        return GuessScores(
-            value=measures.breach_rate(truth, values, self.tolerance, "value", **at),  # type: ignore[arg-type]
-            record=measures.breach_rate(truth, values, self.tolerance, "record", **at),  # type: ignore[arg-type]
-            columns=measures.column_breach_rates(truth, values, self.tolerance, units=self.units),
-            n_columns=(~np.isnan(truth)).sum(axis=0),
-            far_out=measures.far_out_rate(
-                self._numbers(truth), values, self.tolerance, self.units, FAR_OUT, self.centre
-            ),
-            n_far_out=int(far_out(self._numbers(truth), self.units, FAR_OUT, self.centre)[1].sum()),
-            nrmse=self._error(truth, values),
-            n_scored=len(scored),
+    def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Matrix, Matrix]:
+        """The private rows that are scored, in an order that their values decide, their truth and their guess."""
+        scored = ~np.isin(guess.rows, given)
+        rows, values = private_rows[guess.rows[scored]], guess.values[scored]
+        columns = by_name(self.columns)
+        order = row_order(np.column_stack([self.truth[rows][:, columns], values[:, columns]]))
+        return rows[order], self.truth[rows[order]], values[order]
+
+    def _hits(self, truth: Matrix, values: Matrix) -> Mask:
+        return measures.breached(truth, values, self.tolerance, "value", units=self.units)
+
+    def _records(self, truth: Matrix, values: Matrix) -> Mask:
+        return measures.breached(truth, values, self.tolerance, "record", units=self.units)
+
+    def _rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
+        """What a guess gets right of the values, the records and each column."""
+        _, truth, values = self._cells(guess, private_rows, given)
+        scored, hits = ~np.isnan(truth), self._hits(truth, values)
+        records = self._records(truth, values)[scored.any(axis=1)]
+        shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))
+        return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
+
+    def _scored(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None) -> GuessScores:
+        """A guess against the same attacker with each person absent, whom it falls back to where that is better."""
+        rows, truth, values = self._cells(guess, private_rows, given)
+        scored, fold = ~np.isnan(truth), folds(len(truth))
+        known = None if features is None else features[rows]
+        without = [
+            np.broadcast_to(self._constants, truth.shape),
+            *absent_guesses(values, known, self.tolerance, self.units, fold),
+        ]
+        hits = [self._hits(truth, each) for each in without]
+        choice = best_by_column(hits, fold)
+        absent, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
+        own_hits = self._hits(truth, values)
+        better = best_by_column([absent_hits, own_hits], fold)
+        present, present_hits = (
+            chosen(better, [absent, values], fold),
+            chosen(better, [absent_hits, own_hits], fold),
         )
+        records = [self._records(truth, each) for each in (absent, present, values)]
+        return GuessScores(
+            value=Contrast.of(present_hits, absent_hits, scored),
+            record=self._contrast(records[0], records, np.asarray(scored.any(axis=1)), fold),
+            columns=tuple(
+                Contrast.of(p, a, s) for p, a, s in zip(present_hits.T, absent_hits.T, scored.T, strict=True)
+            ),
+            far_out=self._far_out(truth, absent, values, fold),
+            nrmse=self._error(truth, values),
+            n_scored=len(truth),
+        )
+
+    def _contrast(self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold) -> Contrast:
+        """The best of several guesses of records, or of far-out values, against the absent one."""
+        tall = [each[:, None] if each.ndim == 1 else each for each in present]
+        best: Mask = chosen(best_by_column(tall, fold), tall, fold)
+        return Contrast.of(best.reshape(scored.shape), absent, scored)
+
+    def _far_out(self, truth: Matrix, absent: Matrix, values: Matrix, fold: Fold) -> Contrast:
+        """The same for values far from the crowd, each with a tolerance of its own."""
+        numbers = self._numbers(truth)
+        distance, far = far_out(numbers, self.units, FAR_OUT, self.centre)
+        hits = [
+            within(np.abs(each - numbers), self.tolerance * distance, np.abs(each) + np.abs(numbers)) & far
+            for each in (absent, values)
+        ]
+        return self._contrast(hits[0], hits, far, fold)
 
     def _numbers(self, truth: Matrix) -> Matrix:
         """Values that can be far out: codes cannot."""
@@ -165,104 +222,80 @@ class Judge:
             values = np.where(self.categorical, truth + off, values)
         return math.sqrt(measures.mean_squared_error(truth / units, values / units))
 
-    def scores(self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float) -> dict[str, Any]:
+    def scores(
+        self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float, over: Over = Over.ABSENT
+    ) -> dict[str, Any]:
         """The guesses of one attack as scores per value, record, column and far-out value."""
-        pool = partial(pooled, one_matrix=one_matrix, goal=goal, n=[t.n_scored for t in guesses])
+        pool = partial(pooled, one_matrix=one_matrix, goal=goal, over=over)
         far_out = None
-        if min(t.n_far_out for t in guesses) >= FEWEST_FAR_OUT:
-            far_out = pool([t.far_out for t in guesses], self.far_out_baseline, n=[t.n_far_out for t in guesses])
-        worst, column = self._worst_column(guesses, pool)
-        value, record = (
-            max(least, float(np.mean([getattr(t, name) for t in guesses])))
-            for least, name in ((self.value_baseline, "value_null"), (self.record_baseline, "record_null"))
-        )
-        luck = [float(np.mean([getattr(t, name) for t in guesses])) for name in ("value_luck", "record_luck")]
+        if min(t.far_out.n for t in guesses) >= FEWEST_FAR_OUT:
+            far_out = pool([t.far_out for t in guesses], self.far_out_baseline)
+        columns = self._column_scores(guesses, pool)
+        worst = self._worst(columns)
         return {
-            "value": unless_luck(pool([t.value for t in guesses], value), luck[0]),
-            "record": unless_luck(pool([t.record for t in guesses], record), luck[1]),
+            "value": pool(
+                [t.value for t in guesses],
+                self.value_baseline,
+                null=_mean(guesses, "value_null"),
+                luck=_mean(guesses, "value_luck"),
+            ),
+            "record": pool(
+                [t.record for t in guesses],
+                self.record_baseline,
+                null=_mean(guesses, "record_null"),
+                luck=_mean(guesses, "record_luck"),
+            ),
             "worst_column": worst,
-            "column": column,
+            "column": columns[worst] if worst else nothing_scored(),
             "far_out": far_out,
-            "n_far_out": min(t.n_far_out for t in guesses),
-            "column_gains": self._column_gains(guesses),
+            "n_far_out": min(t.far_out.n for t in guesses),
+            "columns": columns,
         }
 
-    def _column_baselines(self, guesses: Sequence[GuessScores]) -> npt.NDArray[np.float64]:
-        nulls = [t.column_nulls for t in guesses if t.column_nulls is not None]
-        return np.maximum(self.column_baselines, np.mean(nulls, axis=0)) if nulls else self.column_baselines
+    def _column_scores(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> dict[str, Score]:
+        """The score on each column that is scored; intervals allow for having looked at all of them."""
+        nulls, lucks = (
+            np.mean(
+                [per for t in guesses if (per := getattr(t, name)) is not None] or [np.zeros(len(self.columns))], axis=0
+            )
+            for name in ("column_nulls", "column_lucks")
+        )
+        scored = [
+            j for j in by_name(self.columns) if all(t.columns and t.columns[j].n >= SMALLEST_CELL for t in guesses)
+        ]
+        confidence = 1.0 - 0.05 / max(len(scored), 1)
+        return {
+            self.columns[j]: pool(
+                [t.columns[j] for t in guesses],
+                float(self.column_baselines[j]),
+                null=float(nulls[j]),
+                luck=float(lucks[j]),
+                confidence=confidence,
+            )
+            for j in scored
+        }
 
-    def _column_gains(self, guesses: Sequence[GuessScores]) -> dict[str, float]:
-        """The advantage on each column that is scored, without intervals."""
-        rates = np.mean([t.columns for t in guesses], axis=0)
-        gains = measures.advantage(rates, self._column_baselines(guesses))
-        counts = np.min([t.n_columns for t in guesses], axis=0)
-        known = zip(self.columns, gains, counts, strict=True)
-        return {name: float(g) for name, g, n in known if np.isfinite(g) and n >= SMALLEST_CELL}
-
-    def _worst_column(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> tuple[str, Score]:
-        """The column that is shown to be most exposed; its interval allows for having looked at all of them."""
-        baselines, confidence = self._column_baselines(guesses), 1 - 0.05 / len(self.columns)
-        lucks = [t.column_lucks for t in guesses if t.column_lucks is not None]
-        luck = np.mean(lucks, axis=0) if lucks else np.zeros(len(self.columns))
-        ranked: list[tuple[float, float, int, Score]] = []
-        for place, j in enumerate(by_name(self.columns)):  # of equally exposed columns the first by name
-            counts = [int(t.n_columns[j]) for t in guesses]
-            if min(counts) < SMALLEST_CELL or any(np.isnan(t.columns[j]) for t in guesses):
-                continue
-            ends = [
-                measures.wilson(float(t.columns[j]) * n, n, confidence) for t, n in zip(guesses, counts, strict=True)
-            ]
-            rates = [
-                Measure(float(t.columns[j]), low=low, high=high, higher_is="exposed")
-                for t, (low, high) in zip(guesses, ends, strict=True)
-            ]
-            score = unless_luck(pool(rates, float(baselines[j]), n=counts, confidence=confidence), float(luck[j]))
-            ranked.append((score.advantage.low, float(score.advantage), -place, score))
-        if not ranked:
-            nothing = Measure(math.nan, higher_is="exposed")
-            return "", Score(nothing, math.nan, nothing)
-        best = max(ranked, key=lambda entry: entry[:3])
-        return self.columns[by_name(self.columns)[-best[2]]], best[3]
-
-    def _picture_units(self) -> npt.NDArray[np.float64]:
-        return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
+    def _worst(self, columns: Mapping[str, Score]) -> str:
+        """The column that is shown to be most exposed; of equally exposed ones the first by name."""
+        return max(columns, key=lambda name: (columns[name].advantage.low, float(columns[name].advantage)), default="")
 
     def worst_records(self, guess: Guess, private_rows: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """Rows of the private table that the guess comes nearest to, with their error in standard units."""
-        unit = self._picture_units()
-        guess = self.matched(guess, private_rows)
-        rows = private_rows[guess.rows]
-        square = ((guess.values - self.truth[rows]) / unit) ** 2
-        scored = np.isfinite(square).sum(axis=1)
-        error = np.where(scored > 0, np.sqrt(np.nansum(square, axis=1) / np.maximum(scored, 1)), np.inf)
-        error[np.isin(guess.rows, given)] = np.inf
-        order = np.argsort(error)[:limit]
-        return [(int(rows[i]), float(error[i])) for i in order if np.isfinite(error[i])]
-
-    def picture(self, guess: Guess, private_rows: Rows, given: Rows, *, bins: int = 36, reach: float = 3.6) -> Picture:
-        """Original against guess, pooled over columns, binned, cells under 10 suppressed."""
         guess = self.matched(guess, private_rows)
         use = ~np.isin(guess.rows, given)
-        unit = self._picture_units()
-        x = (self.truth[private_rows[guess.rows[use]]] - self.centre) / unit
-        y = (guess.values[use] - self.centre) / unit
-        both = np.isfinite(x) & np.isfinite(y)
-        edges = np.linspace(-reach, reach, bins + 1)
-        counts, _, _ = np.histogram2d(x[both], y[both], bins=[edges, edges])
-        counts = counts.astype(int)
-        small = (counts > 0) & (counts < SMALLEST_CELL)
-        n_small = int(counts[small].sum())
-        counts[small] = 0
-        n_outside = int(both.sum()) - int(counts.sum()) - n_small
-        if n_outside < SMALLEST_CELL:  # a small cell like any other
-            n_small, n_outside = n_small + n_outside, 0
-        return Picture(
-            edges=tuple(float(e) for e in edges),
-            counts=tuple(tuple(int(c) for c in row) for row in counts),
-            n_values=int(both.sum()),
-            n_suppressed=n_small,
-            n_outside=n_outside,
-        )
+        rows = private_rows[guess.rows[use]]
+        return [(int(rows[i]), error) for i, error in nearest(self.truth[rows], guess.values[use], self._unit, limit)]
+
+    def picture(self, guess: Guess, private_rows: Rows, given: Rows) -> Picture | None:
+        """Original against guess, pooled over columns."""
+        guess = self.matched(guess, private_rows)
+        use = ~np.isin(guess.rows, given)
+        truth = self.truth[private_rows[guess.rows[use]]]
+        return binned((truth - self.centre) / self._unit, (guess.values[use] - self.centre) / self._unit)
+
+    @property
+    def _unit(self) -> npt.NDArray[np.float64]:
+        return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
 
 
 def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
@@ -280,3 +313,7 @@ def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
         basis, corner = np.linalg.qr(gauss)
         guesses.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
     return guesses
+
+
+def _mean(guesses: Sequence[GuessScores], name: str) -> float:
+    return float(np.mean([getattr(guess, name) for guess in guesses]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from veil.auditing.goals import Goals
-from veil.auditing.judge import SMALLEST_CELL
+from veil.auditing.pictures import SMALLEST_CELL
 from veil.auditing.rows import AuditRow, Candidate, strength
 from veil.auditing.summary import candidate_view, timings
 from veil.errors import InputError

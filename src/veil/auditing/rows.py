@@ -19,11 +19,11 @@ class AuditRow:
 
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column with the highest
     advantage, ``far_out`` the score on far-out values (None for fewer than ten), ``nrmse`` the root-mean-square error
-    in standard units (a constant guess of the mean has about 1), and ``column_gains`` the advantage on each column.
-    ``target`` names the methods of the parts that were attacked, where a release has several. ``one_matrix`` says that
-    the attack succeeds or fails on all records alike, so that its interval is over repetitions. Where the attack
-    ``links`` people to rows instead of guessing values, every score is that of its links. ``seconds`` differ between
-    audits that are otherwise equal, and are not compared.
+    in standard units (a constant guess of the mean has about 1), and ``columns`` the score on each column.
+    ``tested`` says that the attack used the knowledge of its level. ``target`` names the methods of the parts that were
+    attacked, where a release has several. ``one_matrix`` says that the attack succeeds or fails on all records alike,
+    so that its interval is over repetitions. Where the attack ``links`` people to rows instead of guessing values,
+    every score is that of its links. ``seconds`` differ between audits that are otherwise equal, and are not compared.
     """
 
     perturbation: str
@@ -47,10 +47,16 @@ class AuditRow:
     up_to: tuple[str, ...] = ()
     part: int = 0
     target: tuple[str, ...] = ()
-    column_gains: dict[str, float] = field(default_factory=dict, repr=False)
+    columns: dict[str, Score] = field(default_factory=dict, repr=False)
+    tested: bool = True
     links: bool = False
     one_matrix: bool = False
     n_far_out: int = 0
+
+    @property
+    def column_gains(self) -> dict[str, float]:
+        """The advantage on each column, without intervals."""
+        return {name: float(score.advantage) for name, score in self.columns.items()}
 
     @property
     def states_values(self) -> bool:

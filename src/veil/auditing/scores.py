@@ -1,35 +1,116 @@
-"""Scores: what one guess breaches, and what the guesses of one attack breach together, over the best constant guess."""
+"""Scores: what a guess gets right of people in the release, of the same people absent from it, and by a constant.
+
+*Individual advantage.* A release exists to teach about people; the harm is what it tells about this person. With h_i
+what the attack gets right of person i and c_i what the same attacker would, had the person's row not been there
+(:mod:`veil.auditing.absent`), the individual advantage is Σ(h_i − c_i)/Σ(1 − c_i), a paired ratio
+(:func:`veil.measures.ratio_interval`). The advantage over the best constant guess stays beside it: it is what the
+release teaches about people like this one as well.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from veil import measures
 from veil.attacks.knowledge import Rows
+from veil.data.blocks import Matrix, Vector
 from veil.measures import Measure
 from veil.report.values import Estimate
 
 ENOUGH_KEYS = 5
 """Repetitions from which the spread between keys is known well enough to narrow an interval."""
+Mask = npt.NDArray[np.bool_]
+
+
+class Over(StrEnum):
+    """What an advantage is counted over: the same attacker with the person absent, or the best constant guess."""
+
+    ABSENT = "absent"
+    CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
 class Score:
-    """A rate of breaches, what a constant guess would breach, and the advantage over it."""
+    """A rate of breaches and what it is held against.
+
+    Attributes
+    ----------
+    rate
+        What the attack gets right of people in the release.
+    control
+        What the same attacker gets right of people who are absent from it.
+    baseline
+        What the best constant guess gets right.
+    advantage
+        How far the rate is from the control towards certainty; from the baseline where the goals say so.
+    taught
+        How far the rate is from the baseline: what the release teaches, about this person or people like them.
+    """
 
     rate: Measure
+    control: float
     baseline: float
     advantage: Measure
+    taught: Measure
 
 
 def estimate(measure: Measure) -> Estimate:
     """A measure rounded to four digits, as reports have it: more would be false precision."""
     return Estimate(round(float(measure), 4), round(measure.low, 4), round(measure.high, 4))
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One guess on n records: its rate, the control, and the standard error of the individual advantage."""
+
+    rate: float
+    control: float
+    error: float
+    n: int
+
+    @classmethod
+    def of(cls, present: Matrix | Mask, absent: Matrix | Mask, scored: Mask) -> Contrast:
+        """Hits of both guesses, N × d or N, where ``scored``; records are the units, since cells of one depend.
+
+        One record that only the guess gets right and one that only the control does are added, as in Bonett and
+        Price's (2012) interval of a paired difference, so that few records without a difference are no certainty.
+        """
+        cells = scored if scored.ndim == 2 else scored[:, None]
+        n, total = int(cells.any(axis=1).sum()), float(cells.sum())
+        if not n:
+            return cls(math.nan, math.nan, math.nan, 0)
+        width = total / n
+        hit, chance = (
+            np.where(cells, right.reshape(cells.shape), 0.0).sum(axis=1) / width for right in (present, absent)
+        )
+        rate, control = float(hit.sum()) / n, float(chance.sum()) / n
+        left = cells.sum(axis=1) / width - chance
+        to_gain = float(left.sum())
+        if to_gain < 1e-9:
+            return cls(rate, control, 0.0, n)
+        off = (hit - chance) - float((hit - chance).sum()) / to_gain * left
+        return cls(rate, control, math.sqrt(float((off**2).sum()) + 2.0) / to_gain, n)
+
+    @property
+    def advantage(self) -> float:
+        """The individual advantage; 0 where the control leaves nothing to gain."""
+        return float(measures.advantage(self.rate, self.control)) if not math.isnan(self.rate) else math.nan
+
+    def raised(self, null: float) -> Contrast:
+        """The same against a control that is at least ``null``."""
+        if not null > self.control:
+            return self
+        return Contrast(self.rate, null, self.error * (1.0 - self.control) / max(1.0 - null, 1e-9), self.n)
+
+
+NOTHING = Contrast(math.nan, math.nan, math.nan, 0)
 
 
 @dataclass(frozen=True)
@@ -41,68 +122,124 @@ class GuessScores:
     linked to rows, and no values guessed: every score is that of the links.
     """
 
-    value: Measure
-    record: Measure
-    columns: npt.NDArray[np.float64]
-    n_columns: npt.NDArray[np.int64]
-    far_out: Measure
-    n_far_out: int
+    value: Contrast
+    record: Contrast
+    columns: tuple[Contrast, ...]
+    far_out: Contrast
     nrmse: float
     n_scored: int
     value_null: float = 0.0
     record_null: float = 0.0
-    column_nulls: npt.NDArray[np.float64] | None = None
+    column_nulls: Vector | None = None
     value_luck: float = 0.0
     record_luck: float = 0.0
-    column_lucks: npt.NDArray[np.float64] | None = None
+    column_lucks: Vector | None = None
     links: bool = False
 
     @classmethod
     def of_links(cls, own: Rows, links: Rows) -> GuessScores:
-        """Links of people to rows of the release; ``own`` are their true rows, -1 for people who are not in it."""
-        rate = measures.linkage_rate(own, links)
-        nothing = Measure(math.nan, higher_is="exposed")
-        n_people = int((own >= 0).sum())
-        return cls(rate, rate, np.empty(0), np.empty(0, dtype=np.int64), nothing, 0, math.nan, n_people, links=True)
+        """Links of people to rows of the release; ``own`` are their true rows, -1 for people who are not in it.
+
+        Whoever is absent has no row to be linked to; what is left is to name one of the rows at random.
+        """
+        people = own >= 0
+        n = int(people.sum())
+        right = (links == own)[people]
+        chance = np.full(n, 1.0 / max(n, 1))
+        contrast = Contrast.of(right.astype(np.float64), chance, np.ones(n, dtype=np.bool_)) if n else NOTHING
+        return cls(contrast, contrast, (), NOTHING, math.nan, n, links=True)
 
 
-def unless_luck(score: Score, luck: float) -> Score:
-    """A score that is not shown to be any where the best of many empty guesses does as well."""
-    if luck == 0.0 or float(score.rate) > luck:
-        return score
-    rate = Measure(
-        float(score.rate), low=min(score.rate.low, score.baseline), high=score.rate.high, higher_is="exposed"
-    )
-    return Score(rate, score.baseline, measures.advantage(rate, score.baseline))
+def nothing_scored() -> Score:
+    """The score where nothing was scored."""
+    nothing = Measure(math.nan, higher_is="exposed")
+    return Score(nothing, math.nan, math.nan, nothing, nothing)
 
 
 def pooled(
-    runs: Sequence[Measure],
+    runs: Sequence[Contrast],
     baseline: float,
     *,
     one_matrix: bool,
     goal: float,
-    n: Sequence[int] = (),
+    over: Over = Over.ABSENT,
+    null: float = 0.0,
+    luck: float = 0.0,
     confidence: float = 0.95,
 ) -> Score:
-    """The mean rate over repetitions against its baseline, with an interval.
+    """The guesses of one attack over repetitions, with intervals.
 
-    Guesses that are independent per record have a Wilson interval over records; over several keys, over the records
-    of all (``n`` counts them), and not narrower than the keys themselves differ (Student). An attack that estimates
-    one matrix succeeds or fails on all records alike, so its interval is over repetitions, and its upper end is at
-    least the upper Wilson limit of the share of runs, and so of keys, whose advantage is over the goal: five runs that
-    all fail do not show that one key in five is safe.
+    Guesses that are independent per record have an interval over records; over several keys, over the records of all,
+    and not narrower than the keys themselves differ (Student). An attack that estimates one matrix succeeds or fails
+    on all records alike, so its interval is over repetitions, and its upper end is at least the upper Wilson limit of
+    the share of runs, and so of keys, whose advantage is over the goal: five runs that all fail do not show that one
+    key in five is safe. Nobody does worse than the baseline: an attacker who would takes it instead.
+
+    ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage.
     """
-    rates = [float(run) for run in runs]
-    low, high = float(np.mean([run.low for run in runs])), float(np.mean([run.high for run in runs]))
-    if len(rates) >= ENOUGH_KEYS and not one_matrix and n and not any(map(math.isnan, rates)):
-        hits = sum(rate * count for rate, count in zip(rates, n, strict=True))
-        records, keys = measures.wilson(hits, sum(n), confidence), measures.repetition_interval(rates, confidence)
-        low, high = min(records[0], keys[0]), max(records[1], keys[1])
-    if one_matrix and not any(map(math.isnan, rates)):
-        over = measures.repetition_interval(rates, confidence)
-        broken = sum(measures.advantage(rate, baseline) > goal for rate in rates)
-        _, share = measures.wilson(broken, len(rates))
-        low, high = min(low, over[0]), max(high, over[1], baseline + share * (1.0 - baseline))
-    rate = Measure(float(np.mean(rates)), low=low, high=high, higher_is="exposed")
-    return Score(rate, baseline, measures.advantage(rate, baseline))
+    if not runs or any(math.isnan(run.rate) for run in runs):
+        return nothing_scored()
+    runs = [run.raised(max(null, baseline)) for run in runs]
+    rates = [max(run.rate, run.control) for run in runs]
+    control = float(np.mean([run.control for run in runs]))
+    gains = [run.advantage for run in runs]
+    rate = _of_rates(rates, [run.n for run in runs], one_matrix, confidence)
+    least = max(null, baseline)
+    taught = _ends(float(np.mean([max(0.0, float(measures.advantage(r, least))) for r in rates])), rate, least)
+    individual = _individual(runs, gains, one_matrix, confidence)
+    if one_matrix:
+        individual, taught = (
+            _over_keys(measure, [float(measures.advantage(r, b)) for r, b in pairs], goal)
+            for measure, pairs in (
+                (individual, [(r, run.control) for r, run in zip(rates, runs, strict=True)]),
+                (taught, [(r, least) for r in rates]),
+            )
+        )
+    if luck > 0.0 and float(rate) <= luck:
+        individual, taught = (
+            Measure(float(m), low=0.0, high=m.high, higher_is="exposed") for m in (individual, taught)
+        )
+    return Score(rate, control, baseline, individual if over is Over.ABSENT else taught, taught)
+
+
+def _of_rates(rates: Sequence[float], n: Sequence[int], one_matrix: bool, confidence: float) -> Measure:
+    """The mean rate: over the records of all keys, and not narrower than keys differ."""
+    mean = float(np.mean(rates))
+    if len(rates) >= ENOUGH_KEYS and not one_matrix:
+        low, high = measures.wilson(sum(r * k for r, k in zip(rates, n, strict=True)), sum(n), confidence)
+    else:
+        ends = [measures.wilson(r * k, k, confidence) for r, k in zip(rates, n, strict=True)]
+        low, high = (float(end) for end in np.mean(ends, axis=0))
+    if len(rates) >= ENOUGH_KEYS or (one_matrix and len(rates) > 1):
+        keys = measures.repetition_interval(rates, confidence)
+        low, high = min(low, keys[0]), max(high, keys[1])
+    elif one_matrix:
+        low, high = 0.0, 1.0
+    return Measure(mean, low=min(low, mean), high=max(high, mean), higher_is="exposed")
+
+
+def _ends(mean: float, rate: Measure, baseline: float) -> Measure:
+    """An advantage over a fixed baseline, with the ends of its rate; never negative."""
+    low, high = (max(0.0, float(measures.advantage(end, baseline))) for end in (rate.low, rate.high))
+    return Measure(mean, low=min(low, mean), high=max(high, mean), higher_is="exposed")
+
+
+def _individual(runs: Sequence[Contrast], gains: Sequence[float], one_matrix: bool, confidence: float) -> Measure:
+    mean = max(0.0, float(np.mean(gains)))
+    errors = np.array([run.error for run in runs])
+    many = len(runs) >= ENOUGH_KEYS and not one_matrix
+    error = float(np.sqrt((errors**2).sum())) / len(runs) if many else float(errors.mean())
+    half = float(ndtri((1.0 + confidence) / 2.0)) * error
+    low, high = mean - half, mean + half
+    if len(gains) >= ENOUGH_KEYS or (one_matrix and len(gains) > 1):
+        keys = measures.repetition_interval(gains, confidence, lower=-math.inf)
+        low, high = min(low, keys[0]), max(high, keys[1])
+    elif one_matrix:
+        low, high = 0.0, 1.0
+    return Measure(mean, low=min(max(low, 0.0), mean), high=max(min(high, 1.0), mean), higher_is="exposed")
+
+
+def _over_keys(measure: Measure, gains: Sequence[float], goal: float) -> Measure:
+    """An advantage that may be as high as the share of keys over the goal is."""
+    _, share = measures.wilson(sum(gain > goal for gain in gains), len(gains))
+    return Measure(float(measure), low=measure.low, high=max(measure.high, share), higher_is="exposed")

@@ -16,9 +16,9 @@ from veil.report.words import knowing, listed, percent
 class AdvantageOverGoal:
     """An attack gains more than the goal allows, or cannot be shown not to.
 
-    ``scored`` says on what, ``column`` which one where it is a single column. Overall scores are held to the upper end
-    of ``advantage``, a column and far-out values to the lower one. ``shown`` says that the goal is shown to break;
-    where it is not, the ``repetitions``, or the ``n_scored`` records of the only one, are too few to exclude it.
+    ``scored`` says on what, ``column`` which one where it is a single column. Scores are held to the upper end of
+    ``advantage``, far-out values to the lower one. ``shown`` says that the goal is shown to break; where it is not, the
+    ``repetitions``, or the ``n_scored`` records of the only one, are too few to exclude it.
 
     >>> from veil.report.values import Unit
     >>> alone = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
@@ -42,8 +42,8 @@ exclude it
     def __str__(self) -> str:
         """Which attack gains how much on what, with which knowledge."""
         what = f"column {self.column!r}" if self.scored == Scored.COLUMN else str(self.scored)
-        overall = self.scored not in (Scored.COLUMN, Scored.FAR_OUT)
-        reach = f"up to {percent(self.advantage.high)}" if overall else f"at least {percent(self.advantage.low)}"
+        gain = self.advantage
+        reach = f"at least {percent(gain.low)}" if self.shown else f"up to {percent(gain.high)}"
         evidence = f"{self.repetitions} runs" if self.repetitions > 1 else f"{self.n_scored:,} records"
         doubt = "" if self.shown else f"; {evidence} cannot exclude it"
         by = f"{self.attack.name} with {knowing(self.knowledge)}"
@@ -52,7 +52,7 @@ exclude it
 
 @dataclass(frozen=True)
 class UntestedKnowledge:
-    """No attack was run with some knowledge that counts, on a release or on the part with one ``method`` of it."""
+    """No attack used some knowledge that counts, on a release or on the part with one ``method`` of it."""
 
     knowledge: tuple[KnowledgeView, ...]
     method: str = ""
@@ -63,8 +63,8 @@ class UntestedKnowledge:
         """With which knowledge, and what to do."""
         where = f" on {self.method}" if self.method else ""
         return (
-            f"no attack was run{where} with the knowledge {listed([known.label for known in self.knowledge])}, so the "
-            "privacy goal was not tested there; grant more, or name the knowledge that counts (against)"
+            f"no attack{where} used the knowledge {listed([known.label for known in self.knowledge])}, so the privacy "
+            "goal was not tested there; name the knowledge that counts (against), or grant other knowledge"
         )
 
 

@@ -24,7 +24,7 @@ from veil.report.values import (
     Unmeasured,
 )
 
-MODEL_VERSION = 4
+MODEL_VERSION = 5
 
 
 @dataclass(frozen=True)

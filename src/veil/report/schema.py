@@ -43,7 +43,9 @@ _DESCRIPTIONS = {
     "ReportModel": "The report of an audit or of advice: its headline in words, and everything that renderers show.",
     "RiskView": "One of the three risks that regulators ask about, at the strongest attack that bears on it.",
     "RowView": "One attack with one level of knowledge.",
-    "ScoreView": "A rate of breaches, the rate of the best constant guess, and the advantage over it.",
+    "ScoreView": "A rate of breaches, the rates of the same attacker with the person absent (control) and of the best "
+    "constant guess (baseline), the advantage that goals are held against, and the advantage over the constant "
+    "(taught).",
     "TimingView": "How long an attack took, in seconds per run: the one part that differs from audit to audit.",
     "UntestedKnowledge": "No attack was run with some knowledge that counts.",
     "UtilityUnderGoal": "A utility is under its goal, or could not be measured (null).",

@@ -13,6 +13,10 @@ class State(StrEnum):
     BREAKS = "breaks"
     UNPROVEN = "unproven"
     NO_ATTACK = "no attack"
+    NOT_TESTED = "not tested"
+    """No attack used the knowledge."""
+    OUT_OF_TIME = "out of time"
+    """No attack that would use the knowledge was run in the time there was."""
     NOT_COUNTED = "not counted"
 
 
@@ -159,8 +163,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class ScoreView:
-    """A rate of breaches, the rate of the best constant guess, and the advantage over it."""
+    """A rate of breaches, and what the same attacker gets of people absent from the release, and a constant guess.
+
+    ``advantage`` is what the goals are held against, ``taught`` the advantage over the constant guess.
+    """
 
     rate: Estimate
+    control: float
     baseline: float
     advantage: Estimate
+    taught: Estimate

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from veil.data.blocks import Matrix
 from veil.errors import InputError
+from veil.release.models import Model
 from veil.release.registry import Register, kebab
 from veil.release.release import Release
 
@@ -267,6 +268,11 @@ class Knowledge:
     def gives(cls, *, own_sample: bool) -> tuple[type[Knowledge], ...]:
         """The kinds of knowledge that a grant of it holds."""
         return (cls,)
+
+    @classmethod
+    def idle(cls, model: Model) -> bool:
+        """Whether it can tell nothing about people through a model of a perturbation, whoever uses it."""
+        return False
 
     @classmethod
     def known_columns(cls, private: PrivateTable, amount: float) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from veil.attacks.knowledge.reading import as_numbers, as_records, select_column
 from veil.data.blocks import Matrix
 from veil.data.files import open_table
 from veil.errors import InputError
+from veil.release.models import Model
 from veil.release.release import Release
 
 
@@ -145,6 +146,11 @@ class KnownRanges(Knowledge):
         if len(rows) != 2:
             raise InputError(f"{path.name}: needs two rows, each column's least and greatest; it has {len(rows)}")
         return cls(rows[0], rows[1])
+
+    @classmethod
+    def idle(cls, model: Model) -> bool:
+        """Categories have no range."""
+        return model.private_categories() is not None
 
     @classmethod
     def label(cls, amount: float) -> str:

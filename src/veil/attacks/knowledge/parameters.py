@@ -13,6 +13,7 @@ from veil.attacks.knowledge.reading import LARGEST, as_numbers, as_records, sele
 from veil.data.blocks import Matrix
 from veil.errors import InputError
 from veil.numerics.laws import check_law
+from veil.release.models import Model
 from veil.release.release import Release
 
 
@@ -96,6 +97,11 @@ class KnownMatrix(Knowledge):
     def from_key(cls, matrix: Matrix) -> KnownMatrix:
         """The matrix itself."""
         return cls(matrix)
+
+    @classmethod
+    def idle(cls, model: Model) -> bool:
+        """Where every record has draws of its own there is no matrix."""
+        return model.independent_records
 
     @classmethod
     def label(cls, amount: float) -> str:

@@ -14,6 +14,7 @@ from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Unit, co
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
 from veil.data.files import open_table
 from veil.errors import InputError
+from veil.release.models import Model
 from veil.release.release import Release
 
 ROW_COLUMN = "row"
@@ -90,6 +91,11 @@ class KnownPairs(Knowledge):
         return f"The attacker also knows all private values of {_people(amount)} and which released rows are theirs."
 
     @classmethod
+    def idle(cls, model: Model) -> bool:
+        """Where every record has draws of its own, the known ones are people of the population, as a sample's are."""
+        return model.independent_records
+
+    @classmethod
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
         """Some complete records, with their rows."""
         rows = cls.draw(private, amount, rng)
@@ -142,6 +148,11 @@ class KnownRecords(Knowledge):
     def words(cls, amount: float) -> str:
         """Whose values are known."""
         return f"The attacker also knows all private values of {_people(amount)}, but not which rows are theirs."
+
+    @classmethod
+    def idle(cls, model: Model) -> bool:
+        """Where every record has draws of its own, the known ones are people of the population, as a sample's are."""
+        return model.independent_records
 
     @classmethod
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:

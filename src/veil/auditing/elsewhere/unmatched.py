@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -11,16 +9,22 @@ from veil import measures
 from veil.attacks import Guess
 from veil.attacks.knowledge.base import Rows
 from veil.auditing.judge import Judge
-from veil.auditing.scores import GuessScores
+from veil.auditing.scores import NOTHING, Contrast, GuessScores
 from veil.data.blocks import Matrix
 from veil.measures import Measure
+
+Z = 1.959964
+"""Standard errors in half of a 95 % interval."""
 
 
 class UnmatchedJudge(Judge):
     """Scores guesses whose rows belong to nobody in particular, against strangers."""
 
-    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows) -> GuessScores:
-        """Each person against the nearest guess; people that the attacker knows (``given``) are not scored."""
+    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None = None) -> GuessScores:
+        """Each person against the nearest guess; people that the attacker knows (``given``) are not scored.
+
+        The control is what a stranger finds.
+        """
         truth = np.delete(self.truth, given, axis=0)
         values = _recognised(truth, guess) if guess.up_to else guess.values
         breach = measures.unmatched_breach(truth, values, self.tolerance, self.units)
@@ -29,18 +33,13 @@ class UnmatchedJudge(Judge):
         share = min(1.0, len(values) / len(truth))
         if len(values) < len(truth) - 1:
             value, record = self._strangers(truth, len(values))
-        silent = np.full(truth.shape[1], np.nan)
         return GuessScores(
-            value=_rate(breach.value_rate, breach.value_advantage, value, share),
-            record=_rate(breach.record_rate, breach.record_advantage, record, share),
-            columns=silent,
-            n_columns=np.zeros(truth.shape[1], dtype=np.int64),
-            far_out=Measure(float("nan"), higher_is="exposed"),
-            n_far_out=0,
+            value=_contrast(breach.value_rate, breach.value_advantage, value, share, len(truth)),
+            record=_contrast(breach.record_rate, breach.record_advantage, record, share, len(truth)),
+            columns=(),
+            far_out=NOTHING,
             nrmse=self._error(truth, values[breach.nearest]),
             n_scored=len(truth),
-            value_null=value,
-            record_null=record,
         )
 
     def _strangers(self, truth: Matrix, m: int, draws: int = 5) -> tuple[float, float]:
@@ -54,25 +53,24 @@ class UnmatchedJudge(Judge):
         value, record = np.mean(rates, axis=0)
         return float(value), float(record)
 
-    def picture(self, guess: Guess, private_rows: Rows, given: Rows, **_: Any) -> Any:
+    def picture(self, guess: Guess, private_rows: Rows, given: Rows) -> None:
         """None: nobody knows which guess is whose."""
-        return None
+        return
 
     def worst_records(self, guess: Guess, private_rows: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
         """None: nobody knows which guess is whose."""
         return []
 
 
-def _rate(rate: Measure, advantage: Measure, baseline: float, share: float) -> Measure:
-    """A rate whose interval is that of its paired advantage over strangers.
+def _contrast(rate: Measure, advantage: Measure, control: float, share: float, n: int) -> Contrast:
+    """A rate against strangers, with the error of their paired comparison.
 
     With fewer rows than people, what is found beyond strangers is counted over those who can be found (``share``).
     """
     if share == 1.0:
-        low, high = (baseline + gain * (1.0 - baseline) for gain in (advantage.low, advantage.high))
-        return Measure(float(rate), low=min(low, rate), high=max(high, rate), higher_is="exposed")
-    value, low, high = (min(1.0, baseline + (end - baseline) / share) for end in (float(rate), rate.low, rate.high))
-    return Measure(max(0.0, value), low=max(0.0, low), high=max(0.0, high), higher_is="exposed")
+        return Contrast(float(rate), control, (advantage.high - advantage.low) / (2.0 * Z), n)
+    value = min(1.0, max(0.0, control + (float(rate) - control) / share))
+    return Contrast(value, control, (rate.high - rate.low) / (2.0 * Z * share * max(1.0 - control, 1e-9)), n)
 
 
 def _recognised(truth: Matrix, guess: Guess) -> Matrix:

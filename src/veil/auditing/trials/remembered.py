@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from veil.auditing.scores import GuessScores
+from veil.auditing.scores import Contrast, GuessScores
 from veil.auditing.trials.trial import Outcome
 from veil.measures import Measure
 from veil.report.model import Picture
@@ -46,6 +46,7 @@ def to_json(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
         "up_to": list(answer.up_to),
         "seconds": answer.seconds,
         "records": [list(record) for record in answer.records],
+        "tested": answer.tested,
         "picture": None if picture is None else asdict(picture),
         "scores": None if scores is None else {f.name: _plain(getattr(scores, f.name)) for f in fields(scores)},
     }
@@ -62,6 +63,7 @@ def _outcome(value: Mapping[str, Any]) -> Outcome:
         seconds=float(value["seconds"]),
         picture=None if picture is None else _picture(**picture),
         records=tuple((int(row), float(error)) for row, error in value["records"]),
+        tested=bool(value["tested"]),
     )
 
 
@@ -83,8 +85,10 @@ def _typed(value: Any, hint: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Measure):
-        return _numbers(value)
+    if isinstance(value, Contrast):
+        return [value.rate, value.control, value.error, value.n]
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -97,18 +101,23 @@ def _measure(numbers: Any) -> Measure:
     return Measure(float(value), low=float(low), high=float(high), higher_is=higher_is)
 
 
+def _contrast(numbers: Any) -> Contrast:
+    rate, control, error, n = numbers
+    return Contrast(float(rate), float(control), float(error), int(n))
+
+
+def _contrasts(value: Any) -> tuple[Contrast, ...]:
+    return tuple(_contrast(numbers) for numbers in value)
+
+
 def _floats(value: Any) -> npt.NDArray[np.float64]:
     return np.array(value, dtype=np.float64)
 
 
-def _counts(value: Any) -> npt.NDArray[np.int64]:
-    return np.array(value, dtype=np.int64)
-
-
 _READERS: dict[Any, Callable[[Any], Any]] = {
-    Measure: _measure,
+    Contrast: _contrast,
+    tuple[Contrast, ...]: _contrasts,
     npt.NDArray[np.float64]: _floats,
-    npt.NDArray[np.int64]: _counts,
     int: int,
     float: float,
     bool: bool,

@@ -245,9 +245,10 @@ class Schedule:
         targets = self._runner.targets(candidate)
         scored = [target for target in targets if target.scored and not target.joins]
         for target in scored or targets:
-            guesses = [row for row in rows if row.part in (target.index, WHOLE) and not row.links]
+            joins = [other.index for other in targets if target.index in other.joins]
+            rows_on = [row for row in rows if row.part in (target.index, WHOLE, *joins)]
             method = target.part.method if len(targets) > 1 else ""
-            failures += self._goals.untested(guesses, self._runner.exposures.levels, method)
+            failures += self._goals.untested(rows_on, self._runner.exposures.levels, target.part.model, method)
         return failures
 
 

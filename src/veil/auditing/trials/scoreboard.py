@@ -14,7 +14,7 @@ from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Level
 from veil.auditing.rows import AuditRow, Skipped
-from veil.auditing.scores import GuessScores, Score, pooled
+from veil.auditing.scores import GuessScores, Over, pooled
 from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
 
 FEWEST_REPETITIONS = 5
@@ -135,7 +135,7 @@ class Scoreboard:
             return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
             return lottery and n < min(2, limit)
-        return not row.upper <= self._goals.max_advantage
+        return bool(row.failures)
 
     def _matters(self, trial: Trial) -> bool:
         """Whether an attack is anywhere near the goal, so that more runs could say something."""
@@ -177,20 +177,16 @@ class Scoreboard:
             one_matrix=self._lottery(trial),
             picture=first.picture,
             records=first.records,
+            tested=any(outcome.tested for outcome in outcomes),
             **self._scores(trial, guesses),
         )
         return replace(row, failures=tuple(self._goals.failures(row, self._runner.exposures.levels)))
 
     def _scores(self, trial: Trial, guesses: Sequence[GuessScores]) -> dict[str, Any]:
-        goal = self._goals.max_advantage
+        goal, over = self._goals.max_advantage, Over(self._goals.over)
         if all(scores.links for scores in guesses):
-            score: Score = pooled(
-                [scores.record for scores in guesses],
-                1.0 / len(self._runner.exposures.truth),
-                one_matrix=False,
-                goal=goal,
-                n=[scores.n_scored for scores in guesses],
-            )
+            runs, chance = [scores.record for scores in guesses], 1.0 / len(self._runner.exposures.truth)
+            score = pooled(runs, chance, one_matrix=False, goal=goal, over=over)
             return {
                 "value": score,
                 "record": score,
@@ -200,7 +196,7 @@ class Scoreboard:
                 "links": True,
             }
         judge = self._runner.target(trial).judge(self._runner.exposures.known_columns(trial.level))
-        return judge.scores(guesses, one_matrix=self._lottery(trial), goal=goal)
+        return judge.scores(guesses, one_matrix=self._lottery(trial), goal=goal, over=over)
 
     def _attack(self, trial: Trial) -> Attack:
         return self._runner.attacks[trial.attack]

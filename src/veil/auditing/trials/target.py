@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from veil.attacks import Attack, Finding, Guess, Links
+from veil.attacks.knowledge import Knowledge
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
@@ -42,6 +43,8 @@ def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
     )
 
 
+Used = frozenset[type[Knowledge]]
+"""Kinds of knowledge that an attack used."""
 WHOLE = -1
 """The number of the target that is the whole release."""
 
@@ -78,7 +81,7 @@ class Target:
             self._judges[given] = self._exposures.judge(*held)
         return self._judges[given]
 
-    def _stated(self, attack: Attack, finding: Finding, release: Release) -> Guess | Links:
+    def stated(self, attack: Attack, finding: Finding, release: Release) -> Guess | Links:
         """What an attack found: links, or a guess in the truth's numbers and codes."""
         if isinstance(finding, Links):
             return finding
@@ -114,15 +117,16 @@ class PartTarget(Target):
         """Whether there is anything to guess: a pseudonym says nothing."""
         return not isinstance(self.part.model, PseudonymModel)
 
-    def attacked(self, attack: Attack, exposure: Exposure) -> Guess | Links:
-        """What the attack finds out about this part."""
+    def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
+        """What the attack finds out about this part, and the kinds of knowledge that it used."""
         if self.joins:
             part = joined(exposure.release.manifest.parts, self.joins)
             release = Release(exposure.release.table, replace(exposure.release.manifest, parts=(part,)))
         else:
             release = exposure.release.part(self.index)
         known = exposure.knowledge(None if self.joins else self.index, self.at, self._d)
-        return self._stated(attack, attack.run(release, *known), release)
+        finding, used = attack.run_noting(release, *known)
+        return self.stated(attack, finding, release), used
 
 
 class WholeTarget(Target):
@@ -134,9 +138,9 @@ class WholeTarget(Target):
         names = [name for part in guessable for name in part.names]
         super().__init__(names, exposures, tolerance, responses=responses)
 
-    def attacked(self, attack: Attack, exposure: Exposure) -> Guess | Links:
-        """What the attack finds out about the whole release."""
-        finding = attack.run(exposure.release, *exposure.grant.knowledge)
+    def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
+        """What the attack finds out about the whole release, and the kinds of knowledge that it used."""
+        finding, used = attack.run_noting(exposure.release, *exposure.grant.knowledge)
         if isinstance(finding, Guess):
             finding = finding.of_columns(self.truth.columns)
-        return self._stated(attack, finding, exposure.release)
+        return self.stated(attack, finding, exposure.release), used

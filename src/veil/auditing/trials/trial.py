@@ -57,6 +57,8 @@ class Outcome:
     seconds: float = 0.0
     picture: Picture | None = field(default=None, repr=False)
     records: tuple[tuple[int, float], ...] = field(default=(), repr=False)
+    tested: bool = True
+    """Whether the attack used the knowledge of its level."""
 
 
 class TrialRunner:
@@ -121,24 +123,26 @@ class TrialRunner:
         try:
             exposure = self._exposed(trial.candidate, trial.level, run.repetition)
             began = time.perf_counter()
-            finding = target.attacked(attack, exposure)
+            finding, used = target.attacked(attack, exposure)
         except (InputError, MissingKnowledgeError, NotApplicableError) as error:
             # An attack that is better with knowledge may have nothing to go on without it: that is no omission.
             needless = isinstance(error, NotApplicableError) and trial.level.kind == "nothing" and bool(attack.uses)
             return Outcome(refusal=str(error), applies=not needless)
         seconds = time.perf_counter() - began
+        tested = self.exposures.tested(trial.level, used)
         if isinstance(finding, Links):
-            return Outcome(self._links(finding, exposure), seconds=seconds)
+            return Outcome(self._links(finding, exposure), seconds=seconds, tested=tested)
         judge, given = target.judge(exposure.grant.columns), exposure.grant.given
         first = run.repetition == 0
         pictured = first and not target.truth.categorical.any()
         return Outcome(
-            judge.try_guess(finding, exposure.private_rows, given),
+            judge.try_guess(finding, exposure.private_rows, given, self.exposures.features(trial.level)),
             ambiguity=finding.ambiguity,
             up_to=finding.up_to,
             seconds=seconds,
             picture=judge.picture(finding, exposure.private_rows, given) if pictured else None,
             records=tuple(judge.worst_records(finding, exposure.private_rows, given)) if first else (),
+            tested=tested,
         )
 
     def _links(self, links: Links, exposure: Exposure) -> GuessScores:

@@ -31,6 +31,7 @@ class AdditiveModel(Model):
     """
 
     name = "additive"
+    independent_records = True
     methods: ClassVar[tuple[str, ...]] = ("additive-noise",)
     distribution: str
     scale: Vector

@@ -36,10 +36,14 @@ class Model(ABC):
         The model's own name, recorded in manifests.
     methods
         Methods that it describes in manifests that record no model (format 1).
+    independent_records
+        Whether every record is perturbed by draws of its own and by what is published, so that there is no secret
+        common to all, and one record tells nothing about the perturbation of another.
     """
 
     name: ClassVar[str]
     methods: ClassVar[tuple[str, ...]] = ()
+    independent_records: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

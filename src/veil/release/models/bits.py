@@ -52,6 +52,7 @@ class BasketModel(Model):
 
     name = "basket"
     methods = ("market-basket",)
+    independent_records = True
     kind: str
     n_items: int
     keep: float | None = None

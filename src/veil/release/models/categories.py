@@ -31,6 +31,7 @@ class ResponseModel(Model):
 
     name = "response"
     methods = ("randomized-response",)
+    independent_records = True
     categories: tuple[tuple[Any, ...], ...]
     matrices: tuple[Matrix, ...]
     compound: tuple[tuple[int, ...], ...] | None = None
@@ -85,6 +86,7 @@ class ClassModel(Model):
 
     name = "classes"
     methods = ("discretize",)
+    independent_records = True
     edges: tuple[Vector, ...]
     names: tuple[tuple[str, ...], ...]
 
@@ -123,6 +125,7 @@ class PseudonymModel(Model):
 
     name = "pseudonyms"
     methods = ("pseudonymize",)
+    independent_records = True
     bits: int
     domain: str | None
     collision_probability: float

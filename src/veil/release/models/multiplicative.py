@@ -23,6 +23,7 @@ class MultiplicativeModel(Model):
 
     name = "multiplicative"
     methods = ("multiplicative-noise", "combined-noise")
+    independent_records = True
     law: FactorLaw
     grid: Vector
     scale: Vector | None = None
@@ -68,6 +69,7 @@ class LogNormalModel(Model):
 
     name = "log-normal"
     methods = ("log-normal-noise",)
+    independent_records = True
     c: float
     factor: Matrix
     grid: Vector
