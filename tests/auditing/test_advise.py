@@ -100,8 +100,8 @@ def test_the_limit_is_kept_by_the_next_audit_with_99_percent():
     rng, kept, draws = np.random.default_rng(0), 0, 4_000
     for _ in range(draws):
         ours, theirs = rng.normal(0.2, 0.02, (2, 10))
-        scores = [Score(Measure(g, higher_is="exposed"), 0.0, Measure(g, higher_is="exposed")) for g in ours]
-        _, limit = limit_of(scores, 1e9, whole=True)
+        gains = [Measure(g, higher_is="exposed") for g in ours]
+        _, limit = limit_of([Score(gain, 0.0, 0.0, gain, gain) for gain in gains])
         kept += theirs.mean() + 2.262 * theirs.std(ddof=1) / np.sqrt(10) <= limit
     assert kept / draws >= 0.99 - 4 * np.sqrt(0.99 * 0.01 / draws)
 

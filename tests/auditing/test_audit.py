@@ -57,7 +57,9 @@ def test_a_rotation_with_d_known_records_fails(found):
 
 def test_noise_on_correlated_columns_shows_the_gain_of_the_bayes_estimate(found):
     rates = {row.attack: row.value.rate for row in found.candidates[0].rows}
-    assert rates["bayes-estimate-attack"] > 1.5 * rates["noise-distribution-attack"]
+    assert rates["bayes-estimate-attack"] > 1.2 * rates["noise-distribution-attack"]
+    row = next(row for row in found.candidates[0].rows if row.attack == "noise-distribution-attack")
+    assert row.value.rate == row.value.control  # noisy values taken at their face are worse than a constant
     strongest = found.candidates[0].worst
     assert strongest.value.rate >= rates["bayes-estimate-attack"]
 
@@ -88,6 +90,7 @@ def test_a_seed_makes_it_reproducible(found):
         correlated(),
         [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
         grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        repetitions=3,
         seed=1,
     )
     assert [r.value for r in again.rows] == [r.value for r in found.rows]
@@ -149,7 +152,7 @@ def test_scores_do_not_depend_on_order_or_units(kind):
     base = scored(truth, guess, names)
     moved = scored((truth * scale)[rows][:, columns], (guess * scale)[rows][:, columns], [names[j] for j in columns])
     assert (moved.value, moved.record) == (base.value, base.record)
-    np.testing.assert_array_equal(moved.columns, base.columns[columns])
+    assert moved.columns == tuple(base.columns[j] for j in columns)
 
 
 def test_given_rows_are_not_scored_and_withheld_rows_are_not_released():
@@ -173,7 +176,8 @@ def test_given_rows_are_not_scored_and_withheld_rows_are_not_released():
     guess = np.full_like(truth, np.nan)
     guess[pairs.given] = truth[pairs.given]
     trial = judge.try_guess(Guess(guess, tuple("abcdef"), np.arange(100)), np.arange(100), pairs.given)
-    assert trial.value == 0
+    assert trial.value.n == 95
+    assert trial.value.rate == trial.value.control
     assert trial.n_scored == 95
 
 
@@ -246,7 +250,7 @@ def test_every_counted_level_must_be_tested():
     assert not found.passed
     untested = found.candidates[0].failures[-1]
     assert [known.kind for known in untested.knowledge] == ["nothing", "pairs"]
-    assert "no attack was run with the knowledge nothing and 5 known records" in str(untested)
+    assert "no attack used the knowledge nothing and 5 known records" in str(untested)
 
 
 def test_whole_numbers_behind_a_leaked_matrix_come_back():

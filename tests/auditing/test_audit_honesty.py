@@ -110,7 +110,7 @@ def test_a_column_with_few_values_does_not_hide_one_that_is_broken():
     scores = judged(truth, guess, ["few", "half", "none"])
     assert scores["worst_column"] == "half"
     assert scores["column"].advantage.low > 0.05
-    assert "few" not in scores["column_gains"]
+    assert "few" not in scores["columns"]
 
 
 def test_matching_two_columns_does_not_explain_an_exact_guess_away():

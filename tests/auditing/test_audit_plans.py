@@ -100,8 +100,9 @@ def test_a_wrong_category_is_never_near():
     truth = np.array([[0.0], [1.0], [2.0], [3.0]])
     judge = Judge(truth, ("c",), 5.0, np.array([True]))
     rows = np.arange(4)
-    trial = judge.try_guess(Guess(truth + np.array([[0], [1], [-1], [0]]), ("c",), rows), rows, np.array([], dtype=int))
-    assert float(trial.value) == 0.5
+    guess = Guess(truth + np.array([[0], [1], [-1], [0]]), ("c",), rows)
+    trial = judge.try_guess(guess, rows, np.array([], dtype=int))
+    assert judge.rates(guess, rows, np.array([], dtype=int))[0] == 0.5
     assert trial.nrmse == pytest.approx(np.sqrt(0.5))
 
 

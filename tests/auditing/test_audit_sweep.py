@@ -14,11 +14,11 @@ from veil.attacks import every_attack
 from veil.attacks.knowledge import KnownAttributes
 from veil.auditing.memory import Cache
 from veil.auditing.processes import Pool
-from veil.auditing.scores import pooled
+from veil.auditing.scores import Contrast, pooled
 from veil.auditing.truth import Truth
 from veil.data.sources import as_table
 from veil.errors import FileFormatError, InputError
-from veil.measures import Measure, wilson
+from veil.measures import wilson
 
 
 def correlated(n=300, d=5, seed=0):
@@ -96,8 +96,7 @@ def test_a_candidate_that_breaks_with_nothing_breaks_there_first():
 
 def test_keys_pool_to_the_records_of_all_and_not_below_their_own_spread():
     rates = [0.10, 0.11, 0.09, 0.10, 0.12, 0.08]
-    trials = [Measure(r, low=r - 0.02, high=r + 0.02, higher_is="exposed") for r in rates]
-    score = pooled(trials, 0.05, one_matrix=False, goal=0.05, n=[1_000] * 6)
+    score = pooled([Contrast(r, 0.05, 0.01, 1_000) for r in rates], 0.05, one_matrix=False, goal=0.05)
     low, high = wilson(sum(rates) * 1_000, 6_000)
     assert score.rate.low <= low
     assert score.rate.high >= high

@@ -8,10 +8,9 @@ import pandas as pd
 import veil
 from veil.attacks import Attack, Guess
 from veil.attacks.knowledge.base import private_names
-from veil.auditing.scores import GuessScores
+from veil.auditing.scores import Contrast, GuessScores
 from veil.auditing.trials.remembered import outcome_from, to_json
 from veil.auditing.trials.trial import Outcome
-from veil.measures import Measure
 
 
 class WholeReleaseGuess(Attack):
@@ -68,18 +67,15 @@ def test_a_guess_of_the_whole_release_is_scored_by_its_values():
     assert not row.links
     assert row.value.rate == 1.0
     assert set(row.column_gains) == {"a", "b"}
-    assert not any("no attack was run" in str(failure) for failure in audit.candidates[0].failures)
+    assert not any(failure.kind == "untested" for failure in audit.candidates[0].failures)
 
 
 def test_a_remembered_outcome_has_every_score_under_its_name():
-    rate = Measure(0.25, low=0.125, high=0.5, higher_is="exposed")
     scores = GuessScores(
-        rate,
-        rate,
-        np.array([0.5, 0.75]),
-        np.array([3, 4]),
-        rate,
-        5,
+        Contrast(0.25, 0.125, 0.01, 7),
+        Contrast(0.5, 0.25, 0.02, 7),
+        (Contrast(0.5, 0.25, 0.02, 3), Contrast(0.75, 0.5, 0.03, 4)),
+        Contrast(1.0, 0.0, 0.04, 5),
         0.1,
         6,
         0.01,
@@ -96,7 +92,7 @@ def test_a_remembered_outcome_has_every_score_under_its_name():
     assert to_json(back) == values
     assert back.scores is not None
     assert back.scores.column_nulls is not None
-    assert (back.scores.n_columns.dtype, back.scores.column_nulls.tolist()) == (np.int64, [0.03, 0.04])
-    assert (back.scores.n_far_out, back.scores.record_luck, back.scores.links) == (5, 0.06, True)
+    assert (back.scores.columns, back.scores.column_nulls.tolist()) == (scores.columns, [0.03, 0.04])
+    assert (back.scores.far_out.n, back.scores.record_luck, back.scores.links) == (5, 0.06, True)
     del values["scores"]["links"]
     assert outcome_from(values) is None

@@ -42,11 +42,8 @@ HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
 
 def score(advantage: float, baseline: float = 0.1) -> ScoreView:
     rate = advantage * (1 - baseline) + baseline
-    return ScoreView(
-        Estimate(rate, rate - 0.02, min(1.0, rate + 0.02)),
-        baseline,
-        Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02)),
-    )
+    gain = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
+    return ScoreView(Estimate(rate, rate - 0.02, min(1.0, rate + 0.02)), baseline, baseline, gain, gain)
 
 
 NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")

@@ -153,6 +153,10 @@ class Exposures:
         """The private columns that a level grants of everybody."""
         return level.knowledge.known_columns(self._granted, level.amount)
 
+    def asked_for(self, kind: str) -> bool:
+        """Whether the owner granted a kind of knowledge by name, and it is not merely swept."""
+        return self._grants.asks_for(kind)
+
     def features(self, level: Level) -> Matrix | None:
         """What the attacker knows of everybody at a level, in the release or not: public and known columns."""
         known = self.known_columns(level) if level.kind != NOTHING else ()

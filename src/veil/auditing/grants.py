@@ -203,7 +203,11 @@ class Grants:
 
     def must_fit(self, level: Level) -> bool:
         """Whether a level that a table does not allow is an error, and not left out."""
-        return not self.fitting or level.kind in self._asked_for
+        return self.asks_for(level.kind)
+
+    def asks_for(self, kind: str) -> bool:
+        """Whether a kind was named by the owner, and is not merely part of a sweep."""
+        return not self.fitting or kind in self._asked_for
 
     def __getitem__(self, kind: str) -> Any:
         """What is granted of a kind, also of one that another package brings: amounts, or whether it is."""

@@ -109,7 +109,7 @@ class Judge:
         scores = self._scored(self.matched(guess, private_rows), private_rows, given, features)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        turned = [self._rates(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
+        turned = [self.rates(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
         value, record = (np.array([rates[i] for rates in turned]) for i in (0, 1))
         columns = np.array([rates[2] for rates in turned])
         return replace(
@@ -136,8 +136,8 @@ class Judge:
     def _records(self, truth: Matrix, values: Matrix) -> Mask:
         return measures.breached(truth, values, self.tolerance, "record", units=self.units)
 
-    def _rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
-        """What a guess gets right of the values, the records and each column."""
+    def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
+        """What a guess itself gets right of the values, the records and each column."""
         _, truth, values = self._cells(guess, private_rows, given)
         scored, hits = ~np.isnan(truth), self._hits(truth, values)
         records = self._records(truth, values)[scored.any(axis=1)]
@@ -157,15 +157,12 @@ class Judge:
         choice = best_by_column(hits, fold)
         absent, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
         own_hits = self._hits(truth, values)
-        better = best_by_column([absent_hits, own_hits], fold)
-        present, present_hits = (
-            chosen(better, [absent, values], fold),
-            chosen(better, [absent_hits, own_hits], fold),
-        )
-        records = [self._records(truth, each) for each in (absent, present, values)]
+        better = best_by_column([own_hits, absent_hits], fold)
+        present, present_hits = chosen(better, [values, absent], fold), chosen(better, [own_hits, absent_hits], fold)
+        records = [self._records(truth, each) for each in (values, present, absent)]
         return GuessScores(
             value=Contrast.of(present_hits, absent_hits, scored),
-            record=self._contrast(records[0], records, np.asarray(scored.any(axis=1)), fold),
+            record=self._contrast(records[-1], records, np.asarray(scored.any(axis=1)), fold),
             columns=tuple(
                 Contrast.of(p, a, s) for p, a, s in zip(present_hits.T, absent_hits.T, scored.T, strict=True)
             ),
@@ -186,9 +183,9 @@ class Judge:
         distance, far = far_out(numbers, self.units, FAR_OUT, self.centre)
         hits = [
             within(np.abs(each - numbers), self.tolerance * distance, np.abs(each) + np.abs(numbers)) & far
-            for each in (absent, values)
+            for each in (values, absent)
         ]
-        return self._contrast(hits[0], hits, far, fold)
+        return self._contrast(hits[-1], hits, far, fold)
 
     def _numbers(self, truth: Matrix) -> Matrix:
         """Values that can be far out: codes cannot."""

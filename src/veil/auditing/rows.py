@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from veil.auditing.grants import Level
 from veil.auditing.scores import Score
 from veil.measures import Measure
-from veil.report.failures import AdvantageOverGoal, Failure
+from veil.report.failures import AdvantageOverGoal, Failure, UntestedKnowledge
 from veil.report.model import Picture
 from veil.report.values import AttackView
 
@@ -146,7 +146,7 @@ class Break:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One perturbation under audit: its rows, its utility and what it fails."""
+    """One perturbation under audit: its rows, its utility, what it fails, and the knowledge that no attack used."""
 
     label: str
     method: str
@@ -159,6 +159,7 @@ class Candidate:
     utility: dict[str, Measure]
     other_failures: tuple[Failure, ...]
     breaks: tuple[Break, ...] = ()
+    untested: tuple[UntestedKnowledge, ...] = ()
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -9,7 +9,7 @@ from veil.auditing.grants import NOTHING, Level
 from veil.auditing.pictures import SMALLEST_CELL
 from veil.auditing.rows import AuditRow, Candidate
 from veil.auditing.scores import Score, estimate
-from veil.report.failures import CopiedRecords, Failure, UntestedKnowledge, UtilityUnderGoal, Verdict
+from veil.report.failures import CopiedRecords, Failure, UtilityUnderGoal, Verdict
 from veil.report.model import (
     BreakView,
     CandidateView,
@@ -105,17 +105,19 @@ def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     rows = [r for r in candidate.rows if r.level.within(level) and r.states_values]
     limits = [r.upper for r in rows]
     upper = None if not limits else math.nan if any(map(math.isnan, limits)) else max(limits)
-    untested = any(level.view in f.knowledge for f in candidate.other_failures if isinstance(f, UntestedKnowledge))
-    if not goals.names(level):
+    untested = any(level.view in each.knowledge for each in candidate.untested)
+    late = any(skipped.late and skipped.level == level for skipped in candidate.skipped)
+    if upper is None:
+        state = State.OUT_OF_TIME if late else State.NO_ATTACK
+    elif not goals.names(level):
         state = State.NOT_COUNTED
     elif any(r.broken for r in rows):
         state = State.BREAKS
-    elif untested and any(skipped.late and skipped.level == level for skipped in candidate.skipped):
-        state = State.OUT_OF_TIME
     elif untested:
-        state = State.NO_ATTACK if upper is None else State.NOT_TESTED
+        state = State.OUT_OF_TIME if late else State.NOT_TESTED
     else:
-        state = State.UNPROVEN if any(r.failures for r in rows) else State.HOLDS
+        proven = upper <= goals.max_advantage and not any(r.failures for r in rows)
+        state = State.HOLDS if proven else State.UNPROVEN
     return LevelView(
         knowledge=level.view,
         words=level.words,

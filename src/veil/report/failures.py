@@ -62,6 +62,8 @@ class UntestedKnowledge:
     def __str__(self) -> str:
         """With which knowledge, and what to do."""
         where = f" on {self.method}" if self.method else ""
+        if all(known.kind == "nothing" for known in self.knowledge):
+            return f"no attack was run{where} with the release alone, so the privacy goal was not tested"
         return (
             f"no attack{where} used the knowledge {listed([known.label for known in self.knowledge])}, so the privacy "
             "goal was not tested there; name the knowledge that counts (against), or grant other knowledge"

@@ -7,11 +7,12 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy import stats
+from scipy.special import chdtri, ndtri, stdtrit
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
@@ -64,40 +65,41 @@ class Tried:
         return "no attack applies" if self.worst is None else gains(self.worst)
 
 
-NEXT_AUDIT = 7.6
-"""Standard errors of ten runs that the upper 95 % limit of ten others stays within, with 99 % probability.
+def limit_of(
+    scores: Sequence[Score], share: float = 1.0, *, confidence: float = 0.95, shown: bool = False
+) -> tuple[float, float]:
+    """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
-For normal runs P(m' + t s' ≤ m + 7.6 s) = 0.99, where (m, s) and (m', s') are means and standard errors of ten runs
-each and t is Student's 97.5 % point: both means and both errors vary. The tests simulate it.
-"""
-ONE_RUN = 4.0
-"""The same for one run, which only says where to look: what it finds is confirmed by ten."""
-
-
-def limit_of(scores: Sequence[Score], n: float, *, whole: bool, looked_at: int = 1) -> tuple[float, float]:
-    """The mean advantage over runs, and what another audit of ten keys is held to, with 99 % confidence.
-
-    Another audit is held to its upper 95 % limit (``whole``). A column or far-out values must not be shown to break,
-    and one run may show it: there the lower limit of the next run stays under Student's prediction limit of ours. One
-    run alone says less: it takes the standard error that ten would have from its n records.
+    ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
+    The goal is held against the upper limit m' + t·s' of the next audit, where t is Student's point for ten keys, or,
+    where only a goal ``shown`` to break counts, against the lower one. The standard error of our runs is that of their
+    records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
+    of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look.
     """
-    # A run that does worse than the constant guess is no help to the next one: its loss is not averaged in.
-    gained = np.maximum([float(score.advantage) for score in scores], 0.0)
-    if np.isnan(gained).any():
+    gains = np.array([float(score.advantage) for score in scores])
+    if np.isnan(gains).any():
         return math.nan, math.nan
-    mean, baseline = float(gained.mean()), scores[0].baseline
-    rate = float(np.mean([float(score.rate) for score in scores]))
-    by_records = math.sqrt(max(rate * (1.0 - rate), 1.0 / n) / (n * RUNS)) / max(1.0 - baseline, 1e-9)
-    alone = len(gained) == 1
-    error = by_records if alone else float(gained.std(ddof=1)) / math.sqrt(len(gained))
-    if whole:
-        return mean, mean + max(ONE_RUN * by_records if alone else NEXT_AUDIT * error, 1.96 * by_records)
-    if alone:
-        far = math.sqrt(2.0) * float(stats.norm.ppf(CONFIDENCE)) - float(stats.norm.ppf(1.0 - 0.025 / looked_at))
-        return mean, mean + max(far, 0.0) * error
-    ends = np.maximum([score.advantage.low for score in scores], 0.0)
-    spread = float(ends.std(ddof=1)) * math.sqrt(1.0 + 1.0 / len(ends))
-    return mean, float(ends.mean()) + float(stats.t.ppf(CONFIDENCE, len(ends) - 1)) * spread
+    quantile = float(ndtri((1.0 + confidence) / 2.0))
+    errors = np.array([(score.advantage.high - float(score.advantage)) / quantile for score in scores])
+    by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
+    by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
+    student = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)) * (-1.0 if shown else 1.0)
+    mean = float(gains.mean())
+    return mean, mean + max(by_records, by_keys) * standard_errors(student, known=not apart)
+
+
+@lru_cache(maxsize=256)
+def standard_errors(student: float, *, known: bool) -> float:
+    """How many standard errors e of ten runs the end m' + t·s' of ten others stays within, with 99 % probability.
+
+    For normal runs it is the 99 % quantile of (√2·Z + t·S')/S, where S and S' are the estimated standard errors over
+    the true one, roots of χ²/9 variables; S = 1 where e is ``known``. By simulation with a fixed seed, to 1 %.
+    """
+    rng, n = np.random.default_rng(0), 100_000
+    theirs, ours = (np.sqrt(rng.chisquare(RUNS - 1, n) / (RUNS - 1)) for _ in range(2))
+    ends = (math.sqrt(2.0) * rng.standard_normal(n) + student * theirs) / (1.0 if known else ours)
+    return float(np.quantile(ends, CONFIDENCE))
 
 
 class SettingTrials:
@@ -189,24 +191,20 @@ class SettingTrials:
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)
 
-    def _ends(self, row: AuditRow) -> list[float]:
-        """The ends that the goals are held against."""
-        parts = [row.column, *([row.far_out] if row.far_out is not None else [])] if not row.links else []
-        return [row.upper, *(part.advantage.low for part in parts)]
-
     def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
-        if 1 < len(rows) < runs:  # far from the goal, and so not run more often
-            ends = [end for row in rows for end in self._ends(row) if not math.isnan(end)]
-            return max(0.0, *(float(row.advantage) for row in rows)), max(0.0, *ends)
-        n = rows[0].n_scored * self._n_rows / self.n_records
-        limits = [limit_of([row.record for row in rows], n, whole=True)]
+        share = self.n_records / self._n_rows
+        limits = [limit_of([row.record for row in rows], share)]
         if not rows[0].links:
-            limits.append(limit_of([row.value for row in rows], n, whole=True))
-            limits.append(limit_of([row.column for row in rows], n, whole=False, looked_at=len(self.columns)))
+            limits.append(limit_of([row.value for row in rows], share))
+            confidence = 1.0 - 0.05 / max(len(rows[0].columns), 1)
+            for name in rows[0].columns:
+                scores = [row.columns[name] for row in rows if name in row.columns]
+                too_few = all(name in self._goals.too_few(row) for row in rows)
+                limits.append(limit_of(scores, share, confidence=confidence, shown=too_few))
             far_out = [row.far_out for row in rows if row.far_out is not None]
             if len(far_out) == len(rows):
-                limits.append(limit_of(far_out, n, whole=False))
+                limits.append(limit_of(far_out, share, shown=True))
         known = [pair for pair in limits if not math.isnan(pair[0])]
         return max((mean for mean, _ in known), default=math.inf), max((end for _, end in known), default=math.inf)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from veil._version import __version__
 from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
-from veil.auditing.grants import Level
+from veil.auditing.grants import NOTHING, Level
 from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate, strength
@@ -223,6 +223,7 @@ class Schedule:
         plan, exposures = self._runner.candidates[index], self._runner.exposures
         manifest, rows = self._runner.manifest(index), self.board.rows(index)
         utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
+        untested = tuple(self._untested(index, rows))
         late = sum(trial.late for trial in skipped)
         not_run = [OutOfTime(late)] if late else []
         return Candidate(
@@ -235,9 +236,22 @@ class Schedule:
             skipped=tuple(skipped),
             levels=tuple(exposures.levels),
             utility=utility,
-            other_failures=(*not_run, *self._untested(index, rows), *self._goals.utility_failures(utility)),
+            other_failures=(*not_run, *self._asked_for(untested), *self._goals.utility_failures(utility)),
             breaks=breaks,
+            untested=untested,
         )
+
+    def _asked_for(self, untested: Sequence[UntestedKnowledge]) -> list[UntestedKnowledge]:
+        """What of the untested knowledge the owner asked for, by grants or goals: there the goal does not hold.
+
+        What a sweep grants of itself is only said to be untested. A release that was not attacked at all is never safe.
+        """
+        exposures, named = self._runner.exposures, self._goals.against is not None
+        failures = []
+        for each in untested:
+            kinds = [k for k in each.knowledge if named or k.kind == NOTHING or exposures.asked_for(k.kind)]
+            failures += [replace(each, knowledge=tuple(kinds))] if kinds else []
+        return failures
 
     def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[UntestedKnowledge]:
         """Levels at which some part that can be guessed was not attacked at all."""
