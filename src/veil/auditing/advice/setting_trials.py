@@ -74,7 +74,8 @@ def limit_of(
     The goal is held against the upper limit m' + t·s' of the next audit, where t is Student's point for ten keys, or,
     where only a goal ``shown`` to break counts, against the lower one. The standard error of our runs is that of their
     records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
-    of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look.
+    of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look. A lower limit
+    varies as the keys do, and stays as far under the mean as ours.
     """
     gains = np.array([float(score.advantage) for score in scores])
     if np.isnan(gains).any():
@@ -84,8 +85,9 @@ def limit_of(
     by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
     by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
-    student = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)) * (-1.0 if shown else 1.0)
-    mean = float(gains.mean())
+    student, mean = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)), float(gains.mean())
+    if shown:
+        return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - student * max(by_records, by_keys)
     return mean, mean + max(by_records, by_keys) * standard_errors(student, known=not apart)
 
 
