@@ -53,7 +53,7 @@ def test_three_risks_have_rate_baseline_advantage_attack_and_knowledge(sweep_mod
         "40.0 % 38.0 to 42.0 % 46.0 % of the records; guessing 10.0 % known-pairs-attack with 7 known records" in part
     )
     assert "no gain" in part
-    assert part.count("Not measured: nobody is granted a table with quasi or public columns.") == 1, (
+    assert part.count("Not measured: nobody is granted quasi or public columns.") == 1, (
         "a note for all candidates is said once"
     )
 
@@ -63,7 +63,7 @@ def test_notes_that_differ_are_said_for_each(make_model: Models, make_swept: Can
     note = RiskView("linkability", None, None, None, "no attack")
     other = replace(other, risks=(other.risks[0], note, other.risks[2]))
     text = said(page(make_model(one, other)))
-    assert "Not measured: nobody is granted a table with quasi or public columns." in text
+    assert "Not measured: nobody is granted quasi or public columns." in text
     assert "No attack applies with the knowledge granted." in text
 
 

@@ -20,7 +20,7 @@ MEANINGS = {
 }
 NOTES = {
     Unmeasured.NO_ATTACK: "no attack applies with the knowledge granted",
-    Unmeasured.NO_TABLE: "not measured: nobody is granted a table with quasi or public columns",
+    Unmeasured.NO_TABLE: "not measured: nobody is granted quasi or public columns",
     Unmeasured.UNMATCHED: "not measured: whose row is whose is not known, so no link can be checked",
 }
 COUNTED = {Risk.SINGLING_OUT: "records", Risk.LINKABILITY: "links", Risk.INFERENCE: "values"}
