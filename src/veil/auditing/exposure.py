@@ -26,13 +26,14 @@ from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.keys.key import Key
-from veil.measures import Measure
+from veil.measures import Measure, uniqueness
 from veil.perturbations import Perturbation
 from veil.perturbations.registry import rebuild
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
+from veil.report.remarks import PublicColumns
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -113,9 +114,10 @@ class Exposures:
         self.private = Truth.of(private, self.columns)
         self.truth: Matrix = self.private.values
         self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
-        quasi = private.select(list(self.quasi)) if self.quasi else None
-        self._granted: PrivateTable = self.private.to_grant_from(quasi=quasi, own_sample=self.records_known)
-        levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(self.quasi))
+        known = [*self.quasi, *self.public]
+        outside = private.select(known) if known else None
+        self._granted: PrivateTable = self.private.to_grant_from(outside=outside, own_sample=self.records_known)
+        levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(known))
         refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
         for level, why in refused.items():
@@ -174,10 +176,15 @@ class Exposures:
         always = (PreviousReleases,) if self._previous else ()
         return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
 
+    def public_columns(self) -> PublicColumns:
+        """The columns that are released unchanged, and how many records are unique on them."""
+        codes = [_codes(self._table.column(name)) for name in self.public]
+        return PublicColumns(self.public, round(float(uniqueness(codes)), 4) if codes else None)
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
-        n = len(self._previous)
-        remarks = [*self._sampled]
+        n, public = len(self._previous), self.public_columns()
+        remarks = [*self._sampled, *([str(public)] if public.columns else [])]
         remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if n:
             remarks.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
@@ -284,6 +291,13 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:
     """The matrix that a part of a release was made with, from its key; None where it was made without one."""
     return rebuild(key.entry(release.manifest.release_id).parts[part], key).secret_matrix()
+
+
+def _codes(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """A number for every value of a column, -1 for missing ones."""
+    array = column.combine_chunks()
+    indices = array.indices if pa.types.is_dictionary(array.type) else array.dictionary_encode().indices
+    return np.asarray(indices.fill_null(-1).to_numpy(), dtype=np.int64)
 
 
 def _mixed(*words: int) -> int:

@@ -106,7 +106,7 @@ class Grants:
     ranges
         Whether the attacker knows each column's least and greatest value.
     external
-        Whether the attacker holds the exact ``quasi`` columns of everybody, where there are such columns.
+        Whether the attacker holds the exact ``quasi`` and ``public`` columns of everybody, where there are such.
     matrix
         Whether the secret matrix has leaked, for methods that have one.
     fitting
@@ -221,10 +221,13 @@ class Grants:
         return sorted({n_columns if amount == ALL_COLUMNS else amount for amount in value})
 
     def levels(self, n_rows: int, n_columns: int, *, quasi: bool = False) -> list[Level]:
-        """Nothing first, then each kind by size; a table too small for one is an error unless ``fitting``."""
+        """Nothing first, then each kind by size; a table too small for one is an error unless ``fitting``.
+
+        ``quasi`` says that the table has columns with the role quasi or public.
+        """
         levels = [Level(NOTHING)]
         for level in self._asked(n_columns):
-            if level.knowledge.needs_quasi and not quasi:
+            if level.knowledge.needs_outside and not quasi:
                 continue
             obstacle = _too_large(level, n_rows, n_columns)
             if not obstacle:

@@ -14,7 +14,8 @@ from veil.auditing.rows import AuditRow, Candidate, strength
 from veil.auditing.summary import candidate_view, timings
 from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
-from veil.report.values import Edition, Matching, OrderTest
+from veil.report.remarks import OrderTest, PublicColumns
+from veil.report.values import Edition, Matching
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Audit:
         What a reader should know about the audit as a whole.
     order
         Of a release from elsewhere, whether the data support the matching of its rows.
+    public
+        The columns that are released unchanged, and the share of records that are unique on them.
     """
 
     candidates: tuple[Candidate, ...]
@@ -47,6 +50,7 @@ class Audit:
     matching: Matching = Matching.KNOWN
     remarks: tuple[str, ...] = ()
     order: OrderTest | None = None
+    public: PublicColumns | None = None
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -82,6 +86,7 @@ class Audit:
             matching=self.matching,
             remarks=self.remarks,
             order=self.order,
+            public=self.public,
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )
 

@@ -185,6 +185,7 @@ def audit(
         result.matching,
         result.remarks,
         result.order,
+        exposures.public_columns(),
     )
 
 

@@ -72,7 +72,7 @@ def _unmeasured(candidate: Candidate, matching: Matching) -> Unmeasured:
     """Why nobody was linked to a row."""
     if matching == Matching.INFERRED:
         return Unmeasured.UNMATCHED
-    granted = any(level.knowledge.needs_quasi for level in candidate.levels)
+    granted = any(level.knowledge.needs_outside for level in candidate.levels)
     return Unmeasured.NO_ATTACK if granted else Unmeasured.NO_TABLE
 
 

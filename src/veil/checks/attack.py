@@ -94,7 +94,7 @@ def _drawn(attack: Attack, x: Matrix) -> dict[type[Knowledge], Knowledge]:
     drawn = [
         item
         for kind in (*attack.requires, *attack.uses)
-        if kind.kind and not kind.needs_quasi
+        if kind.kind and not kind.needs_outside
         for item in kind.grant(private, float(kind.usual[0]) if kind.usual else 1, rng).knowledge
     ]
     return {type(item): item for item in drawn}

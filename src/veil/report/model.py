@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from veil.report.failures import Failure, Verdict
+from veil.report.remarks import OrderTest, PublicColumns
 from veil.report.values import (
     AttackView,
     Edition,
     Estimate,
     KnowledgeView,
     Matching,
-    OrderTest,
     Risk,
     ScoreView,
     State,
@@ -197,8 +197,9 @@ class ReportModel:
     """Everything a renderer may know.
 
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
-    about the audit as a whole. ``order`` is whether the data support the matching of a
-    release from elsewhere. ``timing`` is apart from what an audit found, which is the same under the same seed.
+    about the audit as a whole. ``order`` is whether the data support the matching of a release from
+    elsewhere, ``public`` the columns that are released unchanged. ``timing`` is apart from what an audit found, which
+    is the same under the same seed.
     """
 
     model_version: int
@@ -218,6 +219,7 @@ class ReportModel:
     advice: AdviceView | None = None
     timing: tuple[TimingView, ...] = ()
     order: OrderTest | None = None
+    public: PublicColumns | None = None
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):

@@ -40,6 +40,7 @@ _DESCRIPTIONS = {
     "OutOfTime": "Attacks that were not run because the time was over.",
     "Picture": "Counts of (original, guess) in bins of standard units, small cells suppressed.",
     "PointView": "One setting of a method that the advice tried: its risk, as the goals see it, and its utility.",
+    "PublicColumns": "The columns that are released unchanged, and the share of records that are unique on them.",
     "ReportModel": "The report of an audit or of advice: its headline in words, and everything that renderers show.",
     "RiskView": "One of the three risks that regulators ask about, at the strongest attack that bears on it.",
     "RowView": "One attack with one level of knowledge.",

@@ -84,41 +84,6 @@ class Unit(StrEnum):
 
 
 @dataclass(frozen=True)
-class OrderTest:
-    """Whether the data support that a row of a release belongs to the record that it was matched to.
-
-    ``p_value`` is the probability of as close a fit where neighbouring rows are exchanged at random. Where the matching
-    is not ``supported``, rows were matched by content as well, and the stronger result counts: ``by_content`` says
-    which it is.
-    """
-
-    p_value: float
-    supported: bool
-    by_content: bool = False
-
-    def __str__(self) -> str:
-        """What the test says, and how rows were matched."""
-        if self.supported:
-            return f"The data support the matching of rows (permutation test, p = {self.p_value:.2g})."
-        which = "content gives more away, and is what counts" if self.by_content else "the given matching gives no less"
-        return (
-            f"The data do not support the matching of rows (permutation test, p = {self.p_value:.2g}). They were "
-            f"matched by content as well: {which}."
-        )
-
-
-@dataclass(frozen=True)
-class PublicColumns:
-    """The columns that an outsider can compare with a release, and the share of records that are unique on them.
-
-    ``columns`` are released unchanged; ``unique`` is None where there is none.
-    """
-
-    columns: tuple[str, ...]
-    unique: float | None
-
-
-@dataclass(frozen=True)
 class KnowledgeView:
     """A level of knowledge: its kind, how much of it, both in a few words, and the article before them in a text.
 

@@ -60,8 +60,8 @@ class PrivateTable:
         Names of the private columns.
     categorical
         Which columns are codes.
-    quasi
-        The exact columns with the role quasi; None where there are none.
+    outside
+        The exact columns that an outsider may have: those with the role quasi or public; None where there are none.
     own_sample
         Whether a known sample is of the table's own records, and not of other people.
     """
@@ -69,7 +69,7 @@ class PrivateTable:
     values: Matrix
     columns: tuple[str, ...]
     categorical: npt.NDArray[np.bool_]
-    quasi: pa.Table | None = field(default=None, repr=False)
+    outside: pa.Table | None = field(default=None, repr=False)
     own_sample: bool = False
 
     @property
@@ -97,12 +97,15 @@ class Grant:
         Records of the release that the attacker knows, which are not scored.
     columns
         Private columns that the attacker knows, which are not scored.
+    people
+        The records whose people an external table is about; None for all of them.
     """
 
     knowledge: tuple[Knowledge, ...] = ()
     withheld: Rows = field(default_factory=no_rows)
     given: Rows = field(default_factory=no_rows)
     columns: tuple[int, ...] = ()
+    people: Rows | None = None
 
     def with_more(self, other: Grant) -> Grant:
         """Both grants together; what both hold is held once."""
@@ -110,7 +113,8 @@ class Grant:
         withheld, given = (
             np.union1d(a, b).astype(np.intp) for a, b in ((self.withheld, other.withheld), (self.given, other.given))
         )
-        return Grant((*more, *self.knowledge), withheld, given, (*self.columns, *other.columns))
+        people = self.people if other.people is None else other.people
+        return Grant((*more, *self.knowledge), withheld, given, (*self.columns, *other.columns), people)
 
 
 GROUP = "veil.attacks"
@@ -152,8 +156,8 @@ class Knowledge:
         What an amount counts, such as "known records", where several amounts are told together; empty for none.
     rank
         The place of one of Veil's own kinds among the levels of an audit; 0 for others, which come last.
-    needs_quasi
-        Whether only a table that has columns with the role quasi can grant it.
+    needs_outside
+        Whether only a table that has columns with the role quasi or public can grant it.
     of_key
         Whether it is the owner's secret: an audit takes it from the key, by :meth:`from_key`, and not from the table.
     audit_help
@@ -172,7 +176,7 @@ class Knowledge:
     article: ClassVar[str] = ""
     noun: ClassVar[str] = ""
     rank: ClassVar[int] = 0
-    needs_quasi: ClassVar[bool] = False
+    needs_outside: ClassVar[bool] = False
     of_key: ClassVar[bool] = False
     audit_help: ClassVar[str] = ""
     source: ClassVar[Source] = Source.FILE

@@ -15,6 +15,11 @@ from veil.data.sources import as_table
 from veil.errors import InputError
 from veil.release.release import Release
 
+MOST_PAIRS = 100_000_000
+"""Pairs of a person and a released row that an audit looks at."""
+FEWEST_PEOPLE = 1_000
+"""People of the external table of an audit, however large the release is; a share of them is told to 3 %."""
+
 
 class ExternalTable(Knowledge):
     """A table from elsewhere about people some or all of whom are in the release, such as a register.
@@ -34,8 +39,8 @@ class ExternalTable(Knowledge):
     rank = 6
     usual = (0,)
     swept = (0,)
-    needs_quasi = True
-    audit_help = "Grant the quasi columns of everybody."
+    needs_outside = True
+    audit_help = "Grant the quasi and public columns of everybody."
     file_help = "A table about people who may be in the release, with columns of it."
 
     def __init__(self, table: Any, columns: Sequence[str] | None = None) -> None:
@@ -77,10 +82,15 @@ class ExternalTable(Knowledge):
         """What the other table holds."""
         return (
             "The attacker also holds another table about the same people, with the exact values of the columns "
-            "that have the role quasi."
+            "that have the role quasi or public."
         )
 
     @classmethod
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
-        """The exact columns with the role quasi."""
-        return Grant((cls(private.quasi),))
+        """The exact columns with the role quasi or public, of everybody or, in a large table, of some people."""
+        n = len(private.values)
+        most = max(FEWEST_PEOPLE, MOST_PAIRS // n)
+        if private.outside is None or n <= most:
+            return Grant((cls(private.outside),))
+        people = np.sort(rng.choice(n, most, replace=False))
+        return Grant((cls(private.outside.take(pa.array(people))),), people=people)

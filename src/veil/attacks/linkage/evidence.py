@@ -30,6 +30,7 @@ from veil.attacks.linkage.likelihood import (
     Clue,
     Codes,
     DistanceClue,
+    EqualitiesClue,
     EqualityClue,
     FactorClue,
     IndependentClue,
@@ -86,7 +87,7 @@ class Evidence:
 
     def clues(self) -> list[Clue]:
         """What the published laws say."""
-        clues: list[Clue] = [EqualityClue(*self._equal(name)) for name in self._public]
+        clues: list[Clue] = [EqualitiesClue([self._equal(name) for name in self._public])] if self._public else []
         for i, part in enumerate(self._release.manifest.parts):
             shared = [j for j, name in enumerate(part.names) if name in self._table.column_names]
             if shared:

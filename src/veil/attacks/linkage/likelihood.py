@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numba
 import numpy as np
@@ -54,9 +54,7 @@ class EqualityClue(Clue):
 
     def __init__(self, records: Codes, rows: Codes, *, gain: float | None = None, cost: float = RULED_OUT) -> None:
         self._records, self._rows, self._cost = records, rows, cost
-        _, at, counts = np.unique(rows, return_inverse=True, return_counts=True)
-        known = max(int((rows >= 0).sum()), 1)
-        self._gain = -np.log(counts / known)[at] if gain is None else np.full(len(rows), gain)
+        self._gain = _rarity(rows) if gain is None else np.full(len(rows), gain)
 
     def score(self, records: slice) -> Matrix:
         """One over the share where equal, ``cost`` where not."""
@@ -64,6 +62,21 @@ class EqualityClue(Clue):
         scores = np.where(codes == self._rows, self._gain, self._cost)
         scores[(codes < 0) | (self._rows < 0)] = 0.0
         return scores
+
+
+class EqualitiesClue(Clue):
+    """Several columns that are equal for a person's own row, as codes: the sum of their :class:`EqualityClue`."""
+
+    def __init__(self, columns: Sequence[tuple[Codes, Codes]]) -> None:
+        self._records = np.column_stack([records for records, _ in columns])
+        self._rows = np.ascontiguousarray([rows for _, rows in columns])
+        self._gains = np.ascontiguousarray([_rarity(rows) for _, rows in columns])
+
+    def score(self, records: slice) -> Matrix:
+        """One over the share where equal, one in a million where not."""
+        out = np.zeros((len(self._records[records]), self._rows.shape[1]))
+        _add_equalities(np.ascontiguousarray(self._records[records]), self._rows, self._gains, out)
+        return out
 
 
 class TableClue(Clue):
@@ -216,6 +229,25 @@ def _patterns(present: Mask) -> Iterator[tuple[Mask, npt.NDArray[np.intp]]]:
     patterns, at = np.unique(present, axis=0, return_inverse=True)
     for i, pattern in enumerate(patterns):
         yield pattern, np.flatnonzero(at.ravel() == i)
+
+
+def _rarity(rows: Codes) -> Vector:
+    """Minus the logarithm of the share of each row's value."""
+    _, at, counts = np.unique(rows, return_inverse=True, return_counts=True)
+    return np.asarray(-np.log(counts / max(int((rows >= 0).sum()), 1))[at])
+
+
+@numba.njit(cache=True, nogil=True)
+def _add_equalities(a: Codes, b: Codes, gains: Matrix, out: Matrix) -> None:
+    for e in range(len(a)):
+        row = out[e]
+        for j in range(len(b)):
+            code, line, gain = a[e, j], b[j], gains[j]
+            if code < 0:
+                continue
+            for i in range(len(line)):
+                if line[i] >= 0:
+                    row[i] += gain[i] if line[i] == code else RULED_OUT
 
 
 @numba.njit(cache=True, nogil=True)

@@ -16,7 +16,8 @@ from veil.auditing.exposure import Exposures
 from veil.auditing.goals import Goals
 from veil.auditing.rows import Candidate
 from veil.auditing.summary import gives_more_away
-from veil.report.values import Matching, OrderTest
+from veil.report.remarks import OrderTest
+from veil.report.values import Matching
 
 
 @dataclass(frozen=True)

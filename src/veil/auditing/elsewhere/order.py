@@ -28,7 +28,7 @@ from veil.attacks.knowledge import Rows
 from veil.auditing.elsewhere.columns import as_texts
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
-from veil.report.values import OrderTest
+from veil.report.remarks import OrderTest
 
 LEVEL = 0.001
 """The p-value at which a matching is believed: a wrong one must not be."""

@@ -149,7 +149,8 @@ class TrialRunner:
         """Links of an external table to rows of the release, which are right or wrong."""
         own = np.full(len(self.exposures.truth), -1, dtype=np.intp)
         own[exposure.private_rows] = np.arange(len(exposure.private_rows))
-        return GuessScores.of_links(own, links.rows)
+        people = exposure.grant.people
+        return GuessScores.of_links(own if people is None else own[people], links.rows)
 
     def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""
