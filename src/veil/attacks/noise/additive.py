@@ -18,6 +18,7 @@ from veil.attacks.base import Details, Guess, full_guess, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, LinearFilter, Reconstruction, linear_guess
 from veil.attacks.knowledge import Knowledge, KnownNoise
 from veil.attacks.noise.mixture import mixture_estimate
+from veil.attacks.noise.patterns import by_pattern
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
@@ -154,7 +155,8 @@ class BayesEstimateAttack(BlockwiseAttack):
     on clustered, bimodal or skewed data, for normal noise.
 
     A record with missing values is estimated from its present ones; the covariance then comes from
-    all pairs of present values.
+    all pairs of present values. A mixture is fitted for each pattern of missing values that is frequent enough
+    (:mod:`veil.attacks.noise.patterns`).
 
     Where the noise has no power in some direction the release shows that direction bare, and so does the guess.
 
@@ -213,8 +215,17 @@ class BayesEstimateAttack(BlockwiseAttack):
         noise = noise_covariance(release, knowledge)
         known, model = granted(knowledge, KnownNoise), release.only_part.model
         law = known.distribution if known is not None else getattr(model, "distribution", "normal")
-        values, details = mixture_estimate(release.to_numpy(), noise, distribution=law)
+        values, details = by_pattern(
+            release.to_numpy(), noise, partial(mixture_estimate, distribution=law), normal_rest
+        )
         return full_guess(release, values, details)
+
+
+def normal_rest(y: Matrix, everybody: Matrix, noise: Matrix) -> Matrix:
+    """The Bayes estimate of records with gaps under one normal prior, which everybody's rows give."""
+    mean = np.nanmean(everybody, axis=0)
+    prior = pooled_filter(available_covariance(everybody, mean), noise, len(everybody))[0]
+    return filter_incomplete(y, mean, prior, noise)
 
 
 def incomplete_guess(columns: Sequence[str], mean: Vector, prior: Matrix, noise: Matrix, block: Block) -> BlockGuess:

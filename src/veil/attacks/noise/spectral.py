@@ -11,7 +11,8 @@ noise: A4 and A5 whiten it (``Σr^-½``), A3 divides each column by its noise's 
 correlation aside, as the catalogue says. The answer then does not depend on the units of the columns.
 ``variant="paper"`` works in the columns' own units. With independent noise of one variance both are the same.
 
-*Missing values* are refused: a projection needs whole records. A6 does not.
+*Missing values.* A projection needs whole records, so it is learned and used for each pattern of missing values by
+itself (:mod:`veil.attacks.noise.patterns`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,14 @@ from typing import Any, Final
 import numpy as np
 
 from veil.arguments import number, whole
-from veil.attacks.base import Details
+from veil.attacks.base import Details, Guess, full_guess
 from veil.attacks.blockwise import BlockwiseAttack, LinearFilter, Reconstruction, linear_guess
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.noise.additive import noise_covariance
+from veil.attacks.noise.additive import noise_covariance, normal_rest
+from veil.attacks.noise.patterns import by_pattern
 from veil.attacks.noise.shrinkage import whitening
 from veil.data.blocks import Matrix, Vector
-from veil.errors import InputError, NotApplicableError
+from veil.errors import InputError
 from veil.release.models import AdditiveModel, Model
 from veil.release.release import Release
 
@@ -86,27 +88,39 @@ class _ProjectionAttack(BlockwiseAttack):
         root, inverse = whitening(noise)
         return inverse.T, root.T
 
-    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
-        """The projection, from the release's moments."""
-        noise = noise_covariance(release, knowledge)
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """The projection, from the release's moments; with missing values, nothing."""
         moments = release.moments()
         if moments.missing.any():
-            columns = int((moments.missing > 0).sum())
-            raise NotApplicableError(
-                f"{type(self).__name__} needs whole records; {int(moments.missing.sum())} values are missing in "
-                f"{columns} of {len(moments.missing)} columns (BayesEstimateAttack works around them)"
-            )
+            return None
+        noise = noise_covariance(release, knowledge)
+        gain, details = self._projection(moments.n_rows, moments.covariance, noise)
+        released = release.only_part.released
+        guess = partial(linear_guess, released, LinearFilter(moments.mean, moments.mean, gain.T))
+        return Reconstruction(columns=released, guess=guess, details=details)
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        noise = noise_covariance(release, knowledge)
+        values, details = by_pattern(release.to_numpy(), noise, self._estimate, normal_rest)
+        return full_guess(release, values, details)
+
+    def _estimate(self, y: Matrix, noise: Matrix) -> tuple[Matrix, SpectralDetails]:
+        """The projection of records without gaps, learned from them."""
+        centred = y - y.mean(axis=0)
+        gain, details = self._projection(len(y), centred.T @ centred / len(y), noise)
+        return y.mean(axis=0) + centred @ gain, details
+
+    def _projection(self, n: int, covariance: Matrix, noise: Matrix) -> tuple[Matrix, SpectralDetails]:
+        """What records are multiplied by, from the right."""
         identity = np.eye(len(noise))
         into, back = (identity, identity) if self.variant == "paper" else self._units(noise)
-        chosen = self._choose(moments.n_rows, into.T @ moments.covariance @ into, into.T @ noise @ into)
+        chosen = self._choose(n, into.T @ covariance @ into, into.T @ noise @ into)
         basis = chosen.basis if chosen.weights is None else chosen.basis * chosen.weights
         gain = (into @ basis) @ (chosen.basis.T @ back)
         details = SpectralDetails(
             chosen.basis.shape[1], chosen.eigenvalues, chosen.threshold, chosen.gap_found, chosen.singular_values
         )
-        released = release.only_part.released
-        guess = partial(linear_guess, released, LinearFilter(moments.mean, moments.mean, gain.T))
-        return Reconstruction(columns=released, guess=guess, details=details)
+        return gain, details
 
 
 class SpectralFilterAttack(_ProjectionAttack):
@@ -166,6 +180,14 @@ class PCAAttack(_ProjectionAttack):
         super().__init__(variant=variant)
         self.select = select
 
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """The projection, from the release's moments; with missing values, nothing."""
+        rule, amount = _rule(self.select)
+        d = len(release.only_part.names)
+        if rule == "fixed" and amount > d:
+            raise InputError(f"select must be at most the number of columns ({d}); got {int(amount)}")
+        return super().learn(release, knowledge)
+
     def _choose(self, n: int, covariance: Matrix, noise: Matrix) -> _Filter:
         rule, amount = _rule(self.select)
         if rule in ("noise", "twice"):
@@ -182,8 +204,6 @@ class PCAAttack(_ProjectionAttack):
             p = int(np.searchsorted(energy, amount * energy[-1] * (1 - 1e-12))) + 1 if energy[-1] > 0 else 0
         else:
             p = int(amount)
-            if p > d:
-                raise InputError(f"select must be at most the number of columns ({d}); got {p}")
         return _Filter(vectors[:, :p], eigenvalues)
 
 
