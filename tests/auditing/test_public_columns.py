@@ -1,4 +1,4 @@
-"""Columns that are released unchanged link people to rows: they are in the external table of every audit, and listed."""
+"""Columns that are released unchanged link people to rows: every audit grants them to an outsider, and lists them."""
 
 import numpy as np
 import pandas as pd
@@ -61,6 +61,7 @@ def test_quasi_and_public_columns_link_together():
     assert levels[1] > 3 * levels[0]
 
 
+@pytest.mark.slow
 def test_of_a_large_table_some_people_are_looked_for():
     """A share of 1,000 people, to four standard errors; the whole table's is known from its cells."""
     n = 150_000
