@@ -59,7 +59,8 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     """Perturb, attack and judge a table: exit code 0 when every goal holds, 3 when one fails.
 
     Every kind of knowledge is tried: nothing, 1, 2, 5 and as many known records as columns, samples of 0.5, 2 and
-    10 %, a known column, known ranges, an external table (of columns with the role quasi), and the leaked matrix.
+    10 %, a known column, known ranges, an external table (of columns with the role quasi or public), and the leaked
+    matrix.
 
     \b
     Example:
