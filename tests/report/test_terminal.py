@@ -8,8 +8,11 @@ import pytest
 from rich.console import Console
 
 import veil
+from veil.report.html import page
 from veil.report.model import AdviceView, CandidateView, ReportModel
 from veil.report.terminal import plain_text, render
+from veil.report.values import State
+from veil.report.words import STATES
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
@@ -83,3 +86,13 @@ def test_advice_matching_and_remarks_come_first(
     assert "Two columns are constant" in opening
     none = make_model(make_swept("a", {"nothing": 0.01}), advice=make_advice(recommended=False))
     assert "No method tried keeps every goal. Nearest miss: additive noise" in flat(plain_text(none))
+
+
+@pytest.mark.parametrize("state", list(State))
+def test_every_state_of_a_level_can_be_shown(make_model: Models, make_candidate: Candidates, state: State):
+    view = make_candidate()
+    view = replace(view, levels=tuple(replace(level, state=state) for level in view.levels))
+    model = make_model(view)
+    sign, words = STATES[state]
+    assert f"{sign} " in plain_text(model)
+    assert words in page(model)

@@ -33,6 +33,8 @@ _STATE_COLOURS = {
     State.BREAKS: "red",
     State.UNPROVEN: "yellow",
     State.NO_ATTACK: "dim",
+    State.NOT_TESTED: "yellow",
+    State.OUT_OF_TIME: "yellow",
     State.NOT_COUNTED: "dim",
 }
 

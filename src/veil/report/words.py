@@ -169,6 +169,8 @@ STATES = {
     State.BREAKS: ("✕", "breaks"),
     State.UNPROVEN: ("?", "not shown safe"),
     State.NO_ATTACK: ("–", "no attack applies"),
+    State.NOT_TESTED: ("◇", "not tested"),
+    State.OUT_OF_TIME: ("◷", "out of time"),
     State.NOT_COUNTED: ("○", "not counted"),
 }
 
