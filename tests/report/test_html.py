@@ -118,7 +118,7 @@ def test_the_verdict_comes_first(any_model: ReportModel):
 def test_many_long_columns_are_cut(make_model: Models, make_candidate: Candidates):
     written = page(make_model(make_candidate(), columns=tuple(f"column {j} {'x' * 500}" for j in range(5000))))
     assert len(written) < 100_000
-    assert "and 4\u202f900 more" in written
+    assert "and 4,900 more" in written
 
 
 def test_hostile_names_stay_text(hostile_model: ReportModel):

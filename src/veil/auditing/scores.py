@@ -90,7 +90,7 @@ class Contrast:
         hit, chance = (
             np.where(cells, right.reshape(cells.shape), 0.0).sum(axis=1) / width for right in (present, absent)
         )
-        rate, control = float(hit.sum()) / n, float(chance.sum()) / n
+        rate, control = (min(1.0, float(shares.sum()) / n) for shares in (hit, chance))  # sums of shares round
         left = cells.sum(axis=1) / width - chance
         to_gain = float(left.sum())
         if to_gain < 1e-9:

@@ -78,12 +78,12 @@ def units(error: float) -> str:
 
 
 def count(number: int) -> str:
-    """A whole number with thin groups of three.
+    """A whole number in groups of three.
 
-    >>> count(17070).replace(chr(0x202f), "_")
-    '17_070'
+    >>> count(17070)
+    '17,070'
     """
-    return f"{number:,}".replace(",", "\u202f")
+    return f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
