@@ -150,7 +150,7 @@ class Judge:
         scored, fold = ~np.isnan(truth), folds(len(truth))
         known = None if features is None else features[rows]
         without = [
-            np.broadcast_to(self._constants, truth.shape),
+            *absent_guesses(truth, None, self.tolerance, self.units, fold),  # a constant, by what others are
             *absent_guesses(values, known, self.tolerance, self.units, fold),
         ]
         hits = [self._hits(truth, each) for each in without]

@@ -104,10 +104,19 @@ class Contrast:
         return float(measures.advantage(self.rate, self.control)) if not math.isnan(self.rate) else math.nan
 
     def raised(self, null: float) -> Contrast:
-        """The same against a control that is at least ``null``."""
+        """The same rate against a control that is at least ``null``."""
         if not null > self.control:
             return self
         return Contrast(self.rate, null, self.error * (1.0 - self.control) / max(1.0 - null, 1e-9), self.n)
+
+    def lifted(self, baseline: float) -> Contrast:
+        """The same advantage of attackers who both get at least ``baseline`` right, by saying a constant.
+
+        The best constant of a table fits it by luck, too; neither attacker may profit from that alone.
+        """
+        if not baseline > self.control:
+            return self
+        return Contrast(baseline + max(0.0, self.advantage) * (1.0 - baseline), baseline, self.error, self.n)
 
 
 NOTHING = Contrast(math.nan, math.nan, math.nan, 0)
@@ -179,7 +188,7 @@ def pooled(
     """
     if not runs or any(math.isnan(run.rate) for run in runs):
         return nothing_scored()
-    runs = [run.raised(max(null, baseline)) for run in runs]
+    runs = [run.raised(null).lifted(baseline) for run in runs]
     rates = [max(run.rate, run.control) for run in runs]
     control = float(np.mean([run.control for run in runs]))
     gains = [run.advantage for run in runs]
