@@ -51,7 +51,8 @@ class TransformDomain(LinearPerturbation):
 
     threat = (
         "Released: ``y``, the units, and which transform. Secret: which coefficients are kept and their order. That "
-        "is far less than a secret matrix: one known record with its row usually gives the whole order away (A9), and "
+        "is far less than a secret matrix: one known record with its row, or one column that is known of everybody, usually gives the whole order "
+        "away (A9), and "
         "so does a sample of the population wherever coefficients differ in distribution (A11). There is no formal "
         "guarantee."
     )

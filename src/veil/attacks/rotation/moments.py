@@ -6,7 +6,8 @@ normalized values up to order and sign inside each pair (:mod:`veil.attacks.rota
 
 Centres and widths of the columns are secret. Known records give them (two unknowns for each column, so two records,
 and a third to choose among the quarter turns); so do ranges, and roughly a sample. Without these the guess is right up
-to scale.
+to scale. A column that is known of everybody settles the quarter turn of its pair, and so the order and the sign of the
+column that it was turned with.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ import numpy as np
 from scipy.stats import ks_2samp
 
 from veil.attacks.base import Details, Guess, GuessingAttack, check_rows, check_width, full_guess, granted
-from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSample
+from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.rotation.unturned import Group, unturned
 from veil.data.blocks import Matrix, Vector
-from veil.errors import NotApplicableError
+from veil.errors import InputError, NotApplicableError
 from veil.release.models import Model, NormalizedRotationModel
 from veil.release.release import Release
 
@@ -40,7 +41,8 @@ class RotationMomentsAttack(GuessingAttack):
     Notes
     -----
     It needs no knowledge to find the rotation; :class:`KnownPairs` (two records and more), :class:`KnownRanges` or
-    :class:`KnownSample` bring the columns' own units. ``guess.details``: ``groups``, ``normalized``.
+    :class:`KnownSample` bring the columns' own units; :class:`KnownAttributes` settle order and sign in their pairs.
+    ``guess.details``: ``groups``, ``normalized``.
 
     Examples
     --------
@@ -54,7 +56,7 @@ class RotationMomentsAttack(GuessingAttack):
 
     catalogue = "A27"
     words = "turns pairs of columns back by the variances or ranges that normalized columns must have"
-    uses = (KnownPairs, KnownRanges, KnownSample)
+    uses = (KnownPairs, KnownRanges, KnownSample, KnownAttributes)
     one_matrix = True
 
     @classmethod
@@ -77,7 +79,8 @@ class RotationMomentsAttack(GuessingAttack):
             at = list(group.columns)
             normalized[:, at] = min(group.candidates, key=lambda z: _against(z, group, model.normalize, evidence))
             for j in at:
-                values[:, j] = _in_units(normalized[:, j], j, model.normalize, evidence)
+                known = evidence.columns.get(j)
+                values[:, j] = _in_units(normalized[:, j], j, model.normalize, evidence) if known is None else known
         details = MomentsDetails(tuple(group.columns for group in groups), normalized)
         placed = evidence.pairs is not None or evidence.ranges is not None or evidence.sample is not None
         up_to = () if placed else ("order", "sign", "scale")
@@ -91,6 +94,7 @@ class _Evidence:
     pairs: KnownPairs | None
     ranges: tuple[Vector, Vector] | None
     sample: KnownSample | None
+    columns: dict[int, Vector]
 
 
 def _evidence(release: Release, n_rows: int, knowledge: Sequence[Knowledge]) -> _Evidence:
@@ -102,14 +106,23 @@ def _evidence(release: Release, n_rows: int, knowledge: Sequence[Knowledge]) -> 
         check_width(sample.sample, release, "KnownSample.sample")
     enough, ranges = pairs is not None and len(pairs.rows) > 1, granted(knowledge, KnownRanges)
     limits = None if ranges is None else ranges.for_columns(len(release.only_part.names))
-    return _Evidence(pairs if enough else None, limits, sample)
+    known, names = granted(knowledge, KnownAttributes), release.only_part.names
+    columns: dict[int, Vector] = {}
+    if known is not None:
+        if len(known.values) != n_rows:
+            raise InputError(f"KnownAttributes has {len(known.values)} records; the release has {n_rows}")
+        columns = {names.index(c): v for c, v in zip(known.columns, known.values.T, strict=True) if c in names}
+    return _Evidence(pairs if enough else None, limits, sample, columns)
 
 
 def _against(z: Matrix, group: Group, normalize: str, evidence: _Evidence) -> float:
-    """What speaks against a candidate: how badly known records fit, or how far it is from a sample in distribution."""
+    """What speaks against a candidate: how badly known columns or records fit, or how far a sample's law is from it."""
     total = 0.0
     for column, j in zip(z.T, group.columns, strict=True):
-        if evidence.pairs is not None:
+        known = evidence.columns.get(j)
+        if known is not None and np.ptp(known) > 0:
+            total += 10.0 * (1.0 - float(np.corrcoef(column, known)[0, 1]))
+        elif evidence.pairs is not None:
             records, known = evidence.pairs.records[:, j], column[evidence.pairs.rows]
             width, centre = np.polyfit(known, records, 1) if np.ptp(known) > 0 else (0.0, records.mean())
             spread = float(np.ptp(records)) or 1.0

@@ -1,0 +1,1 @@
+"""Attacks with columns that are known of everybody, against secret matrices."""
