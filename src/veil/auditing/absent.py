@@ -54,6 +54,8 @@ def absent_guesses(
     finite = np.where(np.isfinite(values), values, np.nan)
     guesses = [np.full(values.shape, np.nan) for _ in range(1 if features is None else 4)]
     directions = None if features is None else principal_directions(features)
+    # Of a column that the attack says nothing about, or that is known, there is no mean.
+    means = np.nan_to_num(finite).sum(axis=0) / np.maximum(np.isfinite(finite).sum(axis=0), 1)
     for f in range(FOLDS):
         own, others = fold == f, fold != f
         if not own.any() or not others.any():
@@ -61,7 +63,7 @@ def absent_guesses(
         guesses[0][own] = measures.best_constant_guess(finite[others], tolerance, units)
         if features is None or directions is None:
             continue
-        filled = np.where(np.isnan(finite[others]), np.nanmean(finite, axis=0), finite[others])
+        filled = np.where(np.isnan(finite[others]), means, finite[others])
         guesses[1][own] = _regressed(features[others], np.nan_to_num(filled), features[own])
         guesses[2][own], guesses[3][own] = _of_nearest(
             directions[others][:MOST_LEARNED], filled[:MOST_LEARNED], directions[own], tolerance * units

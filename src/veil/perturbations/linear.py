@@ -123,9 +123,9 @@ class LinearTransform(LinearPerturbation):
 
     threat = (
         "Released: ``y``, the units and the noise's deviations. Secret: ``R`` and ``e``. Without noise, d known "
-        "records with their rows give R and every other record exactly, and fewer narrow it down (A14); columns that are "
-        "known of everybody leave independent others little to hide in (A9); a sample of "
-        "the population gives R where columns are independent or far from normal (A13, A21). Whole numbers without "
+        "records with their rows give R and every other record exactly, and fewer narrow it down (A14); columns "
+        "that are known of everybody leave independent others little to hide in (A9); a sample of the population gives "
+        "R where columns are independent or far from normal (A13, A21). Whole numbers without "
         "noise come back from about three known records, whatever d is (A26). Distances are not kept. There is no "
         "formal guarantee."
     )

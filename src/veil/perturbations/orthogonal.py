@@ -71,9 +71,9 @@ class OrthogonalTransform(LinearPerturbation):
 
     threat = (
         "Released: ``y``, ``D`` and the spread of the translation. Secret: ``M`` and ``t``. d known records with "
-        "their rows give every other record exactly, and fewer give their span (A9); a column that is known of everybody "
-        "gives its row of M, and of two columns the other one (A9); a sample of the population gives "
-        "M up to the precision of its eigenvectors (A11). Where every column holds whole or decimal numbers, the "
+        "their rows give every other record exactly, and fewer give their span (A9); a column that is known of "
+        "everybody gives its row of M, and of two columns the other one (A9); a sample of the population gives M up to "
+        "the precision of its eigenvectors (A11). Where every column holds whole or decimal numbers, the "
         "release alone gives every record (A26). There is no formal guarantee."
     )
     catalogue = "P6"

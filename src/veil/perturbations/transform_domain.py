@@ -51,10 +51,9 @@ class TransformDomain(LinearPerturbation):
 
     threat = (
         "Released: ``y``, the units, and which transform. Secret: which coefficients are kept and their order. That "
-        "is far less than a secret matrix: one known record with its row, or one column that is known of everybody, usually gives the whole order "
-        "away (A9), and "
-        "so does a sample of the population wherever coefficients differ in distribution (A11). There is no formal "
-        "guarantee."
+        "is far less than a secret matrix: one known record with its row, or one column that is known of everybody, "
+        "usually gives the whole order away (A9), and so does a sample of the population wherever coefficients differ "
+        "in distribution (A11). There is no formal guarantee."
     )
     catalogue = "P10"
     summary = "Release some Fourier or cosine coefficients of every record, in a secret order."

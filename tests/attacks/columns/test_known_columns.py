@@ -30,7 +30,8 @@ def mixed(d: int, seed: int, n: int = N) -> np.ndarray:
 
 def rate(guess: veil.Guess, x: np.ndarray, known: int = 0) -> float:
     judge = Judge(x, [f"x{j}" for j in range(x.shape[1])], 0.1, known=[known])
-    return float(judge.try_guess(guess, np.arange(len(x)), np.empty(0, dtype=np.intp)).value)
+    rows = np.arange(len(x))
+    return judge.rates(judge.matched(guess, rows), rows, rows[:0])[0]
 
 
 def attacked(x: np.ndarray, method: veil.Perturbation, *more: veil.attacks.Knowledge, known: int = 0) -> veil.Guess:
@@ -108,7 +109,7 @@ def test_ranges_settle_two_columns() -> None:
 def test_a_small_sample_names_the_columns() -> None:
     """The release's own shapes are kept where the sample does not object; order and signs are then settled."""
     rates = []
-    for seed in range(4):
+    for seed in range(2):
         x = mixed(3, seed, N + 40)
         guess = attacked(x[:N], veil.OrthogonalTransform(random_state=seed), veil.KnownSample(x[N:]))
         assert guess.up_to == ()
