@@ -1,4 +1,22 @@
-"""Utility of a release: what an honest analyst can still do with it."""
+"""Utility of a release: what an honest analyst can still do with it, over what a release that says nothing allows.
+
+Every utility is u = 1 − e/e₀, at least 0: e is the error of what the analyst works out from the release, e₀ that of the
+best answer that needs no release. So u is 1 for the private table and 0 for a constant or a majority answer, and an
+analyst who would do worse takes that answer instead.
+
+============== ================================================= ====================================================
+utility        error e                                           without a release, e₀
+============== ================================================= ====================================================
+means          of the recovered mean, in standard deviations     1: any one value of the column is as near to its mean
+covariance     Frobenius norm of the difference                  that of the covariance itself (a matrix of zeros)
+distribution   ∫(F − G)², F true and G recovered                 the same with all mass at the median
+proportions    total variation                                   the same with all mass at the most frequent category
+distances      mean of |d_y/d_x − 1| over pairs                  1 (all records alike)
+clusters       1 − adjusted Rand index                           1 (chance)
+neighbours     share of the nearest that are lost                that of records named at random
+classification share of the predictions that are lost            that of the most frequent class
+============== ================================================= ====================================================
+"""
 
 from __future__ import annotations
 
@@ -10,7 +28,7 @@ import numpy.typing as npt
 
 from veil import measures
 from veil.auditing.truth import Truth
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.measures import Measure
 from veil.numerics.laws import is_law
@@ -87,19 +105,30 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
 
 
 def means_kept(truth: Matrix, release: Release) -> Measure | None:
-    """1 − error of the means that the analyst recovers (R3), in standard deviations of the columns."""
+    """1 − error of the means that the analyst recovers (R3), in standard deviations of the columns.
+
+    The root-mean-square error of naming one value of the column as its mean is one standard deviation: that needs no
+    release. A mean whose 95 % interval is wider than that tells no more, wherever it happens to fall.
+    """
     if not isinstance(release.only_part.model, COLUMNWISE):
         return None
     complete = truth[~np.isnan(truth).any(axis=1)]
     recovered = MomentRecovery().fit(release)
     scale = _spread(complete)
     off, doubt = np.abs(recovered.mean_ - complete.mean(axis=0)) / scale, 1.96 * recovered.mean_se_ / scale
-    least, most = float(np.mean(np.maximum(off - doubt, 0.0))), float(np.mean(off + doubt))
-    return _kept(Measure(float(np.mean(off)), low=least, high=most, higher_is="distorted"))
+    told = doubt < 1.0
+    kept, least, most = (
+        float(np.mean(np.where(told, np.clip(1.0 - error, 0.0, 1.0), 0.0))) for error in (off, off + doubt, off - doubt)
+    )
+    return Measure(kept, low=least, high=most, higher_is="useful")
 
 
 def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
-    """1 − Kolmogorov distance of the distributions that the analyst recovers, mean over columns.
+    """1 − ∫(F − G)²/∫(F − H)² of the distributions that the analyst recovers, mean over columns.
+
+    F is the column's distribution function, G the recovered one, and H that of a constant at the median, which is the
+    best constant: ∫(F − H)² has the slope F² − (1 − F)² in the constant. ∫(F − G)² is what G loses in the continuous
+    ranked probability score, so this is its skill score over the constant (Gneiting and Raftery 2007, 4.2).
 
     Through additive noise of a known law the analyst deconvolves (R1); other columns are taken as released. The
     interval is over columns, from the worst to the best.
@@ -107,32 +136,42 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
         recovered = DistributionRecovery(n_bins=DISTRIBUTION_BINS).fit(release)
-        off = [_distance(truth[:, j], recovered, name) for j, name in enumerate(release.only_part.names)]
+        functions = [
+            (recovered.edges_[name], np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])]))
+            for name in release.only_part.names
+        ]
+        kept = [_skill(truth[:, j], *function) for j, function in enumerate(functions)]
     elif isinstance(model, COLUMNWISE) or (
         isinstance(model, ForeignModel) and release.only_part.released == release.only_part.names
     ):
-        y = release.to_numpy()
-        off = [
-            float(measures.distribution_distance(truth[:, [j]], y[:, [j]], form="kolmogorov"))
-            for j in range(y.shape[1])
-        ]
+        kept = [_skill(truth[:, j], *_steps(column)) for j, column in enumerate(release.to_numpy().T)]
     else:
         return None
-    known = [distance for distance in off if not np.isnan(distance)]
-    if not known:
-        return None
-    return _kept(Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="distorted"))
+    known = [share for share in kept if not np.isnan(share)]
+    return Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="useful") if known else None
 
 
-def _distance(column: Matrix, recovered: DistributionRecovery, name: str) -> float:
-    """Largest difference of the distribution functions at the edges of the recovered one."""
+def _steps(column: Vector) -> tuple[Vector, Vector]:
+    """The distribution function of a column's values, as a line with upright steps."""
     present = np.sort(column[~np.isnan(column)])
-    if not len(present):
+    heights = np.arange(len(present) + 1) / max(len(present), 1)
+    return np.repeat(present, 2), np.repeat(heights, 2)[1:-1]
+
+
+def _skill(column: Vector, at: Vector, heights: Vector) -> float:
+    """1 − ∫(F − G)²/∫(F − H)², at least 0, for G with these ``heights`` and straight between; NaN of a constant."""
+    present = np.sort(column[~np.isnan(column)])
+    if not len(present) or present[0] == present[-1] or not len(at):
         return float("nan")
-    edges = recovered.edges_[name]
-    own = np.searchsorted(present, edges, side="right") / len(present)
-    theirs = np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])])
-    return float(np.abs(own - theirs).max())
+    points = np.unique(np.concatenate([present, at]))
+    width, middle = np.diff(points), (points[1:] + points[:-1]) / 2
+    own = np.searchsorted(present, middle, side="right") / len(present)
+    # Between two points G is straight, and it may step at both: its ends there follow from two values inside.
+    first, second = (np.interp(points[:-1] + width * share, at, heights) - own for share in (0.25, 0.75))
+    start, end = 1.5 * first - 0.5 * second, 1.5 * second - 0.5 * first
+    lost = float(width @ (start**2 + start * end + end**2)) / 3.0
+    nothing = float(width @ (own - (middle > np.median(present))) ** 2)
+    return max(0.0, 1.0 - lost / nothing)
 
 
 def _kept_covariance(original: Matrix, released: Matrix) -> Measure | None:
@@ -194,7 +233,11 @@ def _comparable(truth: Truth, part: Release) -> bool:
 
 
 def proportions_kept(truth: Truth, release: Release) -> Measure:
-    """1 − total variation between the true proportions and those that the analyst recovers (R4), mean over columns."""
+    """1 − t/t₀, mean over columns: t is the total variation between true proportions and recovered ones (R4).
+
+    All mass at the most frequent category, with the share m, is off by t₀ = 1 − m. A column with one category has
+    nothing to tell, and is kept where it is recovered.
+    """
     recovered = ProportionRecovery().fit(release)
     shares_kept = []
     for j, name in enumerate(truth.columns):
@@ -206,7 +249,9 @@ def proportions_kept(truth: Truth, release: Release) -> Measure:
             for v in values
         ]
         shares = [np.mean(np.isnan(column)) if np.isnan(c) else np.mean(column == c) for c in codes]
-        shares_kept.append(1.0 - 0.5 * float(np.abs(np.array(shares) - [proportions[v] for v in values]).sum()))
+        off = 0.5 * float(np.abs(np.array(shares) - [proportions[v] for v in values]).sum())
+        unsaid = 1.0 - float(np.unique(column, return_counts=True)[1].max()) / len(column)
+        shares_kept.append(max(0.0, 1.0 - off / unsaid) if unsaid > 0.0 else float(off < 1e-9))
     return Measure(float(np.mean(shares_kept)), low=min(shares_kept), high=max(shares_kept), higher_is="useful")
 
 
@@ -240,29 +285,28 @@ def utilities(
     if not isinstance(release.only_part.model, BinaryProjectionModel):
         by_name = {"distances": _kept(measures.distance_distortion(x, y, random_state=seed)), **by_name}
     if len(x) > n_clusters:
-        agreement = measures.clustering_agreement(x, y, n_clusters, random_state=seed)
-        by_name["clusters"] = Measure(
-            max(0.0, agreement),
-            low=max(0.0, agreement.low),
-            high=max(0.0, agreement.high),
-            higher_is="useful",
-        )
+        by_name["clusters"] = _between(measures.clustering_agreement(x, y, n_clusters, random_state=seed))
     if len(x) > 11:
-        by_name["neighbours"] = measures.neighbour_retention(x, y, random_state=seed)
+        near = measures.neighbour_retention(x, y, random_state=seed, over_chance=True)
+        by_name |= {"neighbours": _between(near)} if not np.isnan(near) else {}
     if labels is not None:
         complete = ~(np.isnan(truth).any(axis=1))
         classes = np.asarray(labels)[complete]
         largest = int(np.unique(classes, return_counts=True)[1].max())
         if largest > 1:  # else nothing can be learned from one record and tried on another
             folds = min(MOST_FOLDS, largest)
-            by_name["classification"] = measures.classification_retention(x, y, classes, folds=folds, random_state=seed)
+            predicted = measures.classification_retention(
+                x, y, classes, folds=folds, random_state=seed, over_chance=True
+            )
+            by_name |= {"classification": _between(predicted)} if not np.isnan(predicted) else {}
     return by_name
 
 
 def _kept(distortion: Measure) -> Measure:
-    return Measure(
-        max(0.0, 1.0 - distortion),
-        low=max(0.0, 1.0 - distortion.high),
-        high=max(0.0, 1.0 - distortion.low),
-        higher_is="useful",
-    )
+    return _between(Measure(1.0 - distortion, low=1.0 - distortion.high, high=1.0 - distortion.low, higher_is="useful"))
+
+
+def _between(utility: Measure) -> Measure:
+    """A utility with its interval, between 0 and 1."""
+    value, low, high = (min(max(end, 0.0), 1.0) for end in (float(utility), utility.low, utility.high))
+    return Measure(value, low=low, high=high, higher_is="useful")

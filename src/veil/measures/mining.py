@@ -84,12 +84,17 @@ def classification_retention(
     folds: int = 5,
     random_state: int = 0,
     max_records: int = 20_000,
+    over_chance: bool = False,
 ) -> Measure:
     """Accuracy of k-NN on the release divided by its accuracy on the original.
 
     Both accuracies are cross-validated on the same stratified folds, training and testing
     within one table. The 95 % interval is that of a ratio over paired records. Above 1: the
     release happens to classify better. NaN when the original classifies nothing right.
+
+    With ``over_chance`` both are counted over the share of the most frequent class, which is right without any
+    release: (a_y − m)/(a_x − m). 0 for a release that says nothing, negative for one that misleads, and NaN when the
+    original does no better than the most frequent class.
     """
     x, y, sampled = _sampled(original, released, random_state, max_records)
     classes = _codes(labels, "labels")
@@ -104,7 +109,13 @@ def classification_retention(
     n_neighbors = whole(n_neighbors, "n_neighbors", least=1, most=least_training)
     before = _right(x, classes, n_neighbors, folds, random_state)
     after = _right(y, classes, n_neighbors, folds, random_state)
-    value, low, high = ratio_interval(after, before)
+    if not over_chance:
+        value, low, high = ratio_interval(after, before)
+        return Measure(value, low=low, high=high, higher_is="useful")
+    majority = (classes == np.bincount(classes).argmax()).astype(np.float64)
+    if before.sum() <= majority.sum():
+        return Measure(math.nan, higher_is="useful")
+    value, low, high = ratio_interval(after - majority, before - majority, lower=-math.inf)
     return Measure(value, low=low, high=high, higher_is="useful")
 
 
@@ -115,6 +126,7 @@ def neighbour_retention(
     n_neighbors: int = 10,
     random_state: int = 0,
     max_queries: int = 2_000,
+    over_chance: bool = False,
 ) -> Measure:
     """Mean share of a record's k nearest neighbours that are still among them in the release.
 
@@ -122,6 +134,9 @@ def neighbour_retention(
     the k-th original neighbour, so that ties in the original cost nothing. At most
     ``max_queries`` records are asked about, drawn by ``random_state``, each against the whole
     table; the 95 % interval is that of the drawing, and has no width when all are asked.
+
+    With ``over_chance`` the share s is counted over c, that of k records named at random, of which many count in a
+    table with ties: (s − c)/(1 − c). NaN when every record counts.
 
     >>> float(neighbour_retention([0.0, 1.0, 3.0, 7.0], [0.0, 2.0, 6.0, 14.0], n_neighbors=2))
     1.0
@@ -138,7 +153,16 @@ def neighbour_retention(
     value, low, high = ratio_interval(shares, np.ones_like(shares), upper=1.0)
     if len(queries) == len(x):
         low = high = value
+    if over_chance:
+        named = _others(queries, len(x), k, rng)
+        chance = float((np.sqrt(((x[named] - asked) ** 2).sum(axis=2)) <= reach * (1.0 + 1e-9)).mean())
+        value, low, high = ((end - chance) / (1.0 - chance) if chance < 1.0 else math.nan for end in (value, low, high))
     return Measure(value, low=low, high=high, higher_is="useful")
+
+
+def _others(queries: Labels, n: int, k: int, rng: np.random.Generator) -> Labels:
+    """For each query k of the n − 1 other records, at random."""
+    return np.asarray((queries[:, None] + rng.integers(1, n, size=(len(queries), k))) % n, dtype=np.int64)
 
 
 def _sampled(
