@@ -56,7 +56,9 @@ class Discretize(Perturbation):
 
     threat = (
         "Released: each value's class, and the edges. Nothing is secret: within a class all values look alike, and "
-        "everybody knows the class. A narrow class is as good as the value. There is no formal guarantee."
+        "everybody knows the class. A narrow class is as good as the value, and so is a class in which values heap, "
+        "such as whole numbers or round amounts, which a sample of the population shows (A2). There is no formal "
+        "guarantee."
     )
     catalogue = "P17"
     summary = "Release the interval a value lies in instead of the value."

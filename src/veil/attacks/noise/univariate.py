@@ -1,7 +1,8 @@
 """The Bayes estimate of each value from its own column (A2).
 
 *Model.* ``y = x + r`` per column, r of mean 0 with a published law and variance σ², independent of x (Huang, Du and
-Chen 2005, §4.2). Correlations between columns are left aside; A3 to A6 use them.
+Chen 2005, §4.2). Correlations between columns are left aside; A3 to A6 use them. Of a column in classes (P17) the
+noise is the class: :mod:`veil.attacks.noise.classes`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ import numpy.typing as npt
 from veil.arguments import choice
 from veil.attacks.base import Details, check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
-from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
+from veil.attacks.knowledge import Knowledge, KnownNoise, KnownRanges, KnownSample
 from veil.attacks.noise.additive import published_noise
+from veil.attacks.noise.classes import ClassColumn, block_class_counts, class_guess
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.column_priors import column_priors, deconvolve
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.priors import Grid, GridPrior, NormalPrior, Prior
-from veil.release.models import AdditiveModel, Model
+from veil.release.models import AdditiveModel, ClassModel, Model
 from veil.release.release import Release
 
 MOST_NOISE = 1.5
@@ -68,7 +70,11 @@ def block_counts(columns: Sequence[str], grids: Sequence[Grid | None], block: Bl
 
 
 def column_guess(
-    columns: Sequence[str], priors: Sequence[Prior | None], hits: Sequence[Vector | None], block: Block
+    columns: Sequence[str],
+    priors: Sequence[Prior | None],
+    hits: Sequence[Vector | None],
+    limits: tuple[Vector, Vector] | None,
+    block: Block,
 ) -> BlockGuess:
     """Each value's posterior mean under its column's prior, or the hit of its bin; a missing value stays missing."""
     values = block.matrix(columns)
@@ -77,7 +83,13 @@ def column_guess(
             column[:] = prior.posterior_hit(column, hit)
         elif prior is not None:
             column[:] = prior.posterior_mean(column)
-    return BlockGuess(values.T)
+    return BlockGuess(values.T if limits is None else np.clip(values.T, *limits))
+
+
+def _limits(release: Release, knowledge: Sequence[Knowledge]) -> tuple[Vector, Vector] | None:
+    """Each column's least and greatest value, where they are known."""
+    ranges = granted(knowledge, KnownRanges)
+    return None if ranges is None else ranges.for_columns(len(release.only_part.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +119,13 @@ class UnivariateBayesAttack(BlockwiseAttack):
     repeat. Columns of whole numbers then have a prior on them, where the noise is not too large for that. A KnownSample
     is counted into the prior.
 
+    Of values in classes (P17) the guess is the mean, or the hit, of the column's distribution within the class: smooth
+    from the counts, with the values of a KnownSample as points. KnownRanges bound every guess.
+
     Missing values stay missing.
 
     ``guess.details``: ``expected_mse`` per column, by the estimated prior; ``prior``, its kind per column ("normal",
-    "nonparametric", "exact" where there is no noise, "none" where there is no value).
+    "nonparametric", "exact" where there is no noise, "classes", "none" where there is no value).
 
     Examples
     --------
@@ -126,7 +141,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
     catalogue = "A2"
     settings_to_try = ({"aim": "hit"},)
     words = "moves every value towards those that are common in its column"
-    uses = (KnownNoise, KnownSample)
+    uses = (KnownNoise, KnownSample, KnownRanges)
     variants = ("best", "paper")
 
     def __init__(self, *, variant: str = "best", aim: str = "mean") -> None:
@@ -135,12 +150,14 @@ class UnivariateBayesAttack(BlockwiseAttack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Any release with additive noise."""
-        return isinstance(model, AdditiveModel)
+        """Any release with additive noise, or in classes."""
+        return isinstance(model, AdditiveModel | ClassModel)
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
         """The columns' priors, from moments and counts."""
         choice(self.aim, "aim", ("mean", "hit"))
+        if isinstance(release.only_part.model, ClassModel):
+            return self._of_classes(release, release.only_part.model, knowledge)
         sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
         known = granted(knowledge, KnownSample)
         if known is not None:
@@ -165,8 +182,32 @@ class UnivariateBayesAttack(BlockwiseAttack):
         errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
         kinds = tuple("none" if prior is None else prior.kind for prior in priors)
         released = release.only_part.released
-        guess = partial(column_guess, released, tuple(priors), tuple(hits))
+        guess = partial(column_guess, released, tuple(priors), tuple(hits), _limits(release, knowledge))
         return Reconstruction(columns=released, guess=guess, details=UnivariateDetails(errors, kinds))
+
+    def _of_classes(self, release: Release, model: ClassModel, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """A guess for every class of every column."""
+        part, d = release.only_part, len(release.only_part.names)
+        sample, limits = granted(knowledge, KnownSample), _limits(release, knowledge)
+        known = np.empty((0, d)) if sample is None else sample.sample
+        check_width(known, release, "KnownSample.sample")
+        sizes = [len(texts) for texts in model.names]
+        counts = release.summed(partial(block_class_counts, part.released, model.names))
+        guesses, errors = [], np.zeros(d)
+        for j, own in enumerate(np.split(counts, np.cumsum(sizes)[:-1])):
+            column = ClassColumn(
+                edges=model.edges[j],
+                counts=own,
+                whole=part.columns[j].is_integer,
+                limits=None if limits is None else (float(limits[0][j]), float(limits[1][j])),
+                known=known[np.isfinite(known[:, j]), j],
+            )
+            posteriors, reach = column.posteriors(), HIT_REACH * column.unit()
+            hit = self.aim == "hit" and self.variant == "best"
+            guesses.append(np.array([each.hit(reach) if hit else each.mean for each in posteriors]))
+            errors[j] = float(own @ [each.variance for each in posteriors]) / max(int(own.sum()), 1)
+        guess = partial(class_guess, part.released, model.names, tuple(guesses))
+        return Reconstruction(columns=part.released, guess=guess, details=UnivariateDetails(errors, ("classes",) * d))
 
 
 def _linear(release: Release, sigmas: Vector) -> Reconstruction:
@@ -179,5 +220,5 @@ def _linear(release: Release, sigmas: Vector) -> Reconstruction:
     errors = np.array([prior.expected_variance for prior in priors])
     details = UnivariateDetails(errors, tuple("normal" if n else "none" for n in moments.count))
     released = release.only_part.released
-    guess = partial(column_guess, released, priors, (None,) * len(priors))
+    guess = partial(column_guess, released, priors, (None,) * len(priors), None)
     return Reconstruction(columns=released, guess=guess, details=details)
