@@ -1,0 +1,206 @@
+"""The grid on which a column's posterior is worked out, with its marginal and its range (A28).
+
+The joint prior is normal within a component or a kernel. A column may show more by itself: its marginal deconvolved
+from the noise (the prior of A2), heaps that repeat in a sample, whole numbers, known ends. With p the marginal that all
+these give and g the joint prior's own, ``p(x)/g(x)`` multiplies the joint posterior on the grid: a joint density with
+the copula of the mixture and the margins of the columns. It is exact where columns are independent, where they are
+normal, and where the joint prior has the right margins.
+
+*Heaps.* Of a sample's values that occur at least twice each keeps its share; the share of those that occur once is
+what the continuous marginal gets (Good 1953: the probability of a value that was not seen before).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from veil.attacks.posterior.candidates import Candidates
+from veil.attacks.posterior.cells import Codes, marginal
+from veil.attacks.posterior.margins import likeliest, sample_margins
+from veil.attacks.posterior.observations import Number
+from veil.attacks.posterior.own_laws import Interval
+from veil.data.blocks import Vector
+from veil.numerics.column_priors import deconvolve
+from veil.numerics.priors import GridPrior
+
+MOST_NOISE = 1.5
+"""Noise, in steps of whole numbers, beyond which their distribution does not show through it."""
+POINTS_PER_REACH = 3
+MOST_POINTS = 1_000
+TAILS = 6.0
+MOST_TILT = 1e6
+"""How much more the column's marginal may say of a point than the joint prior does."""
+LEAST_MARGIN = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnGrid:
+    """A grid in the working scale; ``place`` are its points as private values, ``tilt`` what multiplies the density."""
+
+    start: float
+    step: float
+    place: Vector
+    widths: Vector
+    tilt: Vector
+    reach: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The first and the last point, in the working scale."""
+        return self.start, self.start + self.step * (len(self.place) - 1)
+
+
+def column_grid(
+    number: Number,
+    candidates: Candidates,
+    i: int,
+    first: Codes,
+    sigma: float,
+    tolerance: float,
+    *,
+    law: str | None,
+    sample: Vector | None,
+    ends: tuple[float, float] | None,
+) -> ColumnGrid:
+    """The grid of the candidates' ``i``-th number, whose noise has the standard deviation ``sigma``.
+
+    ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others.
+    """
+    unit, mean = candidates.unit[i], candidates.mean[i]
+    centres = candidates.centres[:, i] * unit + mean
+    deviations = np.sqrt(np.clip(candidates.spreads[:, i, i], 0.0, None)) * unit
+    reach = tolerance * _spread(number, candidates, i, sigma)
+    start, step, size = _extent(number, centres, deviations, candidates.group, reach, ends)
+    points = start + step * np.arange(size)
+    place = np.exp(points) if number.logs else points.copy()
+    widths = step * place if number.logs else np.full(size, step)
+    # The joint prior's marginal may have points where the column's own has bins: both are taken as coarse.
+    coarse = np.hypot(deviations, 1.5 * step)
+    own = marginal(candidates.weights, first, centres, coarse, start, step, size)
+    own = own / max(float(own.sum()), 1e-300)
+    whole = number.whole and not number.logs and reach < 0.5
+    shapes = [own]
+    if law is not None:
+        prior = deconvolve(number.z[~np.isnan(number.z)], law, sigma)
+        if isinstance(prior, GridPrior) and prior.kind == "nonparametric":
+            shapes.append(_on_grid(prior, start, step, size, whole=whole and sigma < MOST_NOISE))
+    of_sample = [] if sample is None else sample_margins(number.working(sample), shapes[-1], start, step)
+    shape = likeliest(shapes, of_sample, number, points, sigma)
+    if whole:
+        shape = _comb(shape, place, step)
+    if sample is not None:
+        values, counts = np.unique(sample, return_counts=True)
+        heaps = counts > 1
+        if heaps.any():
+            shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
+    shape = _within(shape, place, 1e-6 * widths, *_limits(number, ends))
+    tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
+    return ColumnGrid(start, step, place, widths, tilt, reach)
+
+
+def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float) -> Vector:
+    """The marginal between two ends; what it has beyond, as a blurred heap at an end does, goes to that end."""
+    inside = np.flatnonzero((place >= low - slack) & (place <= high + slack))
+    if not len(inside) or len(inside) == len(place):
+        return shape
+    out = np.zeros_like(shape)
+    first, last = inside[0], inside[-1]
+    out[first : last + 1] = shape[first : last + 1]
+    out[first] += shape[:first].sum()
+    out[last] += shape[last + 1 :].sum()
+    return out
+
+
+def _limits(number: Number, ends: tuple[float, float] | None) -> tuple[float, float]:
+    low, high = number.bounds
+    if ends is None:
+        return low, high
+    if number.logs:
+        low, high = (max(ends[0], 0.0), max(abs(ends[0]), abs(ends[1])))
+        return (low if ends[0] > 0 else 0.0), high
+    return max(low, ends[0]), min(high, ends[1])
+
+
+def _spread(number: Number, candidates: Candidates, i: int, sigma: float) -> float:
+    """The standard deviation of the private column, by the release."""
+    z = number.z[~np.isnan(number.z)]
+    if not number.logs:
+        centre = candidates.weights @ candidates.centres[:, i]
+        inner = candidates.spreads[candidates.group, i, i] + (candidates.centres[:, i] - centre) ** 2
+        return max(float(np.sqrt(candidates.weights @ inner)) * candidates.unit[i], 1e-9 * candidates.unit[i])
+    signs = np.sign(number.sign[~np.isnan(number.z)]) if number.sign is not None else np.ones(len(z))
+    share = len(z) / max(int((~np.isnan(number.sign)).sum()), 1) if number.sign is not None else 1.0
+    top = float(z.max(initial=0.0))
+    first = float((signs * np.exp(z - top)).mean()) * np.exp(-(sigma**2) / 2) * share
+    second = float(np.exp(2 * (z - top)).mean()) * np.exp(-2 * sigma**2) * share
+    return float(np.sqrt(max(second - first**2, 1e-6 * second)) * np.exp(top))
+
+
+def _extent(
+    number: Number, centres: Vector, deviations: Vector, group: Codes, reach: float, ends: tuple[float, float] | None
+) -> tuple[float, float, int]:
+    """Start, step and size of a grid that covers the candidates and nearly all that was seen."""
+    z = number.z[~np.isnan(number.z)]
+    wide = TAILS * deviations[group]
+    low, high = float((centres - wide).min()), float((centres + wide).max())
+    if isinstance(number.law, Interval):
+        low, high = low - number.law.width, high + number.law.width
+    if len(z):
+        inner = np.quantile(z, (0.001, 0.999))
+        low, high = min(low, float(inner[0])), max(high, float(inner[1]))
+        if not isinstance(number.law, Interval):
+            low, high = max(low, float(z.min())), min(high, float(z.max()))
+    limits = _limits(number, ends)
+    if not number.logs:
+        low, high = max(low, limits[0]), min(high, limits[1])
+        step = reach / POINTS_PER_REACH
+    else:
+        low = max(low, float(np.log(limits[0]))) if limits[0] > 0 else low
+        high = min(high, float(np.log(limits[1]))) if limits[1] > 0 else high
+        typical = float(np.exp(np.quantile(z, 0.9))) if len(z) else 1.0
+        step = min(reach / (POINTS_PER_REACH * typical), 0.05)
+    if not high > low:
+        low, high = min(low, high) - step, max(low, high) + step
+    step = max(step, (high - low) / MOST_POINTS)
+    size = int(np.ceil((high - low) / step)) + 3
+    return low - step, step, size
+
+
+def _on_grid(prior: GridPrior, start: float, step: float, size: int, *, whole: bool) -> Vector:
+    """The masses of a column's own prior on another grid."""
+    if whole:
+        prior = prior.on_whole_numbers()
+        at = np.clip(np.rint((np.rint(prior.centres) - start) / step), 0, size - 1).astype(np.intp)
+        return np.bincount(at, prior.weights, size)
+    edges = prior.grid.start + prior.grid.width * np.arange(len(prior.weights) + 1)
+    cumulative = np.r_[0.0, np.cumsum(prior.weights)] / prior.weights.sum()
+    bounds = start + step * (np.arange(size + 1) - 0.5)
+    return np.asarray(np.diff(np.interp(bounds, edges, cumulative)))
+
+
+def _comb(shape: Vector, place: Vector, step: float) -> Vector:
+    """All mass moved to the whole numbers, whose points then stand for them exactly."""
+    numbers = np.rint(place)
+    bins = np.rint((numbers - place[0]) / step).astype(np.intp)
+    inside = (bins >= 0) & (bins < len(place))
+    out = np.bincount(bins[inside], shape[inside], len(place))
+    place[bins[inside]] = numbers[inside]
+    return out
+
+
+def _with_heaps(
+    shape: Vector, place: Vector, number: Number, values: Vector, shares: Vector, start: float, step: float
+) -> Vector:
+    """The marginal with heaps at some values, which the points next to them then stand for."""
+    u = number.working(values)
+    there = ~np.isnan(u)
+    bins = np.rint((u[there] - start) / step)
+    inside = (bins >= 0) & (bins < len(place))
+    at, share = bins[inside].astype(np.intp), shares[there][inside]
+    heaps = np.bincount(at, share, len(place))
+    alone = np.bincount(at, minlength=len(place))[at] == 1
+    size = np.abs(values[there][inside])
+    place[at[alone]] = (size if number.logs else values[there][inside])[alone]
+    return np.asarray(heaps + (1.0 - heaps.sum()) * shape / max(float(shape.sum()), 1e-300))

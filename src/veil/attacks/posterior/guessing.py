@@ -1,0 +1,221 @@
+"""From observations and a prior to guesses: the course of A28."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from veil.attacks.base import Guess
+from veil.attacks.knowledge import Knowledge
+from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
+from veil.attacks.posterior.cells import number_guesses
+from veil.attacks.posterior.grids import ColumnGrid, column_grid
+from veil.attacks.posterior.joint_posterior import PosteriorDetails
+from veil.attacks.posterior.margins import class_ends, own_tables
+from veil.attacks.posterior.mixture import Rows, best_mixture, one_normal, split_rows
+from veil.attacks.posterior.observations import Number, Observations, Variable, observe
+from veil.attacks.posterior.own_laws import FactorSum, Interval
+from veil.attacks.posterior.sample import Sample, best_kernel, read_sample, with_sample
+from veil.data.blocks import Matrix, Vector
+from veil.numerics.laws import NORMAL
+from veil.release.models import AdditiveModel
+from veil.release.release import Release
+
+Ranges = tuple[Vector, Vector] | None
+
+
+def guess_records(
+    release: Release,
+    knowledge: Sequence[Knowledge],
+    *,
+    records: Matrix | None,
+    ranges: Ranges,
+    prior: str,
+    aim: str,
+    tolerance: float,
+) -> Guess:
+    """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
+    seen = observe(release, knowledge)
+    split = split_rows(seen)
+    if prior == "sample" and records is not None:
+        fit, held_out = one_normal(seen), {}
+    else:
+        fit, held_out = best_mixture(seen, split)
+    components, rho, sample = fit.n_groups, 0.0, None
+    if records is not None and len(records):
+        sample = read_sample(seen, records)
+        if prior != "mixture":
+            rho, score = best_kernel(seen, fit, sample, split.judges)
+            if prior == "auto" and components > 1:
+                single = one_normal(seen)
+                other, value = best_kernel(seen, single, sample, split.judges)
+                if value.mean() > score.mean():
+                    fit, rho = single, other
+            if rho > 0.0:
+                fit, _ = with_sample(fit, sample, rho)
+    values, probability = _guesses(seen, fit, sample, ranges, _laws(release), tolerance, aim)
+    for j, known in seen.given.items():
+        values[:, j], probability[:, j] = known, 1.0
+    details = PosteriorDetails(probability, components, rho, held_out)
+    return Guess(values, seen.names, np.arange(seen.n_rows), details=details)
+
+
+def _laws(release: Release) -> dict[str, str]:
+    """The name of the noise's law of every column that has added noise."""
+    parts = release.manifest.parts
+    return {
+        name: part.model.distribution
+        for part in parts
+        if isinstance(part.model, AdditiveModel)
+        for name in part.names
+    }
+
+
+def _guesses(
+    seen: Observations,
+    fit: Candidates,
+    sample: Sample | None,
+    ranges: Ranges,
+    laws: dict[str, str],
+    tolerance: float,
+    aim: str,
+) -> tuple[Matrix, Matrix]:
+    """Guess and probability of every cell."""
+    values = np.full((seen.n_rows, len(seen.names)), np.nan)
+    probability = np.full_like(values, np.nan)
+    first = np.r_[np.searchsorted(fit.group, np.arange(fit.n_groups)), len(fit.group)].astype(np.int64)
+    sigma = np.sqrt(np.diag(fit.noise)) * fit.unit
+    grids: dict[int, ColumnGrid] = {}
+    for i, at in enumerate(fit.numbers):
+        number = seen.numbers[at]
+        if number.place < 0 or number.known is not None:
+            continue
+        law = None if isinstance(number.law, Interval | FactorSum) else laws.get(number.name, NORMAL.name)
+        own = None if sample is None else sample.values[:, number.place]
+        ends = None if ranges is None else (float(ranges[0][number.place]), float(ranges[1][number.place]))
+        width = float(sigma[i])
+        grids[i] = column_grid(
+            number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends
+        )
+    z = fit.standard(seen.z)
+    chosen = [seen.variables[v] for v in fit.variables]
+    guessed = [v for v, variable in enumerate(chosen) if max(variable.places) >= 0]
+    for present, rows in patterns(z):
+        gains, left = fit.filters(present)
+        deviations = np.sqrt(left) * fit.unit
+        carried = np.stack([fit.centres[:, i] for i in range(len(fit.unit))], axis=1) if len(fit.unit) else fit.centres
+        rest = carried - np.einsum("mqp,mp->mq", gains[fit.group], fit.centres[:, present]) if present.any() else carried
+        for part in np.array_split(rows, max(1, len(rows) * len(fit.weights) // CELLS)):
+            reports = [variable.reports[part] for variable in chosen]
+            channels = [variable.channel for variable in chosen]
+            weights = log_sum(fit.log_joint(z[part], present, reports, channels))[1]
+            for i, grid in grids.items():
+                number = seen.numbers[fit.numbers[i]]
+                shifts = np.einsum("kp,np->nk", gains[:, i], z[part][:, present]) * fit.unit[i]
+                centres = rest[:, i] * fit.unit[i] + fit.mean[i]
+                out = _cells(number, grid, weights, first, shifts, centres, deviations[:, i], float(sigma[i]), part)
+                column = out[:, 0] if aim == "hit" else out[:, 2]
+                values[part, number.place], probability[part, number.place] = _placed(number, column, out[:, 1], part)
+            for v in guessed:
+                _categories(fit, v, chosen[v], weights, part, values, probability)
+    return values, probability
+
+
+def _cells(
+    number: Number,
+    grid: ColumnGrid,
+    weights: Matrix,
+    first: Rows,
+    shifts: Matrix,
+    centres: Vector,
+    deviations: Vector,
+    sigma: float,
+    rows: Rows,
+) -> Matrix:
+    """Hit, probability and mean of one column's cells; the plain posterior mean off the grid."""
+    own, own_reach, factor = own_tables(number)
+    ends = class_ends(number, rows)
+    out = np.empty((len(rows), 3))
+    seen = np.ascontiguousarray(number.z[rows])
+    number_guesses(
+        np.ascontiguousarray(weights),
+        first,
+        np.ascontiguousarray(shifts),
+        np.ascontiguousarray(centres),
+        np.ascontiguousarray(deviations),
+        grid.start,
+        grid.step,
+        grid.place,
+        grid.tilt,
+        own,
+        own_reach,
+        factor,
+        ends,
+        seen,
+        sigma,
+        grid.reach,
+        grid.widths,
+        out,
+    )
+    group = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    mean = np.einsum("nm,nm->n", weights, shifts[:, group]) + weights @ centres
+    low, high = grid.ends
+    off = np.isnan(out[:, 0]) | (mean < low) | (mean > high)
+    if off.any():
+        # Beyond the grid: outliers of a long tail, of which the plain mean says what there is to say.
+        plain = mean[off]
+        if len(ends):
+            inner = np.clip(plain, ends[off, 0], ends[off, 1])
+            plain = np.where(np.isfinite(inner), inner, plain)
+        allowed = grid.place[grid.tilt > 0.0]
+        plain = np.exp(plain) if number.logs else plain
+        bounded = grid.tilt.min() == 0.0
+        out[off, 0] = out[off, 2] = np.clip(plain, allowed.min(), allowed.max()) if bounded else plain
+        out[off, 1] = 0.0
+    return out
+
+
+def _placed(number: Number, column: Vector, share: Vector, rows: Rows) -> tuple[Vector, Vector]:
+    """Guesses with their signs; zeros that a factor leaves as they are; missing where nothing was released."""
+    missing = np.isnan(number.z[rows])
+    values, probability = np.where(missing, np.nan, column), np.where(missing, np.nan, share)
+    if number.logs and number.sign is not None:
+        signs = number.sign[rows]
+        values = np.where(signs == 0.0, 0.0, values * signs)
+        probability = np.where(signs == 0.0, 1.0, probability)
+    return values, probability
+
+
+def _categories(
+    fit: Candidates,
+    v: int,
+    variable: Variable,
+    weights: Matrix,
+    rows: Rows,
+    values: Matrix,
+    probability: Matrix,
+) -> None:
+    """The most probable category of every column of a variable."""
+    reports, channel = variable.reports[rows], variable.channel
+    there = reports >= 0
+    per_report = weights / fit.report_shares(v, reports, channel)
+    shares = np.where(fit.states[:, v] < 0, 1.0, fit.shares)
+    seen = channel[np.maximum(reports, 0)]
+    seen[~there] = 1.0
+    group = np.equal.outer(fit.group, np.arange(fit.n_groups)).astype(np.float64)
+    posterior = ((per_report * shares) @ group @ fit.tables[v]) * seen
+    own = np.flatnonzero(fit.states[:, v] >= 0)
+    if len(own):
+        like = np.zeros((len(own), channel.shape[1]))
+        like[np.arange(len(own)), fit.states[own, v]] = 1.0 - fit.shares[own]
+        posterior += (per_report[:, own] @ like) * seen
+    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
+    for column, place in enumerate(variable.places):
+        if place < 0:
+            continue
+        n = int(variable.states[:, column].max()) + 1
+        fold = np.equal.outer(variable.states[:, column], np.arange(n)).astype(np.float64)
+        each = posterior @ fold
+        values[rows, place] = np.where(there, each.argmax(axis=1), np.nan)
+        probability[rows, place] = np.where(there, each.max(axis=1), np.nan)

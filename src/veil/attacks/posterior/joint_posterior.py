@@ -1,0 +1,162 @@
+"""A28: the joint posterior of each record given all that is released and known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from veil.arguments import choice, number
+from veil.attacks.base import Details, Guess, GuessingAttack, granted
+from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
+from veil.attacks.posterior.observations import supported
+from veil.data.blocks import Matrix, Vector
+from veil.errors import InputError
+from veil.release.models import Model
+from veil.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDetails(Details):
+    """What the posterior says beside the guess.
+
+    Attributes
+    ----------
+    probability
+        The posterior probability of each guess (N × d): that the value lies within the tolerance of it, or that the
+        category is right. 1 for what is known.
+    components
+        Components of the prior.
+    share_of_sample
+        ρ: how far candidates keep to the records of the sample; 0 where they do not, or there is none.
+    held_out
+        Mean log density of held-out records of the release, by number of components.
+    """
+
+    probability: Matrix
+    components: int
+    share_of_sample: float
+    held_out: dict[int, float]
+
+
+class JointPosteriorAttack(GuessingAttack):
+    """A28. Guess every private cell by its posterior given everything that is released or known of its record.
+
+    *Model.* Every record is perturbed by itself, by published laws: added noise of any law, factors, log-normal noise,
+    classes, randomized response; different methods on different columns are used together. With y all that is shown of
+    a record and a what is known of it exactly (public columns, numbers or categories, and KnownAttributes)::
+
+        p(x | y, a) ∝ p(x, a) · Π_parts f_part(y_part | x)
+
+    *Prior.* From the release alone a mixture over numbers and categories, fitted through all noises by
+    expectation–maximisation, with as many components as held-out records of the release ask for
+    (:mod:`veil.attacks.posterior.mixture`). One component is the filter of A6 and A19. With a KnownSample, the sample's
+    records themselves as kernels, whose width held-out records of the release choose
+    (:mod:`veil.attacks.posterior.sample`). Columns keep their own marginal: the deconvolved one of A2, heaps and whole
+    numbers (:mod:`veil.attacks.posterior.grids`), and nothing lies outside KnownRanges.
+
+    *Guess.* ``aim="hit"``: the middle of the window of half-width ``tolerance`` standard deviations that most probably
+    holds the value; the most probable category. ``aim="mean"``: the posterior mean, of least squared error; categories
+    as before.
+
+    *References.* Bovy, Hogg and Roweis (2011) for mixtures seen through noise; Silverman and Young (1987) for kernels
+    with the population's covariance; Trottini et al. (in Liu 2007, §3.3) for a Bayesian attacker with the noise's law.
+
+    Parameters
+    ----------
+    prior : {"auto", "sample", "mixture"}
+        "mixture" leaves a sample's records aside; "sample" takes them around one component; "auto" tries both.
+    aim : {"hit", "mean"}
+        What the guess is for.
+    tolerance : float, default 0.1
+        Half the width of a hit, in standard deviations of the private column as the release shows it.
+
+    Notes
+    -----
+    *Knowledge.* None is needed. KnownSample, KnownAttributes and KnownRanges are used; records of KnownPairs count as a
+    sample's. Of a category, granted values are whole numbers as they are, and codes in the order of the manifest's
+    list for anything else.
+
+    A missing cell says nothing: its factor is left out, and it stays missing in the guess. Noise that is not normal
+    counts by its variance for the other columns, and by its law for its own (:mod:`veil.attacks.posterior.own_laws`).
+
+    ``guess.details``: :class:`PosteriorDetails`.
+
+    Examples
+    --------
+    A curve that no covariance shows, and a sample of other people on it:
+
+    >>> import numpy as np, veil
+    >>> t = np.random.default_rng(0).uniform(0, 2 * np.pi, 2_300)
+    >>> x = np.column_stack([np.cos(t), np.sin(t), np.cos(2 * t), np.sin(2 * t)])
+    >>> release, _ = veil.publish(x[300:], veil.AdditiveNoise(0.5, random_state=0))
+    >>> guesses = [veil.BayesEstimateAttack().run(release)]
+    >>> guesses.append(veil.JointPosteriorAttack().run(release, veil.KnownSample(x[:300])))
+    >>> [round(float((np.abs(guess.values - x[300:]) < 0.07).mean()), 1) for guess in guesses]
+    [0.1, 0.3]
+    """
+
+    catalogue = "A28"
+    words = "weighs for every record all that is released and known of it together"
+    uses = (KnownSample, KnownAttributes, KnownRanges)
+    whole_release = True
+
+    def __init__(
+        self, *, prior: str = "auto", aim: str = "hit", tolerance: float = 0.1, variant: str = "best"
+    ) -> None:
+        super().__init__(variant=variant)
+        self.prior = prior
+        self.aim = aim
+        self.tolerance = tolerance
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Methods that perturb every record by itself, by a published law."""
+        return supported(model)
+
+    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        from veil.attacks.posterior.guessing import guess_records  # numba compiles it on first use
+
+        choice(self.prior, "prior", ("auto", "sample", "mixture"))
+        choice(self.aim, "aim", ("hit", "mean"))
+        tolerance = number(self.tolerance, "tolerance", least=1e-6, most=10.0, rule="a positive number of at most 10")
+        return guess_records(
+            release,
+            knowledge,
+            records=_sample(release, knowledge),
+            ranges=_ranges(release, knowledge),
+            prior=self.prior,
+            aim=self.aim,
+            tolerance=tolerance,
+        )
+
+
+def _places(release: Release) -> tuple[list[int], int]:
+    """Where the guessed columns stand among all private columns of a release, and how many these are."""
+    parts = release.manifest.parts
+    supports = [supported(part.model) for part in parts for _ in part.names]
+    return [j for j, supported_here in enumerate(supports) if supported_here], len(supports)
+
+
+def _sample(release: Release, knowledge: Sequence[Knowledge]) -> Matrix | None:
+    """Known records of the population, as far as their columns are guessed."""
+    at, d = _places(release)
+    sample, pairs = granted(knowledge, KnownSample), granted(knowledge, KnownPairs)
+    tables = [] if sample is None else [("KnownSample.sample", sample.sample)]
+    if sample is not None and pairs is not None:
+        tables.append(("KnownPairs.records", pairs.records))
+    for parameter, records in tables:
+        if records.shape[1] != d:
+            raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
+    return np.vstack([records[:, at] for _, records in tables]) if tables else None
+
+
+def _ranges(release: Release, knowledge: Sequence[Knowledge]) -> tuple[Vector, Vector] | None:
+    """The known ends of the guessed columns."""
+    at, d = _places(release)
+    known = granted(knowledge, KnownRanges)
+    if known is None:
+        return None
+    lower, upper = known.for_columns(d)
+    return lower[at], upper[at]

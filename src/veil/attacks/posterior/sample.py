@@ -1,0 +1,133 @@
+"""The prior from a sample: its records themselves, each a kernel (A28).
+
+*Model.* A record is like one of the sample's, up to a kernel that has the shape of the component k in which the record
+lies: centre ``m_k + ρ (x_c − m_k)`` and covariance ``(1 − ρ²) V_k``. Whatever ρ, such candidates have the mean and
+covariance that the release itself shows (the smoothed bootstrap with shrinkage; Silverman and Young 1987). ρ = 0 is the
+release's own prior, A6's filter where it is normal, and ρ = 1 the sample's bare records; in between curved, clustered
+and heaped tables show as far as the sample is dense enough. λ = 1 − ρ² does the same to states of variables. ρ is
+the one under which held-out records of the *release* are most likely, so that a small or a strange sample does no harm.
+
+Columns that the sample does not have (public ones) follow those it has by the component's own regression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from veil.attacks.posterior.candidates import Candidates, Mask, log_density
+from veil.attacks.posterior.mixture import Rows
+from veil.attacks.posterior.observations import Codes, Observations
+from veil.data.blocks import Matrix, Vector
+
+MOST_RECORDS = 4_000
+SHARES_OF_SAMPLE = (0.3, 0.5, 0.65, 0.78, 0.88, 0.94, 0.975, 0.99, 0.999)
+"""ρ."""
+PLAIN = 0.05
+"""The share of people who are like nobody in the sample."""
+JUDGING_CELLS = 1_000_000
+
+
+class Sample(NamedTuple):
+    """Records of the population: private values (m × d), their numbers in working scales and their states."""
+
+    values: Matrix
+    numbers: Matrix
+    states: Codes
+
+
+def read_sample(seen: Observations, records: Matrix) -> Sample:
+    """Sample records as candidates; what the sample does not have is NaN and −1."""
+    if len(records) > MOST_RECORDS:
+        records = records[np.linspace(0, len(records) - 1, MOST_RECORDS).astype(np.intp)]
+    at = {name: j for j, name in enumerate(seen.names)}
+    numbers = np.full((len(records), len(seen.numbers)), np.nan)
+    for i, number in enumerate(seen.numbers):
+        if number.name in at and not number.feature:
+            numbers[:, i] = number.working(records[:, at[number.name]])
+    states = np.full((len(records), len(seen.variables)), -1, dtype=np.int64)
+    for v, variable in enumerate(seen.variables):
+        if variable.encode is not None:
+            states[:, v] = variable.encode(records[:, [at[name] for name in variable.names]])
+    return Sample(records, numbers, states)
+
+
+def with_sample(prior: Candidates, sample: Sample, rho: float) -> tuple[Candidates, Rows]:
+    """The records of a sample as kernels of a prior's components; and the record of each candidate, −1 for none."""
+    u = (sample.numbers[:, prior.numbers] - prior.mean) / prior.unit
+    states = sample.states[:, list(prior.variables)]
+    there = ~np.isnan(u).all(axis=0)
+    label = _nearest(prior, u, states, there)
+    spreads = prior.spreads.copy()
+    centres, groups, records = [prior.centres], [prior.group], [np.full(len(prior.group), -1)]
+    for k in range(prior.n_groups):
+        own = np.flatnonzero(label == k)
+        spread, middle = prior.spreads[k], prior.centres[k]
+        carry = np.zeros((len(spread), int(there.sum())))
+        carry[there] = np.eye(int(there.sum()))
+        inner = spread[np.ix_(there, there)]
+        if (~there).any():
+            carry[~there] = spread[np.ix_(~there, there)] @ np.linalg.pinv(inner, rcond=1e-9, hermitian=True)
+        deviation = np.nan_to_num(u[np.ix_(own, there)] - middle[there])
+        centres.append(middle + rho * deviation @ carry.T)
+        spreads[k] = spread - rho**2 * carry @ inner @ carry.T
+        groups.append(np.full(len(own), k, dtype=np.intp))
+        records.append(own)
+    plain = len(prior.group)
+    # A kernel is narrower than its component: the components themselves stay as groups of their own.
+    group = np.concatenate([groups[0], *(each + prior.n_groups for each in groups[1:])])
+    record = np.concatenate(records)
+    weights = np.concatenate([PLAIN * prior.weights, np.full(len(group) - plain, (1.0 - PLAIN) / len(u))])
+    own_states = np.vstack([prior.states, states[record[plain:]]])
+    shares = np.concatenate([prior.shares, np.full(len(group) - plain, 1.0 - rho**2)])
+    candidates = Candidates(
+        numbers=prior.numbers,
+        variables=prior.variables,
+        mean=prior.mean,
+        unit=prior.unit,
+        noise=prior.noise,
+        group=group,
+        weights=weights,
+        centres=np.vstack(centres),
+        states=own_states,
+        shares=shares,
+        spreads=np.concatenate([prior.spreads, spreads]),
+        tables=tuple(np.vstack([table, table]) for table in prior.tables),
+    )
+    return _without_empty(candidates), record
+
+
+def _nearest(prior: Candidates, u: Matrix, states: Codes, there: Mask) -> Rows:
+    """The component that each record most probably belongs to."""
+    if prior.n_groups == 1:
+        return np.zeros(len(u), dtype=np.intp)
+    channels = [np.eye(table.shape[1]) for table in prior.tables]
+    exact = Candidates(**{**vars(prior), "noise": 0.05 * prior.noise + 1e-6 * np.eye(len(prior.noise))})
+    joint = exact.log_joint(np.nan_to_num(u), there, list(states.T), channels)
+    return np.asarray(joint.argmax(axis=1), dtype=np.intp)
+
+
+def _without_empty(candidates: Candidates) -> Candidates:
+    """Groups that have candidates, numbered anew."""
+    groups, number = np.unique(candidates.group, return_inverse=True)
+    tables = tuple(table[groups] for table in candidates.tables)
+    spreads = candidates.spreads[groups]
+    return Candidates(**{**vars(candidates), "group": number.ravel(), "spreads": spreads, "tables": tables})
+
+
+def best_kernel(
+    seen: Observations, prior: Candidates, sample: Sample, judges: Rows, shares: Sequence[float] = SHARES_OF_SAMPLE
+) -> tuple[float, Vector]:
+    """ρ under which held-out records of the release are most likely, and their log density with it."""
+    given = np.array([seen.numbers[i].known is not None for i in prior.numbers], dtype=bool)
+    judges = judges[: max(JUDGING_CELLS // (len(sample.values) + 1), 50)]
+    best, score = 0.0, log_density(prior, seen.z, seen.variables, judges, given)
+    for rho in shares:
+        now = log_density(with_sample(prior, sample, rho)[0], seen.z, seen.variables, judges, given)
+        if now.mean() > score.mean():
+            best, score = rho, now
+        elif best > 0.0 and rho > best + 0.2:
+            break
+    return best, score
