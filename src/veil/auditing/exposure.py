@@ -55,7 +55,7 @@ class Exposure:
     def knowledge(self, part: int | None, at: Sequence[int], d: int) -> tuple[Knowledge, ...]:
         """What the attacker knows about one part of the release (None: several), whose columns are ``at`` among d."""
         known = self.grant.knowledge
-        if len(at) < d:
+        if list(at) != list(range(d)):
             known = tuple(item.narrowed(at, d) for item in known)
         secret = self.leaked[part] if self.leaked and part is not None else None
         return known if secret is None else (secret, *known)

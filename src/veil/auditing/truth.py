@@ -92,3 +92,14 @@ class Truth:
                 stated = ~np.isnan(guess.values[:, j])
                 values[stated, j] = np.array(meaning)[guess.values[stated, j].astype(np.intp)]
         return replace(guess, values=values)
+
+    def codes_in(self, release: Release) -> dict[int, npt.NDArray[np.float64]]:
+        """For each column of codes that a release lists in another order: the release's code of each of these."""
+        codes: dict[int, npt.NDArray[np.float64]] = {}
+        for part in release.manifest.parts:
+            for name, known in zip(part.names, part.model.private_categories() or (), strict=False):
+                listing, j = self.categories[self.columns.index(name)], self.columns.index(name)
+                if listing is not None:
+                    places = {value: float(i) for i, value in enumerate(known)}
+                    codes[j] = np.array([places.get(value, -1.0) for value in listing])
+        return codes

@@ -7,7 +7,7 @@ of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.release.models import Model
 from veil.release.registry import Register, kebab
@@ -225,6 +225,10 @@ class Knowledge:
         """What is known of the columns ``at`` among d private ones."""
         return self
 
+    def recoded(self, codes: Mapping[int, Vector]) -> Self:
+        """What is known, with the codes of some columns replaced: ``codes[j][old]`` is the new one of column j."""
+        return self
+
     @classmethod
     def from_file(cls, path: Path, release: Release) -> Knowledge:
         """What a file says, in the order and units of the release's private columns."""
@@ -288,6 +292,14 @@ class Knowledge:
         """As many complete records of the table as the amount is, in the order of their rows."""
         n = cls.size(amount, len(private.values))
         return np.sort(rng.choice(private.complete, size=n, replace=False))
+
+
+def recoded_records(records: Matrix, codes: Mapping[int, Vector]) -> Matrix:
+    """Records with the codes of some columns replaced."""
+    records = records.copy()
+    for j, new in codes.items():
+        records[:, j] = new[records[:, j].astype(np.intp)]
+    return records
 
 
 def private_names(release: Release) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Unit, counted, private_names
+from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Unit, counted, private_names, recoded_records
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
+from veil.data.blocks import Vector
 from veil.data.files import open_table
 from veil.errors import InputError
 from veil.release.models import Model
@@ -66,6 +67,10 @@ class KnownPairs(Knowledge):
     def narrowed(self, at: Sequence[int], d: int) -> KnownPairs:
         """The known records' values in some columns."""
         return KnownPairs(self.records[:, at], self.rows)
+
+    def recoded(self, codes: Mapping[int, Vector]) -> KnownPairs:
+        """The same people by other codes."""
+        return KnownPairs(recoded_records(self.records, codes), self.rows)
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownPairs:
@@ -134,6 +139,10 @@ class KnownRecords(Knowledge):
         """The known records' values in some columns."""
         return KnownRecords(self.records[:, at])
 
+    def recoded(self, codes: Mapping[int, Vector]) -> KnownRecords:
+        """The same people by other codes."""
+        return KnownRecords(recoded_records(self.records, codes))
+
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownRecords:
         """Known records from a file with the private columns."""
@@ -189,6 +198,10 @@ class KnownSample(Knowledge):
     def narrowed(self, at: Sequence[int], d: int) -> KnownSample:
         """The sample's values in some columns."""
         return KnownSample(self.sample[:, at])
+
+    def recoded(self, codes: Mapping[int, Vector]) -> KnownSample:
+        """The same people by other codes."""
+        return KnownSample(recoded_records(self.sample, codes))
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownSample:

@@ -1,6 +1,6 @@
 """The prior as a list of candidates, and the posterior weight of each for a released record (A28).
 
-*Model.* A record is like one of m candidates. Candidate c has a group k, a weight w_c and a centre m_c: the numbers u of
+*Model.* A record is like one of m candidates. Candidate c has a group k, a weight w_c and a centre m_c: numbers u of
 such a record are normal around m_c with the group's covariance C_k, and a variable has the candidate's own state with
 probability 1 − λ, else one of the group's distribution π_k. What is seen of the numbers has the noise's covariance Σ on
 top, and a report r of a variable has the probability ``(1 − λ) P[r, s_c] + λ (P π_k)[r]``. So::
@@ -157,7 +157,7 @@ def log_density(
         for part in np.array_split(where, max(1, len(where) * len(candidates.weights) // CELLS)):
             reports = [variable.reports[rows[part]] for variable in chosen]
             joint = candidates.log_joint(standard[part], present, reports, [v.channel for v in chosen])
-            out[part] = log_sum(joint)[0]
+            out[part] = log_sum(joint)[0] - np.log(candidates.unit[present & ~given]).sum()
             if (given & present).any() or exact:
                 known = [codes if v in exact else np.full(len(codes), -1) for v, codes in enumerate(reports)]
                 alone = candidates.log_joint(standard[part], given & present, known, [v.channel for v in chosen])

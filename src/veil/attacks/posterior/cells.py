@@ -34,6 +34,7 @@ def number_guesses(
     start: float,
     step: float,
     place: Vector,
+    shape: Vector,
     tilt: Vector,
     own: Vector,
     own_reach: float,
@@ -48,7 +49,8 @@ def number_guesses(
     """Hit, its probability and the mean of one column, for the rows of a block (``out`` n × 3).
 
     ``weights`` n × m, candidates of group k from ``first[k]`` to ``first[k + 1]``; ``shifts`` n × K, ``centres`` m and
-    ``left`` K standard deviations, in the working scale. ``tilt`` multiplies the density on the grid. ``own`` is the
+    ``left`` K standard deviations, in the working scale. ``shape`` is the column's marginal on
+    the grid, ``tilt`` multiplies the density. ``own`` is the
     ratio of the noise's law to the normal one over ±``own_reach``, empty where it is normal; ``factor`` (E r, √Var r,
     τ) of combined noise, ``ends`` (n × 2) of classes, else empty; ``widths`` are those of the grid's bins. NaN where
     nothing is left.
@@ -99,6 +101,11 @@ def number_guesses(
                 ratio = ratio * math.exp(0.5 * normal * normal) if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
             density[b] *= ratio
             total += density[b]
+        if total <= 1e-250 and len(ends):  # no candidate reaches into the class: what is usual there
+            total = 0.0
+            for b in range(size):
+                density[b] = shape[b] if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
+                total += density[b]
         if total > 1e-250:
             _window(density, total, place, widths, reach, out[i])
         else:
@@ -106,7 +113,9 @@ def number_guesses(
 
 
 @numba.njit(cache=True, nogil=True)
-def marginal(weights: Vector, first: Codes, centres: Vector, left: Vector, start: float, step: float, size: int) -> Vector:
+def marginal(
+    weights: Vector, first: Codes, centres: Vector, left: Vector, start: float, step: float, size: int
+) -> Vector:
     """The candidates' own distribution of a column, on its grid."""
     density, bins, other = np.zeros(size), np.empty(size), np.empty(size)
     for k in range(len(first) - 1):

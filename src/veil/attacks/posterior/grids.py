@@ -37,12 +37,14 @@ LEAST_MARGIN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ColumnGrid:
-    """A grid in the working scale; ``place`` are its points as private values, ``tilt`` what multiplies the density."""
+    """A grid in the working scale; ``place`` are its points as private values, ``shape`` the column's marginal,
+    ``tilt`` what multiplies the density."""
 
     start: float
     step: float
     place: Vector
     widths: Vector
+    shape: Vector
     tilt: Vector
     reach: float
 
@@ -73,9 +75,9 @@ def column_grid(
     deviations = np.sqrt(np.clip(candidates.spreads[:, i, i], 0.0, None)) * unit
     reach = tolerance * _spread(number, candidates, i, sigma)
     start, step, size = _extent(number, centres, deviations, candidates.group, reach, ends)
-    points = start + step * np.arange(size)
-    place = np.exp(points) if number.logs else points.copy()
-    widths = step * place if number.logs else np.full(size, step)
+    points: Vector = start + step * np.arange(size, dtype=np.float64)
+    place: Vector = np.exp(points) if number.logs else points.copy()
+    widths: Vector = step * place if number.logs else np.full(size, step)
     # The joint prior's marginal may have points where the column's own has bins: both are taken as coarse.
     coarse = np.hypot(deviations, 1.5 * step)
     own = marginal(candidates.weights, first, centres, coarse, start, step, size)
@@ -97,7 +99,7 @@ def column_grid(
             shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
     shape = _within(shape, place, 1e-6 * widths, *_limits(number, ends))
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
-    return ColumnGrid(start, step, place, widths, tilt, reach)
+    return ColumnGrid(start, step, place, widths, shape, tilt, reach)
 
 
 def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float) -> Vector:
@@ -129,7 +131,7 @@ def _spread(number: Number, candidates: Candidates, i: int, sigma: float) -> flo
     if not number.logs:
         centre = candidates.weights @ candidates.centres[:, i]
         inner = candidates.spreads[candidates.group, i, i] + (candidates.centres[:, i] - centre) ** 2
-        return max(float(np.sqrt(candidates.weights @ inner)) * candidates.unit[i], 1e-9 * candidates.unit[i])
+        return float(candidates.unit[i]) * max(float(np.sqrt(candidates.weights @ inner)), 1e-9)
     signs = np.sign(number.sign[~np.isnan(number.z)]) if number.sign is not None else np.ones(len(z))
     share = len(z) / max(int((~np.isnan(number.sign)).sum()), 1) if number.sign is not None else 1.0
     top = float(z.max(initial=0.0))
@@ -173,7 +175,7 @@ def _on_grid(prior: GridPrior, start: float, step: float, size: int, *, whole: b
     if whole:
         prior = prior.on_whole_numbers()
         at = np.clip(np.rint((np.rint(prior.centres) - start) / step), 0, size - 1).astype(np.intp)
-        return np.bincount(at, prior.weights, size)
+        return np.asarray(np.bincount(at, prior.weights, size), dtype=np.float64)
     edges = prior.grid.start + prior.grid.width * np.arange(len(prior.weights) + 1)
     cumulative = np.r_[0.0, np.cumsum(prior.weights)] / prior.weights.sum()
     bounds = start + step * (np.arange(size + 1) - 0.5)
@@ -185,7 +187,7 @@ def _comb(shape: Vector, place: Vector, step: float) -> Vector:
     numbers = np.rint(place)
     bins = np.rint((numbers - place[0]) / step).astype(np.intp)
     inside = (bins >= 0) & (bins < len(place))
-    out = np.bincount(bins[inside], shape[inside], len(place))
+    out = np.asarray(np.bincount(bins[inside], shape[inside], len(place)), dtype=np.float64)
     place[bins[inside]] = numbers[inside]
     return out
 

@@ -14,8 +14,9 @@ from veil.attacks.posterior.grids import ColumnGrid, column_grid
 from veil.attacks.posterior.joint_posterior import PosteriorDetails
 from veil.attacks.posterior.margins import class_ends, own_tables
 from veil.attacks.posterior.mixture import Rows, best_mixture, one_normal, split_rows
-from veil.attacks.posterior.observations import Number, Observations, Variable, observe
+from veil.attacks.posterior.observations import Number, Observations, Variable
 from veil.attacks.posterior.own_laws import FactorSum, Interval
+from veil.attacks.posterior.reading import observe
 from veil.attacks.posterior.sample import Sample, best_kernel, read_sample, with_sample
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.laws import NORMAL
@@ -38,8 +39,9 @@ def guess_records(
     """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
     seen = observe(release, knowledge)
     split = split_rows(seen)
+    held_out: dict[int, float] = {}
     if prior == "sample" and records is not None:
-        fit, held_out = one_normal(seen), {}
+        fit = one_normal(seen)
     else:
         fit, held_out = best_mixture(seen, split)
     components, rho, sample = fit.n_groups, 0.0, None
@@ -65,10 +67,7 @@ def _laws(release: Release) -> dict[str, str]:
     """The name of the noise's law of every column that has added noise."""
     parts = release.manifest.parts
     return {
-        name: part.model.distribution
-        for part in parts
-        if isinstance(part.model, AdditiveModel)
-        for name in part.names
+        name: part.model.distribution for part in parts if isinstance(part.model, AdditiveModel) for name in part.names
     }
 
 
@@ -95,17 +94,17 @@ def _guesses(
         own = None if sample is None else sample.values[:, number.place]
         ends = None if ranges is None else (float(ranges[0][number.place]), float(ranges[1][number.place]))
         width = float(sigma[i])
-        grids[i] = column_grid(
-            number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends
-        )
+        grids[i] = column_grid(number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends)
     z = fit.standard(seen.z)
     chosen = [seen.variables[v] for v in fit.variables]
     guessed = [v for v, variable in enumerate(chosen) if max(variable.places) >= 0]
     for present, rows in patterns(z):
         gains, left = fit.filters(present)
         deviations = np.sqrt(left) * fit.unit
-        carried = np.stack([fit.centres[:, i] for i in range(len(fit.unit))], axis=1) if len(fit.unit) else fit.centres
-        rest = carried - np.einsum("mqp,mp->mq", gains[fit.group], fit.centres[:, present]) if present.any() else carried
+        rest = fit.centres.copy()
+        for k, gain in enumerate(gains):
+            own = slice(first[k], first[k + 1])
+            rest[own] -= fit.centres[own][:, present] @ gain.T
         for part in np.array_split(rows, max(1, len(rows) * len(fit.weights) // CELLS)):
             reports = [variable.reports[part] for variable in chosen]
             channels = [variable.channel for variable in chosen]
@@ -147,6 +146,7 @@ def _cells(
         grid.start,
         grid.step,
         grid.place,
+        grid.shape,
         grid.tilt,
         own,
         own_reach,

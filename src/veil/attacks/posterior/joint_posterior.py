@@ -10,7 +10,7 @@ import numpy as np
 from veil.arguments import choice, number
 from veil.attacks.base import Details, Guess, GuessingAttack, granted
 from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
-from veil.attacks.posterior.observations import supported
+from veil.attacks.posterior.reading import supported
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.release.models import Model
@@ -102,9 +102,7 @@ class JointPosteriorAttack(GuessingAttack):
     uses = (KnownSample, KnownAttributes, KnownRanges)
     whole_release = True
 
-    def __init__(
-        self, *, prior: str = "auto", aim: str = "hit", tolerance: float = 0.1, variant: str = "best"
-    ) -> None:
+    def __init__(self, *, prior: str = "auto", aim: str = "hit", tolerance: float = 0.1, variant: str = "best") -> None:
         super().__init__(variant=variant)
         self.prior = prior
         self.aim = aim

@@ -4,8 +4,8 @@
 Expectation–maximisation with the labels as missing data, as in :mod:`veil.attacks.noise.mixture_fit`: given the labels
 the numbers' likelihood is largest at the weighted mean and at the weighted covariance less the noise's, clipped in the
 noise's own units (Bovy, Hogg and Roweis 2011), and the variables' by a step of EM through their channel. The number of
-components is the one that makes held-out records of the release most likely; a single one is given up only for a gain
-of two standard errors.
+components is the one that makes held-out records of the release most likely; among numbers alone a single one is given
+up only for a gain of two standard errors, so that normal data keep the normal filter.
 
 A single component is the Bayes filter of A6, and with known columns that of A19: what is known exactly is regressed
 out, and only what is left of the numbers is shrunk (:func:`veil.attacks.noise.shrinkage.pooled_filter`).
@@ -25,6 +25,7 @@ from veil.attacks.noise.mixture_fit import NoisyMixture
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
 from veil.attacks.posterior.candidates import Candidates, Mask, is_covariate, log_density
 from veil.attacks.posterior.observations import Observations, Variable
+from veil.attacks.posterior.own_laws import Interval
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 from veil.numerics.response_likelihood import most_likely
@@ -34,7 +35,9 @@ HELD_OUT = 0.25
 NUMBERS_OF_COMPONENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 PATIENCE = 2
 """Numbers of components tried without a gain before the search stops."""
-ITERATIONS, TOLERANCE = 60, 1e-4
+ITERATIONS, TOLERANCE, FINE_TOLERANCE = 150, 1e-4, 3e-6
+"""EM stops when a step adds less log-likelihood per record; reports alone climb slowly."""
+FEWEST_JUDGES, MOST_GROUPINGS = 40, 4
 FEWEST = 8
 """Records for each component and number."""
 EXACT_GRAIN, MIXED_GRAIN = 1e-4, 0.05
@@ -152,25 +155,48 @@ def best_mixture(seen: Observations, split: Split) -> tuple[Candidates, dict[int
     best, chosen, failures = 1, single, 0
     usable = np.array([not number.feature for number in seen.numbers], dtype=bool)
     complete = split.fitted[~np.isnan(seen.z[np.ix_(split.fitted, usable)]).any(axis=1)]
+    if len(split.judges) >= FEWEST_JUDGES:
+        for groups in _groupings(seen, complete):
+            fit = fit_components(seen, complete, usable, int(groups.max()) + 1, groups)
+            score = log_density(fit, seen.z, seen.variables, split.judges, given[usable])
+            if score.mean() > scores[best].mean():
+                best, chosen = fit.n_groups, fit
+                scores[best] = score
     for k in NUMBERS_OF_COMPONENTS:
-        if k * FEWEST * (1 + int(usable.sum())) > len(complete) or len(split.judges) < 40:
+        if k * FEWEST * (1 + int(usable.sum())) > len(complete) or len(split.judges) < FEWEST_JUDGES:
             break
         fit = fit_components(seen, complete, usable, k)
-        scores[k] = log_density(fit, seen.z, seen.variables, split.judges, given[usable])
-        if scores[k].mean() > scores[best].mean():
+        score = log_density(fit, seen.z, seen.variables, split.judges, given[usable])
+        if k not in scores or score.mean() > scores[k].mean():
+            scores[k] = score
+        if score.mean() > scores[best].mean() or (score is scores[k] and k == best):
             best, chosen, failures = k, fit, 0
         else:
             failures += 1
             if failures == PATIENCE:
                 break
     gain = scores[best] - scores[1]
-    if best > 1 and gain.mean() <= 2.0 * gain.std(ddof=1) / np.sqrt(len(gain)):
+    # One component has no link between variables and anything else: there it is given up for any gain.
+    errors = 0.0 if single.variables else 2.0
+    if best > 1 and gain.mean() <= errors * gain.std(ddof=1) / np.sqrt(len(gain)):
         chosen = single
     return chosen, {k: float(score.mean()) for k, score in scores.items()}
 
 
-def fit_components(seen: Observations, rows: Rows, usable: Mask, k: int) -> Candidates:
-    """A mixture of k components, fitted to some complete records."""
+def _groupings(seen: Observations, rows: Rows) -> list[Rows]:
+    """Records by the states of each known variable, as a start: those of one group may be alike."""
+    groupings: list[Rows] = []
+    for variable in seen.variables:
+        codes = variable.reports[rows]
+        if is_covariate(variable) and len(groupings) < MOST_GROUPINGS and (codes >= 0).all():
+            states, label = np.unique(codes, return_inverse=True)
+            if 1 < len(states) <= NUMBERS_OF_COMPONENTS[-1]:
+                groupings.append(label.ravel().astype(np.intp))
+    return groupings
+
+
+def fit_components(seen: Observations, rows: Rows, usable: Mask, k: int, label: Rows | None = None) -> Candidates:
+    """A mixture of k components, fitted to some complete records; ``label`` is a start."""
     z = seen.z[np.ix_(rows, usable)]
     mean, unit = _standards(z)
     z = (z - mean) / unit
@@ -178,14 +204,20 @@ def fit_components(seen: Observations, rows: Rows, usable: Mask, k: int) -> Cand
     noise = _grained(seen.noise[np.ix_(usable, usable)] / np.outer(unit, unit), exact, MIXED_GRAIN)
     variables = [replace(variable, reports=variable.reports[rows]) for variable in seen.variables]
     rng = np.random.default_rng(len(rows))
-    fit = _Fit.start(z, noise, variables, _seeded(_features(z, variables), k, rng), k)
+    # Middles of classes repeat: a component must not take the spread of values in a class for none.
+    classes = np.array([isinstance(n.law, Interval) for n in seen.numbers if not n.feature], dtype=bool)
+    floor = np.diag(np.diag(noise) * classes)
+    if label is None:
+        label = _seeded(_features(z, variables), k, rng)
+    fit = _Fit.start(z, noise, floor, variables, label, k)
     before = -np.inf
+    tolerance = TOLERANCE if z.shape[1] else FINE_TOLERANCE
     for _ in range(ITERATIONS):
         total, shares = fit.expect(z, variables)
         now = float(total.mean())
-        if now - before < TOLERANCE:
+        if now - before < tolerance:
             break
-        before, fit = now, fit.maximise(z, noise, variables, shares)
+        before, fit = now, fit.maximise(z, noise, floor, variables, shares)
     return Candidates(
         numbers=np.flatnonzero(usable),
         variables=tuple(range(len(variables))),
@@ -212,12 +244,12 @@ class _Fit(NamedTuple):
     tables: tuple[Matrix, ...]
 
     @classmethod
-    def start(cls, z: Matrix, noise: Matrix, variables: Sequence[Variable], label: Rows, k: int) -> _Fit:
+    def start(cls, z: Matrix, noise: Matrix, floor: Matrix, variables: Sequence[Variable], label: Rows, k: int) -> _Fit:
         shares = 0.1 / k + 0.9 * np.equal.outer(np.arange(k), label)
         margins = [_margin(variable) for variable in variables]
         tables = tuple(np.tile(margin, (k, 1)) for margin in margins)
         empty = cls(np.full(k, 1.0 / k), np.zeros((k, z.shape[1])), np.zeros((k, 0, 0)), np.zeros((k, 0, 0)), tables)
-        return empty.maximise(z, noise, variables, shares)
+        return empty.maximise(z, noise, floor, variables, shares)
 
     def expect(self, z: Matrix, variables: Sequence[Variable]) -> tuple[Vector, Matrix]:
         """ln of every record's density, and its shares in the components (K × N)."""
@@ -233,7 +265,7 @@ class _Fit(NamedTuple):
         total = shares.sum(axis=0)
         return top + np.log(total), shares / total
 
-    def maximise(self, z: Matrix, noise: Matrix, variables: Sequence[Variable], shares: Matrix) -> _Fit:
+    def maximise(self, z: Matrix, noise: Matrix, floor: Matrix, variables: Sequence[Variable], shares: Matrix) -> _Fit:
         """The most likely mixture given the shares; components without records go."""
         held = shares.sum(axis=1) > 2.0
         shares, tables = shares[held], [table[held] for table in self.tables]
@@ -246,7 +278,7 @@ class _Fit(NamedTuple):
             scatters[k] = centred.T @ centred
         within, prior = scatters.sum(axis=0) / len(z), q + 2.0
         scatters = (scatters + prior * within) / (size + prior)[:, None, None]
-        spreads = _clipped(scatters, noise) if q else scatters
+        spreads = _clipped(scatters, noise) + floor if q else scatters
         updated = []
         for variable, table in zip(variables, tables, strict=True):
             n_reports = len(variable.channel)

@@ -58,7 +58,7 @@ def with_sample(prior: Candidates, sample: Sample, rho: float) -> tuple[Candidat
     """The records of a sample as kernels of a prior's components; and the record of each candidate, −1 for none."""
     u = (sample.numbers[:, prior.numbers] - prior.mean) / prior.unit
     states = sample.states[:, list(prior.variables)]
-    there = ~np.isnan(u).all(axis=0)
+    there: Mask = np.asarray(~np.isnan(u).all(axis=0))
     label = _nearest(prior, u, states, there)
     spreads = prior.spreads.copy()
     centres, groups, records = [prior.centres], [prior.group], [np.full(len(prior.group), -1)]

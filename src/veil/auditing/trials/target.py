@@ -10,6 +10,7 @@ from scipy.linalg import block_diag
 
 from veil.attacks import Attack, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.knowledge.base import private_names
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
@@ -140,7 +141,14 @@ class WholeTarget(Target):
 
     def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
         """What the attack finds out about the whole release, and the kinds of knowledge that it used."""
-        finding, used = attack.run_noting(exposure.release, *exposure.grant.knowledge)
+        finding, used = attack.run_noting(exposure.release, *self._known(exposure))
         if isinstance(finding, Guess):
             finding = finding.of_columns(self.truth.columns)
         return self.stated(attack, finding, exposure.release), used
+
+    def _known(self, exposure: Exposure) -> tuple[Knowledge, ...]:
+        """What the attacker knows, in the order of the release's columns and in its codes."""
+        names, private = private_names(exposure.release), self._exposures.private
+        known = exposure.knowledge(None, private.places(names), self._d)
+        codes = private.part(names).codes_in(exposure.release)
+        return tuple(item.recoded(codes) for item in known) if codes else known

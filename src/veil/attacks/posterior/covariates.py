@@ -1,0 +1,75 @@
+"""What is known of every record exactly, for the joint posterior (A28): public columns and granted attributes.
+
+A number is taken as it is and bent at its quartiles; one with few different values, and a category, also as a variable
+and as 0/1 numbers of its states. So a prior of one component, which is linear in what is known, has group means and
+smooth curves, and one of several components may let its groups differ freely.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.attacks.knowledge import LARGEST
+from veil.attacks.posterior.observations import Codes, Draft, Number, Variable
+from veil.data.blocks import Vector, to_float
+from veil.data.schema import Kind, kind_of
+from veil.release.release import Release
+
+FEW_VALUES = 24
+"""A number with at most as many different values is also taken as a variable."""
+FEWEST_PER_FEATURE = 20
+"""Records for each function of a covariate that a prior learns."""
+MOST_STATES = 64
+"""Texts with more different values than this say nothing here: they name people rather than groups."""
+
+
+def add_public(draft: Draft, release: Release, name: str) -> None:
+    """A column that is released as it is."""
+    array = release.table.read([name]).column(0).combine_chunks()
+    kind = kind_of(array.type)
+    if kind is Kind.NUMERIC:
+        values = to_float(array, name)
+        add_covariate(draft, name, np.where(np.abs(values) <= LARGEST, values, np.nan))
+    elif kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN):
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        listing = pc.unique(array).drop_null()
+        listing = listing.take(pc.sort_indices(listing))
+        codes = pc.index_in(array, value_set=listing, skip_nulls=True).fill_null(-1)
+        _add_states(draft, name, codes.to_numpy().astype(np.int64), len(listing))
+
+
+def add_covariate(draft: Draft, name: str, values: Vector, place: int = -1) -> None:
+    """Numbers that are known exactly; as a covariate also by its groups, or bent at its quartiles."""
+    there = ~np.isnan(values)
+    levels, codes = np.unique(values[there], return_inverse=True)
+    if len(levels) < 2:
+        return
+    draft.add([Number(name, place, values, known=values)], np.zeros((1, 1)))
+    if place >= 0 or len(levels) == 2:
+        return
+    if len(levels) <= FEW_VALUES:
+        everybody = np.full(len(values), -1, dtype=np.int64)
+        everybody[there] = codes
+        _add_states(draft, name, everybody, len(levels), first=2)
+    else:
+        for quartile in np.quantile(values[there], (0.25, 0.5, 0.75)):
+            _add_feature(draft, name, np.maximum(values - quartile, 0.0))
+
+
+def _add_states(draft: Draft, name: str, codes: Codes, n: int, first: int = 1) -> None:
+    """A covariate of few states: as a variable, and the states from ``first`` on as 0/1 numbers."""
+    if not 1 < n <= min(MOST_STATES, max(len(codes) // FEWEST_PER_FEATURE, 2)):
+        return
+    draft.variables.append(Variable((name,), codes, np.eye(n), np.arange(n)[:, None], (-1,)))
+    draft.codes[name] = codes
+    for state in range(first, n):
+        _add_feature(draft, name, np.where(codes < 0, np.nan, codes == state))
+
+
+def _add_feature(draft: Draft, name: str, values: Vector) -> None:
+    features = sum(number.feature for number in draft.numbers)
+    if np.nanmin(values) < np.nanmax(values) and features < len(values) // FEWEST_PER_FEATURE:
+        draft.add([Number(name, -1, values, known=values, feature=True)], np.zeros((1, 1)))
