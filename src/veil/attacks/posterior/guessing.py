@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from veil.attacks.base import Guess
+from veil.attacks.base import Details, Guess
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
 from veil.attacks.posterior.cells import number_guesses
 from veil.attacks.posterior.grids import ColumnGrid, column_grid
-from veil.attacks.posterior.joint_posterior import PosteriorDetails
 from veil.attacks.posterior.margins import class_ends, own_tables
 from veil.attacks.posterior.mixture import Rows, best_mixture, one_normal, split_rows
 from veil.attacks.posterior.observations import Number, Observations, Variable
@@ -24,6 +24,29 @@ from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
 Ranges = tuple[Vector, Vector] | None
+
+
+@dataclass(frozen=True, eq=False)
+class PosteriorDetails(Details):
+    """What the posterior says beside the guess.
+
+    Attributes
+    ----------
+    probability
+        The posterior probability of each guess (N × d): that the value lies within the tolerance of it, or that the
+        category is right. 1 for what is known.
+    components
+        Components of the prior.
+    share_of_sample
+        ρ: how far candidates keep to the records of the sample; 0 where they do not, or there is none.
+    held_out
+        Mean log density of held-out records of the release, by number of components.
+    """
+
+    probability: Matrix
+    components: int
+    share_of_sample: float
+    held_out: dict[int, float]
 
 
 def guess_records(

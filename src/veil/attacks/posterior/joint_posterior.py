@@ -3,41 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from veil.arguments import choice, number
-from veil.attacks.base import Details, Guess, GuessingAttack, granted
+from veil.attacks.base import Guess, GuessingAttack, granted
 from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.posterior.reading import supported
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.release.models import Model
 from veil.release.release import Release
-
-
-@dataclass(frozen=True, eq=False)
-class PosteriorDetails(Details):
-    """What the posterior says beside the guess.
-
-    Attributes
-    ----------
-    probability
-        The posterior probability of each guess (N × d): that the value lies within the tolerance of it, or that the
-        category is right. 1 for what is known.
-    components
-        Components of the prior.
-    share_of_sample
-        ρ: how far candidates keep to the records of the sample; 0 where they do not, or there is none.
-    held_out
-        Mean log density of held-out records of the release, by number of components.
-    """
-
-    probability: Matrix
-    components: int
-    share_of_sample: float
-    held_out: dict[int, float]
 
 
 class JointPosteriorAttack(GuessingAttack):
@@ -81,7 +57,7 @@ class JointPosteriorAttack(GuessingAttack):
     A missing cell says nothing: its factor is left out, and it stays missing in the guess. Noise that is not normal
     counts by its variance for the other columns, and by its law for its own (:mod:`veil.attacks.posterior.own_laws`).
 
-    ``guess.details``: :class:`PosteriorDetails`.
+    ``guess.details``: :class:`veil.attacks.posterior.guessing.PosteriorDetails`.
 
     Examples
     --------
