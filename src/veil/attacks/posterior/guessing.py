@@ -126,8 +126,8 @@ def _guesses(
         deviations = np.sqrt(left) * fit.unit
         rest = fit.centres.copy()
         for k, gain in enumerate(gains):
-            own = slice(first[k], first[k + 1])
-            rest[own] -= fit.centres[own][:, present] @ gain.T
+            group = slice(first[k], first[k + 1])
+            rest[group] -= fit.centres[group][:, present] @ gain.T
         for part in np.array_split(rows, max(1, len(rows) * len(fit.weights) // CELLS)):
             reports = [variable.reports[part] for variable in chosen]
             channels = [variable.channel for variable in chosen]
