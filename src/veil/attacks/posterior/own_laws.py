@@ -54,8 +54,8 @@ class Interval:
 def additive_law(name: str, sigma: float) -> OwnLaw | None:
     """The law of added noise; None for a law without a name here, of which the variance serves.
 
-    >>> additive_law("uniform", 1.0).table[[0, 1000]].round(2).tolist()
-    [-1000.0, -0.32]
+    >>> additive_law("uniform", 1.0).table[[1000, 1200]].round(2).tolist()
+    [-0.32, 0.96]
     """
     if not is_law(name) or not sigma > 0:
         return None
