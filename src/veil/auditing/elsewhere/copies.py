@@ -41,7 +41,9 @@ from veil.report.values import CopyKind
 SHARE = 0.7
 """Share of what a record tells that a changed copy has."""
 LEVEL = 0.001
-"""Probability at which copies are more than chance."""
+"""Probability at which changed and near copies are more than chance."""
+EQUAL_LEVEL = 0.005
+"""The same for equal records, which numbers with noise never are."""
 FEWEST = 5
 """Equal records that are enough where no private record has an equal."""
 FINE = 0.3
@@ -124,7 +126,7 @@ class Copies:
         """Whether fresh draws would not have as many equal; where no record has an equal, few or all are enough."""
         if self.equal.n_chance == 0 and self.equal.n_pairs >= min(FEWEST, self.equal.n_records):
             return True
-        return self.equal.p_value <= LEVEL and self.equal.n_pairs > self.equal.n_chance
+        return self.equal.p_value <= EQUAL_LEVEL and self.equal.n_pairs > self.equal.n_chance
 
     def _failure(self, kind: CopyKind, people: Coincidences) -> CopiedRecords:
         n_rows = self.equal.n_records
