@@ -49,9 +49,9 @@ PERTURBATIONS = {
     "factors": (veil.MultiplicativeNoise(**SEED), "numbers"),
     "factors and noise": (veil.CombinedNoise(**SEED), "numbers"),
     "classes": (veil.Discretize(**SEED), "numbers"),
-    "rotation": (veil.OrthogonalTransform(translation=1.0, scaling=None, **SEED), "whole"),
+    "rotation": (veil.OrthogonalTransform(translation=1.0, scaling=None, dither=False, **SEED), "whole"),
     "z-scores": (veil.PairwiseRotation(**SEED), "numbers"),
-    "projection": (veil.RandomProjection(2, scaling=None, **SEED), "whole"),
+    "projection": (veil.RandomProjection(2, scaling=None, dither=False, **SEED), "whole"),
     "real projection": (veil.RandomProjection(2, **SEED), "numbers"),
     "parities": (veil.BinaryProjection(4, **SEED), "bits"),
 }

@@ -28,7 +28,7 @@ def test_rotations_of_whole_numbers_are_undone_by_the_release_alone(d):
     hits = 0
     for key in range(keys):
         x = counts(d, key)
-        release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=key))
+        release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=key))
         hits += exact(veil.LatticeAttack().run(release), x)
     assert hits == keys
 
@@ -39,7 +39,7 @@ def test_decimals_and_answers_are_on_a_grid_too():
     x[:, 1] /= 10
     x[:, 2] /= 100
     x[:, 3] = rng.random(len(x)) < 0.3
-    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=0))
     guess = veil.LatticeAttack().run(release)
     assert np.allclose(guess.values, x)
     assert guess.details.grains == pytest.approx([1, 0.1, 0.01, 1, 1])
@@ -49,7 +49,7 @@ def test_columns_of_one_unit_are_told_apart_by_a_known_record():
     rng = np.random.default_rng(1)
     x = rng.poisson(100, size=(600, 3)).astype(float)
     x = np.rint((x - x.mean(axis=0)) / x.std(axis=0) * [10.1, 10.2, 10.3] + [50, 60, 70])
-    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=1))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=1))
     assert "order" in veil.LatticeAttack().run(release).ambiguity.parts
     known = veil.LatticeAttack().run(release, veil.KnownPairs(x[:1], [0]))
     assert known.ambiguity == "none"
@@ -58,7 +58,7 @@ def test_columns_of_one_unit_are_told_apart_by_a_known_record():
 
 def test_a_translation_leaves_differences_and_two_known_records_the_rest():
     x = counts(5, 3)
-    release, _ = veil.publish(x, veil.OrthogonalTransform(translation=1.0, random_state=3))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(translation=1.0, dither=False, random_state=3))
     alone = veil.LatticeAttack().run(release)
     assert not alone.details.origin_settled
     steps = np.abs(np.diff(alone.values, axis=0))
@@ -69,14 +69,17 @@ def test_a_translation_leaves_differences_and_two_known_records_the_rest():
 def test_a_column_of_full_precision_leaves_no_lattice():
     x = counts(4, 0)
     x[:, 0] += np.random.default_rng(0).normal(size=len(x))
-    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=0))
     with pytest.raises(veil.NotApplicableError, match="no lattice"):
         veil.LatticeAttack().run(release)
 
 
 @pytest.mark.parametrize(
     "method",
-    [lambda key: veil.LinearTransform(random_state=key), lambda key: veil.RandomProjection(4, random_state=key)],
+    [
+        lambda key: veil.LinearTransform(dither=False, random_state=key),
+        lambda key: veil.RandomProjection(4, dither=False, random_state=key),
+    ],
 )
 def test_few_known_records_undo_any_linear_map_of_whole_numbers(method):
     rates, hits = np.zeros(2), 0
@@ -101,8 +104,8 @@ def test_noise_on_a_linear_map_is_another_attack():
 @pytest.mark.parametrize(
     ("method", "attack"),
     [
-        (veil.OrthogonalTransform(random_state=0), veil.LatticeAttack()),
-        (veil.LinearTransform(random_state=0), veil.LatticeAttack()),
+        (veil.OrthogonalTransform(dither=False, random_state=0), veil.LatticeAttack()),
+        (veil.LinearTransform(dither=False, random_state=0), veil.LatticeAttack()),
         (veil.PairwiseRotation(random_state=0), veil.RotationMomentsAttack()),
     ],
 )
@@ -115,6 +118,6 @@ def test_rows_that_the_release_does_not_have_are_refused(method, attack):
 
 def test_more_columns_than_are_reduced_are_said():
     x = np.random.default_rng(0).poisson(9, size=(200, 61))
-    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=0))
     with pytest.raises(veil.NotApplicableError, match="up to 60 columns"):
         veil.LatticeAttack().run(release)

@@ -63,7 +63,9 @@ def test_manifest_is_an_allow_list(method, private, roles):
     }  # fmt: skip
     (step,) = manifest["parts"]
     assert set(step) == {"method", "catalogue", "model", "parameters", "columns", "released", "guarantee"}
-    allowed = {"distribution", "scale", "grid"} if "noise" in step["method"] else {"unit", "proper", "translation"}
+    allowed = (
+        {"distribution", "scale", "grid"} if "noise" in step["method"] else {"unit", "proper", "translation", "dither"}
+    )
     assert set(step["parameters"]) == allowed
     assert manifest["key"] == "seeded, not secret"
     assert step["guarantee"] == "none"

@@ -31,12 +31,14 @@ from veil.publishing.linear_models import LinearModel, linear_model_to_original
 METHODS = {
     "P5 zscore": veil.PairwiseRotation(random_state=0),
     "P5 minmax": veil.PairwiseRotation(normalize="minmax", thresholds=0.001, random_state=0),
-    "P6": veil.OrthogonalTransform(random_state=0),
-    "P6 raw, translated": veil.OrthogonalTransform(scaling=None, translation=3.0, random_state=0),
-    "P7": veil.LinearTransform(random_state=0),
-    "P7 given": veil.LinearTransform([[1.0, 1, 0, 0], [0, 0, 1, -1], [2, 0, 0, 1]], scaling=None, random_state=0),
-    "P8": veil.RandomProjection(2, random_state=0),
-    "P8 sparse": veil.RandomProjection(3, kind="sparse", scaling=None, random_state=0),
+    "P6": veil.OrthogonalTransform(dither=False, random_state=0),
+    "P6 raw, translated": veil.OrthogonalTransform(scaling=None, translation=3.0, dither=False, random_state=0),
+    "P7": veil.LinearTransform(dither=False, random_state=0),
+    "P7 given": veil.LinearTransform(
+        [[1.0, 1, 0, 0], [0, 0, 1, -1], [2, 0, 0, 1]], scaling=None, dither=False, random_state=0
+    ),
+    "P8": veil.RandomProjection(2, dither=False, random_state=0),
+    "P8 sparse": veil.RandomProjection(3, kind="sparse", scaling=None, dither=False, random_state=0),
     "P10": veil.TransformDomain(3, random_state=0),
 }
 CLASSIFIERS = [
@@ -103,7 +105,7 @@ def test_least_squares_comes_back_as_what_the_owner_would_have_found():
     """The fit of all d columns does not depend on their coordinates: the same coefficients, in private units."""
     x, diagnosis = load_breast_cancer(return_X_y=True)
     own = LinearRegression().fit(x, diagnosis)
-    for method in (veil.PairwiseRotation(), veil.OrthogonalTransform(translation=2.0)):
+    for method in (veil.PairwiseRotation(), veil.OrthogonalTransform(translation=2.0, dither=False)):
         release, key = veil.publish(x, method)
         mapped = linear_model_to_original(LinearRegression().fit(release.to_numpy(), diagnosis), key)
         np.testing.assert_allclose(mapped.coefficients[0] * x.std(axis=0), own.coef_ * x.std(axis=0), atol=1e-8)
@@ -159,17 +161,20 @@ def test_the_papers_mapping_fails_where_ours_is_exact():
         image = np.linalg.lstsq(z, release.to_numpy(), rcond=None)[0].T @ own.coef_  # the paper's R w
         return model.coef_, image
 
-    for method in (veil.RandomProjection(15, scaling=None), veil.LinearTransform(scaling=None)):
+    for method in (
+        veil.RandomProjection(15, scaling=None, dither=False),
+        veil.LinearTransform(scaling=None, dither=False),
+    ):
         found, paper = trained(method)
         assert np.linalg.norm(found - paper) > 0.3 * np.linalg.norm(found)
-    found, paper = trained(veil.OrthogonalTransform(scaling=None))
+    found, paper = trained(veil.OrthogonalTransform(scaling=None, dither=False))
     np.testing.assert_allclose(found, paper, atol=1e-9)
 
 
 def test_mapped_models_give_the_secret_away():
     """The threat that the docstring states: k mapped outputs are k·d equations for A."""
     x, _ = iris()
-    release, key = veil.publish(x, veil.OrthogonalTransform())
+    release, key = veil.publish(x, veil.OrthogonalTransform(dither=False))
     y = release.to_numpy()
     targets = np.random.default_rng(0).normal(size=(150, 4))
     model = LinearRegression().fit(y, targets)
@@ -182,7 +187,7 @@ def test_frames_are_read_by_name():
     x, species = iris()
     names = ["a", "b", "c", "d"]
     frame = pd.DataFrame(x, columns=names).assign(species=species)
-    release, key = veil.publish(frame, veil.RandomProjection(3), roles={"species": "public"})
+    release, key = veil.publish(frame, veil.RandomProjection(3, dither=False), roles={"species": "public"})
     released = release.data[list(release.only_part.released)]
     model = LogisticRegression(max_iter=1000).fit(released, species)
     turned = LogisticRegression(max_iter=1000).fit(released.iloc[:, ::-1], species)
@@ -204,8 +209,8 @@ def test_frames_are_read_by_name():
 
 def test_which_release_is_meant():
     x, species = iris()
-    first, key = veil.publish(x, veil.OrthogonalTransform())
-    second, _ = veil.publish(x, veil.RandomProjection(2), key=key, again=True)
+    first, key = veil.publish(x, veil.OrthogonalTransform(dither=False))
+    second, _ = veil.publish(x, veil.RandomProjection(2, dither=False), key=key, again=True)
     model = LinearSVC().fit(second.to_numpy(), species)
     with pytest.raises(InputError, match="this key made 2 releases"):
         linear_model_to_original(model, key)
@@ -251,7 +256,7 @@ def test_releases_that_are_no_linear_map_of_records(method, reason):
 
 def test_models_that_are_not_linear_are_refused():
     x, species = iris()
-    release, key = veil.publish(x, veil.OrthogonalTransform())
+    release, key = veil.publish(x, veil.OrthogonalTransform(dither=False))
     y = release.to_numpy()
     for model in (
         PoissonRegressor().fit(y, species),

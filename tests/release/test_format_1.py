@@ -23,15 +23,17 @@ METHODS = {
     "combined-noise": lambda: veil.CombinedNoise(random_state=SEED),
     "gaussian-mechanism": lambda: veil.GaussianMechanism(1.0, 1e-6, (0.0, 20000.0), random_state=SEED),
     "laplace-mechanism": lambda: veil.LaplaceMechanism(1.0, (0.0, 20000.0), random_state=SEED),
-    "linear-transform": lambda: veil.LinearTransform(noise_scale=0.1, random_state=SEED),
+    "linear-transform": lambda: veil.LinearTransform(noise_scale=0.1, dither=False, random_state=SEED),
     "log-normal-noise": lambda: veil.LogNormalNoise(0.1, random_state=SEED),
     "market-basket": lambda: veil.MarketBasket(random_state=SEED),
     "multiplicative-noise": lambda: veil.MultiplicativeNoise(0.15, random_state=SEED),
     "multiplicative-notch": lambda: veil.MultiplicativeNoise(notch=0.01, random_state=SEED),
-    "orthogonal-transform": lambda: veil.OrthogonalTransform(random_state=SEED),
-    "orthogonal-translated": lambda: veil.OrthogonalTransform(proper=True, translation=1.0, random_state=SEED),
+    "orthogonal-transform": lambda: veil.OrthogonalTransform(dither=False, random_state=SEED),
+    "orthogonal-translated": lambda: veil.OrthogonalTransform(
+        proper=True, translation=1.0, dither=False, random_state=SEED
+    ),
     "pairwise-rotation": lambda: veil.PairwiseRotation(thresholds=0.1, random_state=SEED),
-    "random-projection": lambda: veil.RandomProjection(2, random_state=SEED),
+    "random-projection": lambda: veil.RandomProjection(2, dither=False, random_state=SEED),
     "randomized-joint": lambda: veil.RandomizedResponse(gamma=3.0, joint=True, random_state=SEED),
     "randomized-response": lambda: veil.RandomizedResponse(keep=0.7, random_state=SEED),
 }

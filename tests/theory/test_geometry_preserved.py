@@ -19,9 +19,9 @@ from veil.recovery.mining import VotedPerceptron, nested_loop_outliers
 CHARTS = Path(__file__).parents[3] / "shared" / "data" / "synthetic_control.csv.gz"
 TABLES = {"breast cancer": load_breast_cancer, "iris": load_iris}
 METHODS = {
-    "P6 raw": veil.OrthogonalTransform(scaling=None, random_state=1),
-    "P6": veil.OrthogonalTransform(random_state=2),
-    "P6 translated": veil.OrthogonalTransform(translation=2.0, random_state=3),
+    "P6 raw": veil.OrthogonalTransform(scaling=None, dither=False, random_state=1),
+    "P6": veil.OrthogonalTransform(dither=False, random_state=2),
+    "P6 translated": veil.OrthogonalTransform(translation=2.0, dither=False, random_state=3),
     "P5": veil.PairwiseRotation(random_state=4),
 }
 

@@ -42,7 +42,7 @@ def spread(sample):
 
 def matrix_of(k, d, kind, seed, axis="attributes"):
     """R/√k as the release shows it when the table is the identity."""
-    method = veil.RandomProjection(k, kind=kind, axis=axis, scaling=None, random_state=seed)
+    method = veil.RandomProjection(k, kind=kind, axis=axis, scaling=None, dither=False, random_state=seed)
     y = method.fit_transform(np.eye(d))
     return y.T if axis == "attributes" else y
 
@@ -52,7 +52,7 @@ def projections(kind, axis):
     """The three records (or attributes) after projection, under many keys: keys × 3 × k."""
     out = []
     for seed in range(KEYS):
-        method = veil.RandomProjection(K, kind=kind, axis=axis, scaling=None, random_state=seed)
+        method = veil.RandomProjection(K, kind=kind, axis=axis, scaling=None, dither=False, random_state=seed)
         y = method.fit_transform(RECORDS if axis == "attributes" else RECORDS.T)
         out.append(y if axis == "attributes" else y.T)
     return np.array(out)
@@ -110,7 +110,7 @@ def test_a_distance_is_kept_with_the_chi_square_probability(k, eta):
     d, keys = 60, 120
     ratios = []
     for seed in range(keys):
-        y = veil.RandomProjection(k, scaling=None, random_state=seed).fit_transform(3.0 * np.eye(d))
+        y = veil.RandomProjection(k, scaling=None, dither=False, random_state=seed).fit_transform(3.0 * np.eye(d))
         ratios.append(((y[::2] - y[1::2]) ** 2).sum(axis=1) / 18.0)
     ratio = np.concatenate(ratios)
     chance = float(projection_accuracy(k, eta))
@@ -131,7 +131,7 @@ def attribute_errors(k=100, n=600, d=20, matrices=150):
     exact = (x.T @ x)[upper]
     errors = []
     for seed in range(matrices):
-        y = veil.RandomProjection(k, axis="records", scaling=None, random_state=seed).fit_transform(x)
+        y = veil.RandomProjection(k, axis="records", scaling=None, dither=False, random_state=seed).fit_transform(x)
         errors.append((y.T @ y)[upper] - exact)
     return exact, np.array(errors), k
 

@@ -23,6 +23,7 @@ from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError, VeilError
 from veil.release.models import Model
+from veil.release.models.linear import Dithered
 from veil.release.registry import Register, is_own, kebab
 from veil.release.release import Release
 
@@ -41,7 +42,11 @@ __all__ = [
     "full_guess",
     "granted",
     "needed",
+    "on_grid",
 ]
+
+COARSE_GRAIN = 0.2
+"""Of a column's unit: from here on a guess within a tenth of it is nearest to its own grid point."""
 
 K = TypeVar("K", bound=Knowledge)
 
@@ -263,6 +268,15 @@ def check_rows(rows: npt.NDArray[np.intp], n_rows: int) -> None:
         )
 
 
+def on_grid(model: Model, values: Matrix) -> Matrix:
+    """Guesses of columns that were dithered by a coarse grain (over 0.2 deviations), as values that they can have."""
+    if not isinstance(model, Dithered) or model.dither is None:
+        return values
+    dither = model.dither
+    coarse = dither.columns[(dither.grain > COARSE_GRAIN * model.unit)[dither.columns]]
+    return np.ascontiguousarray(dither.restored(np.array(values.T), coarse).T)
+
+
 def full_guess(
     release: Release,
     values: Matrix,
@@ -272,6 +286,8 @@ def full_guess(
     up_to: tuple[str, ...] = (),
     units: npt.NDArray[np.float64] | None = None,
 ) -> Guess:
-    """A guess for every row of the release."""
+    """A guess for every row of the release; values that were dithered are on their grid where columns are settled."""
     details = Details() if details is None else details
+    if ambiguity == Ambiguity.NONE:
+        values = on_grid(release.only_part.model, values)
     return Guess(values, release.only_part.names, np.arange(len(values)), ambiguity, details, up_to, units)

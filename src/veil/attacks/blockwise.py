@@ -17,11 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
+from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, full_guess, on_grid
 from veil.attacks.knowledge import Knowledge
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.passes import map_blocks
+from veil.release.models import Model
+from veil.release.models.linear import Dithered
 from veil.release.release import Release
 
 
@@ -93,6 +95,12 @@ def linear_guess(columns: Sequence[str], linear: LinearFilter, block: Block) -> 
     return BlockGuess(values.T)
 
 
+def guess_on_grid(model: Model, guess: Callable[[Block], BlockGuess], block: Block) -> BlockGuess:
+    """The guess of a block, with dithered columns on their grid."""
+    free = guess(block)
+    return replace(free, values=on_grid(model, free.values))
+
+
 def placed_guess(guess: Callable[[Block], BlockGuess], block: Block) -> tuple[int, BlockGuess]:
     """The guess of a block, with its first row's number."""
     return block.start, guess(block)
@@ -116,10 +124,20 @@ class BlockwiseAttack(GuessingAttack):
         """
         self._check(release, knowledge)
         with one_blas_thread():
-            return self.learn(release, knowledge)
+            return self._learned(release, knowledge)
+
+    def _learned(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """What was learned; the guesses of columns that were dithered are on their grid."""
+        reconstruction = self.learn(release, knowledge)
+        model = release.only_part.model if len(release.manifest.parts) == 1 else None
+        if reconstruction is None or not isinstance(model, Dithered) or model.dither is None:
+            return reconstruction
+        if reconstruction.ambiguity != Ambiguity.NONE:
+            return reconstruction
+        return replace(reconstruction, guess=partial(guess_on_grid, model, reconstruction.guess))
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        reconstruction = self.learn(release, knowledge)
+        reconstruction = self._learned(release, knowledge)
         return self._whole(release, knowledge) if reconstruction is None else guess_all(release, reconstruction)
 
     def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:

@@ -165,6 +165,13 @@ def subtract_noise(y: Matrix, words: Words, law: str, std: float, grid: float) -
     return out
 
 
+@numba.njit(cache=True, nogil=True)
+def add_dither(x: npt.NDArray[np.float64], words: Words, width: float, out: npt.NDArray[np.float64]) -> None:
+    """``x`` plus noise that is uniform over ``width`` about 0, one word for each."""
+    for i in range(len(x)):
+        out[i] = x[i] + width * (float(np.int64(words[i] >> np.uint64(11))) * 2.0**-53 + 2.0**-54 - 0.5)
+
+
 def grid_for(std: float) -> float:
     """The public grid for noise of a standard deviation: a power of two at most std/2²⁰.
 

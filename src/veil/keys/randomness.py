@@ -74,6 +74,32 @@ def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np
     return np.frombuffer(_encrypt(subkey, block.tobytes()), dtype="<u8")[::2].astype(np.uint64, copy=True)
 
 
+def record_words(subkey: bytes, records: Matrix, count: int) -> Words:
+    """``count`` 64-bit words for each record (column of a d × n block), a row for each: equal records get equal words.
+
+    CBC-MAC over a record's cells, a PRF at fixed length, then one block of AES for every two words.
+
+    >>> words = record_words(b"k" * 32, np.array([[1.0, 1.0, 2.0], [0.5, 0.5, 0.5]]), 3)
+    >>> words.shape, bool((words[:, 0] == words[:, 1]).all()), bool((words[:, 0] == words[:, 2]).any())
+    ((3, 3), True, False)
+    """
+    d, n = records.shape
+    state, room = np.zeros((n, 2), dtype="<u8"), np.empty((n + 1, 2), dtype="<u8")
+    chained, drawn = _encryptor(derive(subkey, "record")), _encryptor(derive(subkey, "words"))
+    for first in range(0, d, 2):
+        for side, column in enumerate(records[first : first + 2]):
+            state[:, side] ^= np.ascontiguousarray(column, dtype="<f8").view("<u8")
+        chained.update_into(state.view(np.uint8).reshape(-1).data, room.view(np.uint8).reshape(-1).data)
+        state[:] = room[:n]
+    words = np.empty((count, n), dtype=np.uint64)
+    for first in range(0, count, 2):
+        state[:, 0] ^= np.uint64(first)
+        drawn.update_into(state.view(np.uint8).reshape(-1).data, room.view(np.uint8).reshape(-1).data)
+        state[:, 0] ^= np.uint64(first)
+        words[first : first + 2] = room[:n].T[: count - first]
+    return words
+
+
 def id_digests(secret: bytes, ids: list[Any]) -> npt.NDArray[np.uint8]:
     """Keyed 128-bit digests of identifiers; integers and texts that look alike stay apart.
 

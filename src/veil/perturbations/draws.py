@@ -17,7 +17,7 @@ from veil.data.blocks import Matrix, Words, room_for
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
-from veil.keys.randomness import Generator, cell_words, row_words
+from veil.keys.randomness import Generator, cell_words, record_words, row_words
 from veil.release.models import Model
 
 
@@ -96,6 +96,13 @@ class Draws:
             return cell_words(secrets.subkey("cells", address), self._place.ids, self._block[j])
         subkey = secrets.subkey("rows", [*address, self._place.fingerprint])
         return row_words(subkey, self._place.start, self._block.shape[1])
+
+    def record_words(self, records: Matrix, columns: Sequence[str], stream: str) -> Words:
+        """Random words of some columns of a record, which depend on its values there alone: equal ones get equal words.
+
+        They are the same in every release of this key, so that neither equal records nor releases average them out.
+        """
+        return record_words(self.secrets.subkey("records", [stream, list(columns)]), records, len(columns))
 
     def normal(self, j: int, stream: str = "noise") -> Matrix:
         """Standard normal numbers of the ``j``-th column, one per row."""

@@ -41,7 +41,15 @@ def scan_for(perturbation: Method, columns: Sequence[str], secret: bytes) -> Sca
     if layout.quantiles:
         return QuantileScan(columns, secret=secret, method=method)
     missing, covariance = layout.passes_missing, layout.covariance
-    return Scan(columns, secret=secret, covariance=covariance, allow_missing=missing, method=method)
+    return Scan(
+        columns,
+        secret=secret,
+        covariance=covariance,
+        allow_missing=missing,
+        method=method,
+        grids=layout.grids,
+        extremes=layout.extremes,
+    )
 
 
 def fit_scan(

@@ -50,6 +50,13 @@ class Facts:
         """The largest absolute value of each column."""
         return np.maximum(np.abs(self.moments.minimum), np.abs(self.moments.maximum))
 
+    @property
+    def spread(self) -> Vector:
+        """The standard deviation of each column without values that dominate it, as far as the layout asks for that."""
+        spreads = self.scan.spreads or (None,) * len(self.columns)
+        pairs = zip(self.moments.std.tolist(), spreads, strict=True)
+        return np.array([std if robust is None else robust.std for std, robust in pairs])
+
     def remark(self, text: str) -> None:
         """Tell the owner something about the fit; it is not published and not kept."""
         self.remarks.append(text)

@@ -51,7 +51,7 @@ class Layout:
     ----------
     takes, made_of, noise
         What its columns hold, what a released cell is made of, and how its noise is drawn.
-    covariance, quantiles, combinations
+    covariance, quantiles, combinations, grids, extremes
         What ``learn`` wants to be told beside means and variances (of categories: beside how often each occurs).
     spread
         Whether it measures the spread of each column, for which a table needs 2 rows.
@@ -70,6 +70,8 @@ class Layout:
     covariance: bool = False
     quantiles: bool = False
     combinations: bool = False
+    grids: bool = False
+    extremes: bool = False
     spread: bool = False
     missing_is_category: bool = False
 

@@ -18,35 +18,49 @@ from veil.arguments import number
 from veil.data.blocks import Matrix, Vector, tiles
 from veil.errors import InputError, listed
 from veil.keys.noise import add_noise, grid_for, subtract_noise
+from veil.numerics.extremes import Spread
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
+from veil.perturbations.dither import dithered, learned_dither, remark_dither, wants_dither
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise
 from veil.perturbations.method import Learned
 from veil.release.models import LinearTransformModel, Scaled
+from veil.release.models.dither import Dither
+from veil.release.models.linear import Dithered
 from veil.secret import SecretParameter, revealed
 
 LOST_DIGITS = 1e-6
 """Of a column's spread: the error that mixing in float64 may bring."""
 BEST_CONDITION = 1e8
 """A matrix worse conditioned than this does not bring records back."""
+LOST_ON_THE_WAY = 2.0**-48
+"""Of the largest scaled record: what a product with a matrix and its inverse may be off, for a condition of 1."""
 
 
 class LinearPerturbation(Perturbation):
     """Base of methods that multiply every record by one secret matrix, in public units.
 
-    A subclass has the parameter ``scaling`` and writes :meth:`_matrix`.
+    A subclass has the parameter ``scaling``, and ``dither`` where columns on a grid are moved off it, and writes
+    :meth:`_matrix`.
     """
 
     scaling: str | None
+    dither: Any = False
     model_: Scaled
     unit_ = Learned("unit")
 
     @property
     def layout(self) -> Layout:
         """Every released cell is made of a whole record, without noise."""
-        return Layout(made_of=MadeOf.RECORD, noise=Noise.NONE, spread=isinstance(self.scaling, str))
+        return Layout(
+            made_of=MadeOf.RECORD,
+            noise=Noise.NONE,
+            spread=isinstance(self.scaling, str),
+            grids=self.dither is not False,
+            extremes=True,
+        )
 
     @abstractmethod
     def _matrix(self, secrets: Secrets) -> Matrix:
@@ -67,20 +81,63 @@ class LinearPerturbation(Perturbation):
             )
         if self.scaling is None:
             return np.ones(len(facts.columns))
-        return np.array([two_digits(s) if s > 0 else 1.0 for s in facts.moments.std])
+        for name, spread in zip(facts.columns, facts.scan.spreads or (None,) * len(facts.columns), strict=True):
+            if spread is not None:
+                facts.remark(_dominated(name, spread))
+        return np.array([two_digits(s) if s > 0 else 1.0 for s in facts.spread])
+
+    def _dither(
+        self, facts: Facts, unit: Vector, *, size: float, more: float = 0.0, covered: Vector | None = None
+    ) -> Dither | None:
+        """The dither of columns on a grid.
+
+        ``size``: of a scaled record on its way there and back, ``more`` than rounding lost on the way; ``covered``:
+        grains that other noise hides, if it hides all.
+        """
+        if not wants_dither(self.dither):
+            return None
+        dither = learned_dither(facts, unit, LOST_ON_THE_WAY * size + more)
+        if dither is None or (covered is not None and bool((dither.grain <= covered).all())):
+            return None
+        remark_dither(facts, dither)
+        return dither
 
     def perturb(self, block: Matrix, draws: Draws) -> Matrix:
-        """Multiply the scaled records by the matrix."""
+        """Multiply the scaled records by the matrix, once columns on a grid are dithered."""
         matrix = self._matrix(draws.secrets) / self.model_.unit
         out = draws.room(len(matrix))
         for tile in tiles(block.shape[1]):
-            np.matmul(matrix, block[:, tile], out=out[:, tile])
+            np.matmul(matrix, self._dithered(block[:, tile], draws), out=out[:, tile])
         return out
+
+    def _dithered(self, block: Matrix, draws: Draws) -> Matrix:
+        dither = self.model_.dither if isinstance(self.model_, Dithered) else None
+        return dithered(block, dither, draws.secrets.columns, draws)
+
+    def _private(self, scaled: Matrix) -> Matrix:
+        """Scaled values that came back, in private units and on their grid."""
+        values = np.asarray(scaled * self.model_.unit[:, None])
+        dither = self.model_.dither if isinstance(self.model_, Dithered) else None
+        return values if dither is None else dither.restored(values)
+
+
+def _dominated(name: str, spread: Spread) -> str:
+    values = "one value makes" if spread.left_out == 1 else f"{spread.left_out} values make"
+    return (
+        f"{name!r}: {values} up much of the variance (one {100 * spread.share:.0f} %), so the column is scaled by the "
+        "spread of the others, and the published scale does not tell of it; the length of its row still does: cap such "
+        "values or leave their records out."
+    )
+
+
+def record_size(facts: Facts, unit: Vector) -> float:
+    """How long a scaled record can be."""
+    return float(np.sqrt(((facts.reach / unit) ** 2).sum()))
 
 
 def check_digits(facts: Facts, unit: Vector, shift: float = 0.0) -> None:
     """Refuse columns whose digits would drown in the mixture: their values would not come back."""
-    size = float(np.sqrt(((facts.reach / unit) ** 2).sum())) + shift
+    size = record_size(facts, unit) + shift
     spread = facts.moments.std / unit
     lost = [n for n, s in zip(facts.columns, spread, strict=True) if s > 0 and size * 2.0**-52 > LOST_DIGITS * s]
     if lost:
@@ -102,6 +159,9 @@ class LinearTransform(LinearPerturbation):
         Divide each attribute by its standard deviation, rounded to two digits, first; None keeps raw units.
     noise_scale : float, default 0
         Standard deviation of independent normal noise on each released column, in units of that column's own.
+    dither : {"auto", False}, default "auto"
+        Move columns of whole or decimal numbers off their grid by keyed noise of one grain before mixing (not where
+        ``noise_scale`` is more than that); the key takes it off again. False does not.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
@@ -125,9 +185,9 @@ class LinearTransform(LinearPerturbation):
         "Released: ``y``, the units and the noise's deviations. Secret: ``R`` and ``e``. Without noise, d known "
         "records with their rows give R and every other record exactly, and fewer narrow it down (A14); columns "
         "that are known of everybody leave independent others little to hide in (A9); a sample of the population gives "
-        "R where columns are independent or far from normal (A13, A21). Whole numbers without "
-        "noise come back from about three known records, whatever d is (A26). Distances are not kept. There is no "
-        "formal guarantee."
+        "R where columns are independent or far from normal (A13, A21). Whole numbers without noise and dither come "
+        "back from about three known records, whatever d is (A26). Distances are not kept. There is no formal "
+        "guarantee."
     )
     catalogue = "P7"
     summary = "Multiply every record by one secret matrix, and add noise if wanted."
@@ -141,11 +201,13 @@ class LinearTransform(LinearPerturbation):
         *,
         scaling: str | None = "std",
         noise_scale: float = 0.0,
+        dither: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.matrix = matrix
         self.scaling = scaling
         self.noise_scale = noise_scale
+        self.dither = dither
         self.random_state = random_state
 
     @property
@@ -172,7 +234,12 @@ class LinearTransform(LinearPerturbation):
             name = facts.secrets.name_of(given.tolist())
         matrix = self._drawn(facts.secrets, unit, name)
         noise = _noise(facts, unit, matrix, share)
-        return LinearTransformModel.of(unit, noise, name)
+        inverse = np.linalg.norm(np.linalg.pinv(matrix), 2) if len(matrix) >= len(unit) else 0.0
+        size = record_size(facts, unit) * float(np.linalg.norm(matrix, 2) * inverse)
+        lost = float(inverse * math.sqrt(len(noise)) * noise.max()) * 2.0**-20  # noise comes off to within its grid
+        images = np.linalg.norm(matrix, axis=0) / unit
+        dither = self._dither(facts, unit, size=size, more=lost, covered=float(noise.min()) / images)
+        return LinearTransformModel.of(unit, noise, name, dither=dither)
 
     def _drawn(self, secrets: Secrets, unit: Vector, name: str | None) -> Matrix:
         d, given = len(unit), revealed(self.matrix)
@@ -192,8 +259,7 @@ class LinearTransform(LinearPerturbation):
     def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Take the noise off and solve."""
         values = self._noisy(block, draws, subtract_noise)
-        unit = self.model_.unit[:, None]
-        return np.asarray(np.linalg.lstsq(self._matrix(draws.secrets), values, rcond=None)[0] * unit)
+        return self._private(np.asarray(np.linalg.lstsq(self._matrix(draws.secrets), values, rcond=None)[0]))
 
     def _noisy(self, values: Matrix, draws: Draws, kernel: Callable[..., Matrix]) -> Matrix:
         if not self.model_.noise.any():
@@ -217,6 +283,9 @@ class LinearTransform(LinearPerturbation):
 def _noise(facts: Facts, unit: Vector, matrix: Matrix, share: float) -> Vector:
     """Deviations of the noise on each released column, once they are neither zero nor lost in float64."""
     spread = facts.moments.covariance / np.outer(unit, unit)
+    if (facts.spread != facts.moments.std).any():
+        without = facts.spread / np.where(facts.moments.std > 0, facts.moments.std, 1.0)
+        spread = spread * np.outer(without, without)
     with np.errstate(over="ignore", invalid="ignore"):
         own = np.sqrt(np.clip(np.einsum("ij,jk,ik->i", matrix, spread, matrix), 0.0, None))
         reach = np.abs(matrix) @ (facts.reach / unit)

@@ -25,7 +25,7 @@ from veil.numerics.rounding import two_digits
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout
-from veil.perturbations.linear import LinearPerturbation, check_digits
+from veil.perturbations.linear import LinearPerturbation, check_digits, record_size
 from veil.release.models import OrthogonalModel
 
 
@@ -52,6 +52,9 @@ class OrthogonalTransform(LinearPerturbation):
         Spread of a secret translation, in multiples of the root-mean-square standard deviation
         of the (scaled) attributes. The spread is public, like the scale of noise; the translation
         itself is drawn from the key and never disclosed.
+    dither : {"auto", False}, default "auto"
+        Move columns of whole or decimal numbers off their grid by keyed noise of one grain first; the key takes it
+        off again. False does not, and keeps distances to the last digit.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
@@ -73,8 +76,11 @@ class OrthogonalTransform(LinearPerturbation):
         "Released: ``y``, ``D`` and the spread of the translation. Secret: ``M`` and ``t``. d known records with "
         "their rows give every other record exactly, and fewer give their span (A9); a column that is known of "
         "everybody gives its row of M, and of two columns the other one (A9); a sample of the population gives M up to "
-        "the precision of its eigenvectors (A11). Where every column holds whole or decimal numbers, the "
-        "release alone gives every record (A26). There is no formal guarantee."
+        "the precision of its eigenvectors (A11). Where every column holds whole or decimal numbers and none is "
+        "dithered, the release alone gives every record (A26). Dither leaves a density that is constant within a "
+        "grain: two columns are turned back from 2,000 records where a grain is 0.3 deviations, and from some 20,000 "
+        "where it is 0.1; columns of few values (1 to 5) from 20,000 records by ICA. Two releases of one table under "
+        "different keys differ by their dither, whose axes are M's: use one key. There is no formal guarantee."
     )
     catalogue = "P6"
     summary = "Rotate (or reflect) all records by one secret matrix."
@@ -86,11 +92,13 @@ class OrthogonalTransform(LinearPerturbation):
         scaling: str | None = "std",
         proper: bool = False,
         translation: float = 0.0,
+        dither: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.scaling = scaling
         self.proper = proper
         self.translation = translation
+        self.dither = dither
         self.random_state = random_state
 
     @property
@@ -105,21 +113,25 @@ class OrthogonalTransform(LinearPerturbation):
         unit, translation = self._units(facts), self.translation
         if isinstance(translation, bool) or not isinstance(translation, Real) or not 0 <= translation < math.inf:
             raise InputError("translation must be a finite number of at least 0, in multiples of the spread")
-        spread = two_digits(float(np.sqrt(np.mean((facts.moments.std / unit) ** 2)))) if translation else 0.0
-        check_digits(facts, unit, 8.0 * float(translation) * spread)
-        return OrthogonalModel(unit, bool(self.proper), float(translation) * spread)
+        spread = two_digits(float(np.sqrt(np.mean((facts.spread / unit) ** 2)))) if translation else 0.0
+        shift = float(translation) * spread
+        check_digits(facts, unit, 8.0 * shift)
+        dither = self._dither(facts, unit, size=record_size(facts, unit) + 8.0 * shift)
+        return OrthogonalModel(unit, bool(self.proper), shift, dither=dither)
 
     def _matrix(self, secrets: Secrets) -> Matrix:
         d, proper = len(self.model_.unit), self.model_.proper
-        return secrets.matrix("matrix", self.model_.to_json(), lambda source: haar_orthogonal(source, d, proper=proper))
+        about = self.model_.undithered.to_json()
+        return secrets.matrix("matrix", about, lambda source: haar_orthogonal(source, d, proper=proper))
 
     def _shift(self, secrets: Secrets) -> Matrix:
         """The translation, as a column."""
         spread, d = self.model_.translation, len(self.model_.unit)
-        return secrets.matrix("translation", self.model_.to_json(), lambda source: spread * source.normal(d, 1))
+        about = self.model_.undithered.to_json()
+        return secrets.matrix("translation", about, lambda source: spread * source.normal(d, 1))
 
     def perturb(self, block: Matrix, draws: Draws) -> Matrix:
-        """Scale, rotate, translate."""
+        """Dither, scale, rotate, translate."""
         out = super().perturb(block, draws)
         if self.model_.translated:
             out += self._shift(draws.secrets)
@@ -128,4 +140,4 @@ class OrthogonalTransform(LinearPerturbation):
     def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Translate, rotate and scale back."""
         turned = block - self._shift(draws.secrets) if self.model_.translated else block
-        return np.asarray((self._matrix(draws.secrets).T @ turned) * self.model_.unit[:, None])
+        return self._private(self._matrix(draws.secrets).T @ turned)

@@ -12,6 +12,7 @@ factor. Such draws are thrown away (errata L-ae).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from veil.arguments import choice, whole
 from veil.data.blocks import Matrix, tiles
 from veil.errors import InputError
 from veil.keys.randomness import Generator
+from veil.perturbations.dither import wants_dither
 from veil.perturbations.draws import Draws, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise
-from veil.perturbations.linear import LinearPerturbation, check_digits
+from veil.perturbations.linear import LinearPerturbation, check_digits, record_size
 from veil.perturbations.projection_entries import KINDS, MOST_DRAWS, hides_all, mean_square, projection_entries
 from veil.perturbations.record_projection import first_attempt, projected_share, record_matrix
 from veil.perturbations.signs import FEWEST_COLUMNS, SignMatrix
@@ -46,6 +48,9 @@ class RandomProjection(LinearPerturbation):
         The law of the entries.
     axis : {"attributes", "records"}
         What is reduced. With records, no released row is a record, and public columns cannot go along.
+    dither : {"auto", False}, default "auto"
+        Move columns of whole or decimal numbers off their grid by keyed noise of one grain first. False does not;
+        neither is it done to records that are projected, whose sums show no grid.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: the release says so.
 
@@ -67,8 +72,8 @@ class RandomProjection(LinearPerturbation):
         "records with their rows pin it down (A14: p of them give p of k dimensions, and with the Achlioptas and "
         "sparse kinds one to three often give all of R), a sample of the population gives its covariance and more "
         "(A21), independent columns give some of themselves (A16). If R leaks, integers come back exactly (A15); "
-        "also with R secret, three or four known records often give all whole numbers (A26). There is no formal "
-        "guarantee."
+        "also with R secret and without dither, three or four known records often give all whole numbers (A26). There "
+        "is no formal guarantee."
     )
     catalogue = "P8"
     summary = "Project records on fewer dimensions by one secret random matrix."
@@ -82,19 +87,22 @@ class RandomProjection(LinearPerturbation):
         scaling: str | None = "std",
         kind: str = "gaussian",
         axis: str = "attributes",
+        dither: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.scaling = scaling
         self.kind = kind
         self.axis = axis
+        self.dither = dither
         self.random_state = random_state
 
     @property
     def layout(self) -> Layout:
         """Attributes of each record are mixed, or records are summed up."""
         records = isinstance(self.axis, str) and self.axis == "records"
-        return Layout(made_of=MadeOf.TABLE if records else MadeOf.RECORD, noise=Noise.NONE, spread=True)
+        made_of, grids = (MadeOf.TABLE, False) if records else (MadeOf.RECORD, self.dither is not False)
+        return Layout(made_of=made_of, noise=Noise.NONE, spread=True, grids=grids, extremes=True)
 
     def learn(self, facts: Facts) -> ProjectionModel | RecordProjectionModel:
         """Units and dimensions; the matrix is drawn once it determines nothing."""
@@ -110,13 +118,15 @@ class RandomProjection(LinearPerturbation):
             raise InputError(
                 f"n_components must be at most {most} for {n} records of {d} columns when {what} are projected; got {k}"
             )
+        wants_dither(self.dither)
         if records:
             summed = RecordProjectionModel(unit, int(k), n, self.kind)
             first_attempt(facts.secrets, summed)
             return summed
         model = ProjectionModel(unit, int(k), self.kind, no_noise(int(k)))
-        _attribute_matrix(facts.secrets, model)
-        return model
+        matrix = _attribute_matrix(facts.secrets, model)
+        condition = float(np.linalg.cond(matrix)) if k == d else 0.0
+        return replace(model, dither=self._dither(facts, unit, size=condition * record_size(facts, unit)))
 
     def transform(self, X: Any) -> Any:
         """Project a table; with records projected, the one that it was fitted on (or another of as many records)."""
@@ -143,12 +153,12 @@ class RandomProjection(LinearPerturbation):
         signs = SignMatrix.of(self._matrix(draws.secrets))
         out = np.empty((model.n_components, block.shape[1]))
         for tile in tiles(block.shape[1]):
-            out[:, tile] = signs.product(block[:, tile] / model.unit[:, None])
+            out[:, tile] = signs.product(self._dithered(block[:, tile], draws) / model.unit[:, None])
         return out
 
     def restore(self, block: Matrix, draws: Draws) -> Matrix:
         """Solve, where nothing was reduced."""
-        return np.asarray(np.linalg.solve(self._matrix(draws.secrets), block) * self.model_.unit[:, None])
+        return self._private(np.asarray(np.linalg.solve(self._matrix(draws.secrets), block)))
 
     def invertible(self, *, consistent: bool) -> bool:
         """Only when as many columns were released as there were."""
@@ -170,4 +180,4 @@ def _attribute_matrix(secrets: Secrets, model: ProjectionModel) -> Matrix:
             "use kind='gaussian', or fewer components"
         )
 
-    return secrets.matrix("matrix", model.to_json(), drawn)
+    return secrets.matrix("matrix", model.undithered.to_json(), drawn)

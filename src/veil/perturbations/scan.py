@@ -16,6 +16,8 @@ import numpy.typing as npt
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, listed
 from veil.keys.randomness import column_digests, fingerprint
+from veil.numerics.extremes import Extremes, Spread, extremes_of
+from veil.numerics.grids import Grid, Steps, grids_of
 from veil.numerics.moments import Moments, block_moments
 
 Counts = npt.NDArray[np.int64]
@@ -24,13 +26,18 @@ Tally = dict[Any, int]
 
 @dataclass(frozen=True)
 class ScanResult:
-    """What the first pass learned about some columns; of categories, how often each occurs."""
+    """What the first pass learned about some columns.
+
+    Of categories, how often each occurs; of numbers, their grids and their spreads without values that dominate them.
+    """
 
     moments: Moments
     fingerprint: str
     categories: tuple[Tally, ...] | None = None
     combinations: Tally | None = None
     quantiles: tuple[Vector, ...] | None = None
+    grids: tuple[Steps | None, ...] | None = None
+    spreads: tuple[Spread | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Summary:
         How often each occurs, where that is counted.
     sketches
         By column, quantiles of each block with the number of values behind them, where that is kept.
+    grids
+        By column, the grid that its values are on, where that is measured.
+    extremes
+        By column, its ends apart from the rest, where values could dominate a spread.
     """
 
     n_rows: int
@@ -60,6 +71,8 @@ class Summary:
     categories: tuple[Tally, ...] | None = None
     combinations: Tally | None = None
     sketches: tuple[tuple[tuple[Vector, int], ...], ...] | None = None
+    grids: tuple[Grid, ...] | None = None
+    extremes: tuple[Extremes, ...] | None = None
 
     def __add__(self, other: Summary) -> Summary:
         """Both stretches together; this one comes first."""
@@ -74,6 +87,8 @@ class Summary:
             categories=_each(_tallied, self.categories, other.categories),
             combinations=_tallied(self.combinations, other.combinations),
             sketches=_each(_joined, self.sketches, other.sketches),
+            grids=_each(_joined, self.grids, other.grids),
+            extremes=_each(_joined, self.extremes, other.extremes),
         )
 
 
@@ -83,6 +98,14 @@ def _each(join: Any, a: Any, b: Any) -> Any:
 
 def _joined(a: Any, b: Any) -> Any:
     return a + b
+
+
+def _steps(total: Summary) -> tuple[Steps | None, ...] | None:
+    """The grid of each column, from the first value to the last."""
+    if total.grids is None or total.moments is None:
+        return None
+    ends = zip(total.grids, total.moments.minimum.tolist(), total.moments.maximum.tolist(), strict=True)
+    return tuple(grid.steps(total.n_rows, lowest, highest) for grid, lowest, highest in ends)
 
 
 def _tallied(a: Tally | None, b: Tally | None) -> Tally | None:
@@ -118,16 +141,27 @@ class Scan:
         Whether missing values may pass.
     method
         How messages call the method.
+    grids, extremes
+        Whether it is measured which grid the values of a column are on, and which dominate its spread.
     """
 
     def __init__(
-        self, columns: Sequence[str], *, secret: bytes, covariance: bool, allow_missing: bool, method: str
+        self,
+        columns: Sequence[str],
+        *,
+        secret: bytes,
+        covariance: bool,
+        allow_missing: bool,
+        method: str,
+        grids: bool = False,
+        extremes: bool = False,
     ) -> None:
         self._columns = list(columns)
         self._secret = secret
         self._covariance = covariance
         self._allow_missing = allow_missing
         self._method = method
+        self._grids, self._extremes = grids, extremes
 
     def block_summary(self, block: Block) -> Summary:
         """What a block of a table adds."""
@@ -145,9 +179,13 @@ class Scan:
         """What a block adds, as a matrix."""
         infinite = infinite_values(block)
         refused = self._refused(block)
-        moments = None
+        moments, grids, extremes = None, None, None
         if not infinite.any() and not refused.any():
             moments = block_moments(self._measured(block), covariance=self._covariance)
+            if self._grids:
+                grids = grids_of(block, np.maximum(np.abs(moments.minimum), np.abs(moments.maximum)))
+            if self._extremes and not moments.missing.any():
+                extremes = extremes_of(block, moments)
         return Summary(
             n_rows=block.shape[1],
             digests=self.digests(block),
@@ -155,6 +193,8 @@ class Scan:
             refused=refused,
             missing=np.zeros_like(infinite) if moments is None else moments.missing,
             moments=moments,
+            grids=grids,
+            extremes=extremes,
         )
 
     def _measured(self, block: Matrix) -> Matrix:
@@ -178,7 +218,8 @@ class Scan:
             )
         assert total.moments is not None  # noqa: S101 - nothing was refused
         self._check_moments(total.moments)
-        return ScanResult(total.moments, self._fingerprint(total))
+        spreads = None if total.extremes is None else tuple(each.spread() for each in total.extremes)
+        return ScanResult(total.moments, self._fingerprint(total), grids=_steps(total), spreads=spreads)
 
     def _fingerprint(self, total: Summary) -> str:
         return fingerprint(self._secret, self._columns, total.digests, total.n_rows)

@@ -74,7 +74,7 @@ def inspect(
     if covariance is None:
         return Inspection(moments.n_rows, facts, tuple(advice))
     advice += rotation_advice(moments)
-    advice += grid_advice(questions.numeric, answers.digits.tolist(), covariance)
+    advice += grid_advice(questions.numeric, answers.grids, moments)
     risks, ranges = noise_risks(questions.numeric, covariance), rotation_ranges(questions.numeric, covariance)
     levels = NOISE_LEVELS if risks else ()
     return Inspection(moments.n_rows, facts, tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges)

@@ -8,10 +8,11 @@ import numpy as np
 
 from veil.data.blocks import Matrix
 from veil.data.distinct import DistinctSample
+from veil.errors import listed
 from veil.measures import correlation_risk, effective_dimension, range_length, sample_risk, security_range
+from veil.numerics.grids import COARSE, Grid
 from veil.numerics.moments import Moments
 from veil.numerics.rounding import two_digits
-from veil.publishing.inspection_pass import MOST_DIGITS
 from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, NoiseRisk, RotationRange
 
 NOISE_LEVELS = (0.25, 0.5, 1.0, 2.0)
@@ -89,18 +90,27 @@ def rotation_advice(moments: Moments) -> list[str]:
     return [sample_risk(moments.complete_mean[keep] / unit, spread, n).statement]
 
 
-def grid_advice(names: Sequence[str], digits: Sequence[int], covariance: Matrix) -> list[str]:
+def grid_advice(names: Sequence[str], grids: Sequence[Grid], moments: Moments) -> list[str]:
     """Which columns are on a grid, and what that means for methods that multiply records by a secret matrix (A26)."""
-    varying = [j for j in range(len(names)) if covariance[j, j] > 0]
-    gridded = [names[j] for j in varying if digits[j] <= MOST_DIGITS]
+    ends = zip(names, grids, moments.minimum.tolist(), moments.maximum.tolist(), moments.std.tolist(), strict=True)
+    varying = [(name, grid.steps(moments.n_rows, low, high), std) for name, grid, low, high, std in ends if std > 0]
+    gridded = [(name, steps.grain, std) for name, steps, std in varying if steps is not None]
     if len(gridded) < 2:
         return []
-    some = ", ".join(gridded[:5]) + (f" and {len(gridded) - 5} more" if len(gridded) > 5 else "")
+    some = ", ".join(name for name, _, _ in gridded[:5]) + (f" and {len(gridded) - 5} more" if len(gridded) > 5 else "")
     which = "All" if len(gridded) == len(varying) else f"{len(gridded)} of"
-    return [
-        f"{which} {len(varying)} numeric columns that vary hold whole or decimal numbers ({some}): a rotation of such "
-        "columns alone is undone from the release alone, and a projection or linear map with few known records (A26)."
+    advice = [
+        f"{which} {len(varying)} numeric columns that vary hold whole or decimal numbers ({some}): with dither=False a "
+        "rotation of such columns alone is undone from the release alone, and a projection or linear map with few "
+        "known records (A26)."
     ]
+    coarse = [name for name, grain, std in gridded if grain > COARSE * std]
+    if coarse:
+        advice.append(
+            f"The grain of {listed(coarse)} is more than a third of the spread, so that dither before a rotation "
+            "changes much and hides little: use RandomizedResponse for categories, or AdditiveNoise for counts."
+        )
+    return advice
 
 
 def rotation_ranges(names: Sequence[str], covariance: Matrix) -> tuple[RotationRange, ...]:

@@ -12,17 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Block, Vector
+from veil.data.blocks import Block
 from veil.data.distinct import DistinctSample, IntegerRun, integer_run, sampled, sampled_values
 from veil.data.hashing import present_hashes, record_hashes
 from veil.data.schema import Kind, kind_of
 from veil.data.sources import count_numbers, possible_identifiers, possible_numbers
 from veil.data.tables import Table
+from veil.numerics.grids import Grid, grids_of
 from veil.numerics.moments import Moments, block_moments
-
-MOST_DIGITS = 6
-_FIRST = 256
-_ROUNDING = 2.0**-48
 
 
 @dataclass(frozen=True)
@@ -70,8 +67,8 @@ class Tally:
 
     Attributes
     ----------
-    digits
-        Of numbers, the decimals of the one that has most; more than :data:`MOST_DIGITS` stands for full precision.
+    grids
+        Of numbers, the grid that they are on.
     numbers
         Of columns that are nearly numeric, the texts that are numbers and all texts.
     cells
@@ -80,7 +77,7 @@ class Tally:
 
     missing: npt.NDArray[np.int64]
     infinite: npt.NDArray[np.int64]
-    digits: npt.NDArray[np.int64]
+    grids: tuple[Grid, ...]
     moments: Moments
     integers: tuple[IntegerRun, ...]
     texts: tuple[DistinctSample, ...]
@@ -91,7 +88,7 @@ class Tally:
         return Tally(
             self.missing + other.missing,
             self.infinite + other.infinite,
-            np.maximum(self.digits, other.digits),
+            tuple(a + b for a, b in zip(self.grids, other.grids, strict=True)),
             self.moments + other.moments,
             tuple(a + b for a, b in zip(self.integers, other.integers, strict=True)),
             tuple(a + b for a, b in zip(self.texts, other.texts, strict=True)),
@@ -106,35 +103,18 @@ def tally(questions: Questions, block: Block) -> Tally:
     infinite = np.isinf(matrix)
     if infinite.any():
         matrix = np.where(infinite, np.nan, matrix)
-    key = questions.key
+    key, moments = questions.key, block_moments(matrix)
     quasi = [block.column(name) for name in questions.quasi]
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
-        digits=np.array([decimal_digits(row) for row in matrix], dtype=np.int64),
-        moments=block_moments(matrix),
+        grids=grids_of(matrix, np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))),
+        moments=moments,
         integers=tuple(integer_run(block.column(name), key) for name in questions.integers),
         texts=tuple(sampled_values(present_hashes(_decoded(block.column(n)), key)) for n in questions.texts),
         numbers=np.array([count_numbers(block.column(name)) for name in questions.nearly], dtype=np.int64),
         cells=sampled(record_hashes(quasi, key)) if quasi else None,
     )
-
-
-def decimal_digits(values: Vector) -> int:
-    """How many decimals numbers have, at most; :data:`MOST_DIGITS` + 1 where they have more.
-
-    >>> decimal_digits(np.array([3.0, 2.5, 1.25])), decimal_digits(np.array([1 / 3]))
-    (2, 7)
-    """
-    present = values[np.isfinite(values)]
-    digits = 0
-    for part in (present[:_FIRST], present):  # the first few tell full precision at once
-        while digits <= MOST_DIGITS:
-            steps = part * 10.0**digits
-            if (np.abs(steps - np.rint(steps)) <= _ROUNDING * (1.0 + np.abs(steps))).all():
-                break
-            digits += 1
-    return digits
 
 
 def _decoded(values: pa.Array) -> pa.Array:

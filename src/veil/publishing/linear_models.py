@@ -1,7 +1,7 @@
 """R6, the owner's part: a linear model that was trained on a release, in the private table's coordinates.
 
-*Model.* P5–P8 and P10 release ``y = A x + t``, one affine map for all records (noise that was added on top is left
-aside: it moves records, not the map). So a linear model ``ŵ·y + b`` of the release is a linear model ``w·x + b'`` of
+*Model.* P5–P8 and P10 release ``y = A x + t``, one affine map for all records (noise and dither are left
+aside: they move records, not the map). So a linear model ``ŵ·y + b`` of the release is a linear model ``w·x + b'`` of
 the private table, with::
 
     w = Aᵀ ŵ        b' = b + ŵ·t
@@ -214,9 +214,10 @@ def _ledger_part(key: Key, release: Release | None) -> LedgerPart:
 
 
 def _affine(part: LedgerPart, key: Key) -> Perturbation:
-    """The method behind a part, without its noise."""
+    """The method behind a part, without its noise and its dither."""
     noiseless = {"noise": [0.0] * len(part.parameters["noise"])} if "noise" in part.parameters else {}
-    method = rebuild(replace(part, parameters={**part.parameters, **noiseless}), key)
+    parameters = {name: value for name, value in part.parameters.items() if name != "dither"}
+    method = rebuild(replace(part, parameters={**parameters, **noiseless}), key)
     if not isinstance(method, LinearPerturbation | PairwiseRotation):
         raise NotApplicableError(
             f"{part.method} does not release every record by one linear map; linear models map back from "

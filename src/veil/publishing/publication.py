@@ -24,7 +24,7 @@ from veil.data.schema import Role
 from veil.data.tables import MemoryTable, Table, TypesChanged
 from veil.errors import InputError, KeyRefusedError, VeilError
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
-from veil.perturbations import Perturbation
+from veil.perturbations import Perturbation, Takes
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
@@ -40,6 +40,14 @@ from veil.storage.shards import BlockRows
 if TYPE_CHECKING:
     from veil.data.cluster import Cluster
 
+_DRIFT = (
+    "A cell keeps its noise as long as its value stays; one that drifts (age + 1) gets new noise every time, and "
+    "whoever knows the drift averages the releases."
+)
+_EQUAL_PSEUDONYMS = (
+    "Equal pseudonyms tell which rows are of one person: what is constant in them is averaged, and the noise of n rows "
+    "falls to 1/√n."
+)
 T = TypeVar("T")
 CORRECTIONS = "corrections"
 
@@ -87,7 +95,13 @@ class Publication:
             if not part.perturbation.invertible(consistent=self._consistent_on is not None)
         )
         summary = _what_comes_back(stuck, sum(len(part.columns) for part in self._parts), len(self._private.withheld))
-        return [summary, *(remark for part in self._parts for remark in part.remarks)]
+        layouts = [part.perturbation.layout for part in self._parts]
+        averaged = []
+        if self._consistent_on is not None:
+            averaged.append(_DRIFT)
+        if any(layout.takes is Takes.IDENTIFIERS for layout in layouts) and any(layout.addressed for layout in layouts):
+            averaged.append(_EQUAL_PSEUDONYMS)
+        return [summary, *(remark for part in self._parts for remark in part.remarks), *averaged]
 
     # -- first pass -------------------------------------------------------------------------
 

@@ -44,7 +44,8 @@ def publish(
         Column roles: identifier, sensitive, quasi, public or drop. Numeric columns are
         sensitive by default; text and all-different integer columns must be given one.
     consistent_on
-        An id column: an unchanged cell of the same id keeps its noise in every release of this key.
+        An id column: an unchanged cell of the same id keeps its noise in every release of this key. A value that drifts
+        (age + 1) gets new noise, so that releases of many years average it out.
     shuffle
         Release the rows in a secret order.
 

@@ -102,7 +102,7 @@ def measured(context: Context, key: PaillierKey, d: int) -> tuple[Any, ...]:
     reading, received = timed(lambda: asker.receive(w))
     truth, k = sum(int(a) * int(b) for a, b in zip(x, y, strict=True)), d // 2
     both = np.array([x, y], dtype=np.float64)
-    perturbation = veil.RandomProjection(k, scaling=None, random_state=int(rng.integers(2**31)))
+    perturbation = veil.RandomProjection(k, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
     released = veil.publish(both, perturbation)[0].to_numpy()
     size = float(np.linalg.norm(both[0]) * np.linalg.norm(both[1]))
     spread = float(veil.measures.inner_product_variance(both[0], both[1], k, "gaussian")) ** 0.5 / size

@@ -115,7 +115,9 @@ def in_box(rng: np.random.Generator, x: Matrix) -> Matrix:
 
 def released(rng: np.random.Generator, x: Matrix) -> veil.Release:
     """A release that keeps every length."""
-    return veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))[0]
+    return veil.publish(x, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31))))[
+        0
+    ]
 
 
 def within(points: Matrix, record: Matrix) -> Matrix:

@@ -17,7 +17,9 @@ def run(context: Context) -> Result:
     """Turn a cloud, and find the candidates from one known point by drawing many consistent matrices."""
     rng = context.rng(0)
     x = rng.multivariate_normal(MEAN, COVARIANCE, N)
-    release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
+    release, _ = veil.publish(
+        x, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+    )
     y = release.to_numpy()
     guesses = candidates(release, x, [int(s) for s in rng.integers(2**31, size=context.pick(200, 40))])
     right = [bool(np.abs(guess - x).max() < 1e-9) for guess in guesses]
@@ -84,7 +86,9 @@ def angles(context: Context, draws: int) -> tuple[int, int, int]:
     for r in range(draws):
         rng = context.rng(1, r)
         x = rng.multivariate_normal(MEAN, COVARIANCE, 2)
-        release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
+        release, _ = veil.publish(
+            x, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+        )
         known, image = x[0], release.to_numpy()[0]
         cosine = known @ image / (np.linalg.norm(known) * np.linalg.norm(image))
         signed = np.arctan2(image[1], image[0]) - np.arctan2(known[1], known[0])

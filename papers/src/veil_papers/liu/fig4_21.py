@@ -84,7 +84,9 @@ def simulated(context: Context, p: int, n: int, draws: int) -> np.ndarray[Any, n
     rest *= REST / np.linalg.norm(rest, axis=1, keepdims=True)
     x = np.column_stack([np.full(n, KNOWN_PART), rest])
     x[0, 1:] = 0.0
-    release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
+    release, _ = veil.publish(
+        x, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+    )
     known = veil.KnownPairs(x[:1], [0])
     shares = np.empty((draws, n - 1))
     for r in range(draws):

@@ -28,7 +28,7 @@ def run(context: Context) -> Result:
     released = x[:, :K]
     for r in range(repeats):
         seed = int(context.rng(r).integers(2**31))
-        y = veil.publish(x, veil.RandomProjection(K, scaling=None, random_state=seed))[0].to_numpy()
+        y = veil.publish(x, veil.RandomProjection(K, scaling=None, dither=False, random_state=seed))[0].to_numpy()
         ratio = pdist(y, "sqeuclidean") / original
         means.append(float(ratio.mean()))
         spreads.append(float(((ratio - 1) ** 2).mean()))

@@ -23,7 +23,7 @@ def ratios(context: Context, k: int, draws: int, seed_at: int) -> np.ndarray:
     while sum(len(each) for each in drawn) < draws:
         seed = int(context.rng(seed_at, len(drawn)).integers(2**31))
         table = np.vstack([np.zeros(d), np.eye(d)])
-        y = veil.publish(table, veil.RandomProjection(k, scaling=None, random_state=seed))[0].to_numpy()
+        y = veil.publish(table, veil.RandomProjection(k, scaling=None, dither=False, random_state=seed))[0].to_numpy()
         drawn.append(((y[1:] - y[0]) ** 2).sum(axis=1))
     return np.concatenate(drawn)
 

@@ -76,7 +76,7 @@ def guesses(context: Context, i: int) -> tuple[Any, ...]:
     rng = context.rng(i)
     n = context.pick(100_000, 20_000)
     x = np.tile(rng.uniform(1, 9, N), (n, 1))
-    projection = veil.RandomProjection(4, scaling=None, random_state=int(rng.integers(2**31)))
+    projection = veil.RandomProjection(4, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, projection)
     attack = veil.HypersphereAttack(variant="paper", random_state=int(rng.integers(2**31)))
     guess = attack.run(release, veil.KnownRanges(-1e3, 1e3)).values

@@ -126,7 +126,9 @@ def printed(context: Context, n: int, r: int) -> Matrix:
 
 def owned(context: Context, n: int, r: int) -> Matrix:
     """The secret matrix of a fresh key, as its owner may read it."""
-    transform = veil.OrthogonalTransform(scaling=None, random_state=int(context.rng(n, r, 1).integers(2**31)))
+    transform = veil.OrthogonalTransform(
+        scaling=None, dither=False, random_state=int(context.rng(n, r, 1).integers(2**31))
+    )
     return np.asarray(transform.fit(np.eye(n)).secret_matrix())
 
 

@@ -106,9 +106,9 @@ def run(context: Context) -> Result:
 def released(context: Context, kind: ProjectionKind, *address: int) -> tuple[float, float]:
     """Inner product and squared distance of the two records in one release."""
     seed = int(context.rng(*address).integers(2**31))
-    u, v = veil.publish(np.vstack(records()), veil.RandomProjection(K, kind=kind, scaling=None, random_state=seed))[
-        0
-    ].to_numpy()
+    u, v = veil.publish(
+        np.vstack(records()), veil.RandomProjection(K, kind=kind, scaling=None, dither=False, random_state=seed)
+    )[0].to_numpy()
     return float(u @ v), float(((u - v) ** 2).sum())
 
 

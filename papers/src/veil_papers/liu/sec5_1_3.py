@@ -90,7 +90,7 @@ def claims(rows: list[tuple[Any, ...]], repeats: int) -> tuple[Claim, ...]:
 def owned(context: Context, kind: str, pair: Matrix, *address: int) -> tuple[Matrix, Matrix]:
     """The entries of a secret matrix, as its owner may read them, and the two records that it released."""
     seed = int(context.rng(1, *address).integers(2**31))
-    fitted = veil.RandomProjection(K, scaling=None, kind=kind, random_state=seed).fit(pair)
+    fitted = veil.RandomProjection(K, scaling=None, dither=False, kind=kind, random_state=seed).fit(pair)
     return np.asarray(fitted.secret_matrix() * math.sqrt(K)), np.asarray(fitted.transform(pair))
 
 

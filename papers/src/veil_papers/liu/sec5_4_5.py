@@ -140,7 +140,7 @@ def owned(context: Context, i: int, r: int) -> Matrix:
     """A matrix that the product draws."""
     n, k, kind, _ = CASES[i]
     rng = context.rng(i, r, 1)
-    projection = veil.RandomProjection(k, scaling=None, kind=kind, random_state=int(rng.integers(2**31)))
+    projection = veil.RandomProjection(k, scaling=None, dither=False, kind=kind, random_state=int(rng.integers(2**31)))
     return projection.fit(rng.normal(size=(5, n))).secret_matrix()
 
 
@@ -148,7 +148,7 @@ def known_matrix(context: Context, k: int) -> tuple[float, float]:
     """Share of whole-number records found exactly in the best variant, and the minimum-norm error."""
     rng = context.rng(9, k)
     x = rng.integers(0, 16, (context.pick(200, 20), 6))
-    projection = veil.RandomProjection(k, scaling=None, random_state=int(rng.integers(2**31)))
+    projection = veil.RandomProjection(k, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, projection)
     disclosed = veil.KnownMatrix(np.linalg.lstsq(x, release.to_numpy(), rcond=None)[0].T)
     guess = veil.DisclosedMatrixAttack().run(release, disclosed, veil.KnownRanges(0, 15)).values

@@ -46,12 +46,12 @@ class Separated:
 
 def rotation(seed: int) -> veil.Perturbation:
     """A random orthogonal matrix."""
-    return veil.OrthogonalTransform(scaling=None, random_state=seed)
+    return veil.OrthogonalTransform(scaling=None, dither=False, random_state=seed)
 
 
 def projection(seed: int) -> veil.Perturbation:
     """Two mixtures."""
-    return veil.RandomProjection(2, scaling=None, random_state=seed)
+    return veil.RandomProjection(2, scaling=None, dither=False, random_state=seed)
 
 
 def separated(context: Context, x: Matrix, mixing: Mixing, matrices: int, variant: str = "paper") -> Separated:

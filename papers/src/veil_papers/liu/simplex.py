@@ -47,7 +47,7 @@ def search(context: Context, letter: Matrix, cases: int) -> Searches:
     for r in range(cases):
         rng = context.rng(9, r)
         x = letter[rng.permutation(len(letter))[: P + 1]]
-        projection = veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31)))
+        projection = veil.RandomProjection(K, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
         release, _ = veil.publish(x, projection)
         y = release.to_numpy()
         attack = veil.ProjectionMAPAttack(variant="paper", random_state=r)

@@ -23,7 +23,9 @@ def run(context: Context) -> Result:
     """Draws of the attacker, of an owner who follows the paper with M_T, and the projection on the known span."""
     rng = context.rng(0)
     x = rng.normal(size=(RECORDS, N)) * rng.uniform(0.1, 2.0, (RECORDS, 1)) + 3 * (np.arange(N) < KNOWN)
-    release, _ = veil.publish(x, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
+    release, _ = veil.publish(
+        x, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+    )
     known, y = veil.KnownPairs(x[:KNOWN], list(range(KNOWN))), release.to_numpy()
     seeds = [int(seed) for seed in rng.integers(2**31, size=context.pick(1_000, 150))]
     guesses = [veil.KnownPairsAttack(variant="paper", random_state=s).run(release, known).values for s in seeds]

@@ -22,7 +22,7 @@ ERRORS = {"rotated": 0.166, "projected": 0.083}
 def run(context: Context) -> Result:
     """The printed map again, the attack from x₁ with many draws, and both formulas."""
     matrix = np.linalg.lstsq(PRIVATE, PERTURBED, rcond=None)[0].T
-    again, _ = veil.publish(PRIVATE, veil.LinearTransform(matrix, scaling=None, random_state=0))
+    again, _ = veil.publish(PRIVATE, veil.LinearTransform(matrix, scaling=None, dither=False, random_state=0))
     printed = float(np.abs(again.to_numpy() - PERTURBED).max())
     orthogonal = float(np.abs(matrix @ matrix.T - np.eye(2)).max())
     draws = context.pick(2_000, 200)
@@ -101,7 +101,9 @@ def run(context: Context) -> Result:
 def attack(context: Context, draws: int) -> tuple[Matrix, Matrix]:
     """Guesses of all draws (draws × 3 × 2) from the first record and its row, and the mean guess."""
     rng = context.rng(0)
-    release, _ = veil.publish(PRIVATE, veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31))))
+    release, _ = veil.publish(
+        PRIVATE, veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+    )
     known = veil.KnownPairs(PRIVATE[:1], [0])
     seeds = [int(s) for s in rng.integers(2**31, size=draws)]
     guesses = [veil.KnownPairsAttack(variant="paper", random_state=s).run(release, known).values for s in seeds]

@@ -64,7 +64,7 @@ def run(context: Context) -> Result:
 
 def projected(x: Matrix, k: int, rng: np.random.Generator) -> Matrix:
     """The charts after a random projection."""
-    method = veil.RandomProjection(k, scaling=None, random_state=int(rng.integers(2**31)))
+    method = veil.RandomProjection(k, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
     return veil.publish(x, method)[0].to_numpy()
 
 

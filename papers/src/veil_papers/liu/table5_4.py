@@ -40,7 +40,9 @@ def run(context: Context) -> Result:
     projected, retention, few = [], [], []
     for r in range(repeats):
         rng = context.rng(r)
-        release, _ = veil.publish(x, veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31))))
+        release, _ = veil.publish(
+            x, veil.RandomProjection(K, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
+        )
         seed = int(rng.integers(2**31))
         before, after = accuracies(x, virginica, seed), accuracies(release.to_numpy(), virginica, seed)
         projected.append(after)

@@ -50,7 +50,7 @@ def cases(
     for r in range(matrices):
         rng = context.rng(k, p, r)
         x = letter[rng.permutation(len(letter))[:RECORDS]]
-        projection = veil.RandomProjection(k, scaling=None, random_state=int(rng.integers(2**31)))
+        projection = veil.RandomProjection(k, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
         release, _ = veil.publish(x, projection)
         errors, centred = [], []
         for _ in range(sets):

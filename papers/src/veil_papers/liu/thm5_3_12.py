@@ -26,7 +26,7 @@ def run(context: Context) -> Result:
     for t in range(tries):
         rng = context.rng(t)
         x = rng.normal(2.0, 1.0, (M, N))
-        projection = veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31)))
+        projection = veil.RandomProjection(K, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
         release, _ = veil.publish(x, projection)
         y = release.to_numpy()
         root = np.linalg.cholesky(y @ y.T)
@@ -127,7 +127,9 @@ def integrals(context: Context, k: int) -> tuple[float, ...]:
     whole, ball = (quad(shell, 0, end)[0] for end in (np.inf, BALL))
     # Unit vectors are projected to independent draws of y.
     unit = np.eye(context.pick(4_000, 800))
-    projection = veil.RandomProjection(k, scaling=None, random_state=int(context.rng(5, k).integers(2**31)))
+    projection = veil.RandomProjection(
+        k, scaling=None, dither=False, random_state=int(context.rng(5, k).integers(2**31))
+    )
     y = veil.publish(unit, projection)[0].to_numpy()
     right, share = k ** (k / 2) * ball, float((np.linalg.norm(y, axis=1) <= BALL).mean())
     return k, math.sqrt(k) * whole, k ** (k / 2) * whole, share, right, math.sqrt(right * (1 - right) / len(y))

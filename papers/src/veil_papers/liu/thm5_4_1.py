@@ -98,7 +98,7 @@ def normal(rng: np.random.Generator, sigma: Matrix, n: int) -> Matrix:
 
 def projected(x: Matrix, rng: np.random.Generator) -> Matrix:
     """Records projected by one new matrix."""
-    projection = veil.RandomProjection(K, scaling=None, random_state=int(rng.integers(2**31)))
+    projection = veil.RandomProjection(K, scaling=None, dither=False, random_state=int(rng.integers(2**31)))
     return veil.publish(x, projection)[0].to_numpy()
 
 

@@ -87,7 +87,7 @@ def weights(model: Any) -> Matrix:
 def compared(context: Context, z: Matrix, labels: Any, own: Any, k: int, r: int) -> tuple[float, ...]:
     """Of one release: agreement with the trained model, of the mapped one and of Rw; distance; two accuracies."""
     seed = int(context.rng(k, r).integers(2**31))
-    release, key = veil.publish(z, veil.RandomProjection(k, scaling=None, random_state=seed))
+    release, key = veil.publish(z, veil.RandomProjection(k, scaling=None, dither=False, random_state=seed))
     y = release.to_numpy()
     trained = train(y, labels)
     mapped = veil.linear_model_to_original(trained, key)
@@ -101,7 +101,7 @@ def compared(context: Context, z: Matrix, labels: Any, own: Any, k: int, r: int)
 def rotation(context: Context, z: Matrix, labels: Any, own: Any) -> float:
     """Relative distance of ŵ from Mw for an orthogonal M."""
     seed = int(context.rng(0).integers(2**31))
-    y = veil.publish(z, veil.OrthogonalTransform(scaling=None, random_state=seed))[0].to_numpy()
+    y = veil.publish(z, veil.OrthogonalTransform(scaling=None, dither=False, random_state=seed))[0].to_numpy()
     rotated = weights(train(y, labels))
     image = np.linalg.lstsq(z, y, rcond=None)[0].T @ weights(own)
     return float(np.linalg.norm(rotated - image) / np.linalg.norm(rotated))

@@ -26,7 +26,7 @@ def run(context: Context) -> Result:
     errors = []
     for r in range(context.pick(100, 2)):
         x, sample, seed = population(context, context.pick(10_000, 5_000), 2_000, r)
-        release, _ = veil.publish(x, veil.LinearTransform(scaling=None, random_state=seed))
+        release, _ = veil.publish(x, veil.LinearTransform(scaling=None, dither=False, random_state=seed))
         guess = veil.AKICAAttack().run(release, veil.KnownSample(sample))
         j = np.asarray(guess.details["pairing"])
         errors.append(j)

@@ -53,7 +53,9 @@ def run(context: Context) -> Result:
             x, sample, seed = population(context, n, KNOWN, r)
             for kind in KINDS if noise else KINDS[1:]:  # I without noise would release the table itself
                 mix = matrix(kind, context.rng(r, 1))
-                perturbation = veil.LinearTransform(mix, scaling=None, noise_scale=noise, random_state=seed)
+                perturbation = veil.LinearTransform(
+                    mix, scaling=None, dither=False, noise_scale=noise, random_state=seed
+                )
                 release, _ = veil.publish(x, perturbation)
                 guess = veil.AKICAAttack().run(release, veil.KnownSample(sample)).values
                 rows.append((noise, r, kind, error(x, guess), *per_value(x, guess)))

@@ -28,7 +28,7 @@ DIGIT = 0.0005
 def run(context: Context) -> Result:
     """The product's linear map with the slide's matrix, plus the slide's noise."""
     seed = int(context.rng(0).integers(2**31))
-    mix = veil.LinearTransform(LINEAR, scaling=None, random_state=seed)
+    mix = veil.LinearTransform(LINEAR, scaling=None, dither=False, random_state=seed)
     shown = veil.publish(RECORDS, mix)[0].to_numpy() + NOISE
     used = veil.publish(USED, mix)[0].to_numpy() + NOISE
     margin = DIGIT * (USED.sum(axis=1, keepdims=True) + 1.0) + 0.005

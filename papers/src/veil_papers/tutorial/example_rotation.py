@@ -28,7 +28,7 @@ SLIP = (4, 2)
 def run(context: Context) -> Result:
     """The product's linear map with the slide's matrix, on the records shown and on those used."""
     seed = int(context.rng(0).integers(2**31))
-    turn = veil.LinearTransform(ROTATION, scaling=None, random_state=seed)
+    turn = veil.LinearTransform(ROTATION, scaling=None, dither=False, random_state=seed)
     shown = veil.publish(RECORDS, turn)[0].to_numpy()
     used = veil.publish(USED, turn)[0].to_numpy()
     off = np.abs(shown - PRINTED).max(axis=1) > 0.005

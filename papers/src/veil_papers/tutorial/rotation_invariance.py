@@ -36,7 +36,7 @@ def run(context: Context) -> Result:
         gamma = 1.0 / (x.shape[1] * float(x.var()))
         for r in range(context.pick(20, 2)):
             rng = context.rng(t, r)
-            transform = veil.OrthogonalTransform(scaling=None, random_state=int(rng.integers(2**31)))
+            transform = veil.OrthogonalTransform(scaling=None, dither=False, random_state=int(rng.integers(2**31)))
             y = veil.publish(x, transform)[0].to_numpy()
             order = rng.permutation(len(x))
             train, test = order[: len(x) // 2], order[len(x) // 2 :]

@@ -12,7 +12,8 @@ are the grains, which name the columns; what a column counts is mostly positive,
 *General maps and projections* (P7, P8) without noise: columns are known up to whole-number combinations of each other,
 which few known records settle (:mod:`veil.attacks.lattice.mixed`).
 
-A column of full precision mixed in makes the lattice dense; the attack says that there is none.
+A column of full precision mixed in makes the lattice dense, and so does dither of one grain
+(:mod:`veil.perturbations.dither`); the attack says that there is none.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.lattices import coordinates, generated_lattice, orthogonal_basis
 from veil.release.models import Model, OrthogonalModel, ProjectionModel
+from veil.release.models.linear import Dithered
 from veil.release.release import Release
 
 MOST_COLUMNS: Final = 60
@@ -82,7 +84,7 @@ class LatticeAttack(GuessingAttack):
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).poisson([3, 20, 90, 400], size=(500, 4))
-    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    >>> release, _ = veil.publish(x, veil.OrthogonalTransform(dither=False, random_state=0))
     >>> guess = veil.LatticeAttack().run(release)
     >>> bool(np.allclose(guess.values, x)), guess.details.grains.round(6).tolist()
     (True, [1.0, 1.0, 1.0, 1.0])
@@ -115,13 +117,15 @@ class LatticeAttack(GuessingAttack):
             names, scaled = release.only_part.names, bool(np.any(model.unit != 1.0))
             mixed = hidden_columns(y, model.unit, names, pairs, scaled=scaled)
             if mixed is None:
-                raise _no_lattice()
+                raise _no_lattice(model)
             ambiguity = "none" if mixed.settled.all() else "matrix"
             return full_guess(release, mixed.values, MixedDetails(mixed.grains, mixed.settled), ambiguity=ambiguity)
         if not isinstance(model, OrthogonalModel):
             raise NotApplicableError("the manifest does not describe a linear map")
         origin = y[np.argmin(np.linalg.norm(y - y.mean(axis=0), axis=1))] if model.translated else np.zeros(y.shape[1])
         directions = _orthogonal(y - origin)
+        if directions is None:
+            raise _no_lattice(model)
         whole = coordinates(y - origin, directions)
         lengths = np.linalg.norm(directions, axis=1)
         evidence = Evidence(
@@ -144,16 +148,18 @@ class LatticeAttack(GuessingAttack):
         return full_guess(release, named.values, details, ambiguity=Ambiguity(", ".join(open_parts) or "none"))
 
 
-def _orthogonal(vectors: Matrix) -> Matrix:
-    """The orthogonal vectors of which all others are whole-number combinations."""
+def _orthogonal(vectors: Matrix) -> Matrix | None:
+    """The orthogonal vectors of which all others are whole-number combinations; None where there are none."""
     basis = generated_lattice(vectors)
     directions = None if basis is None else orthogonal_basis(basis)
-    if directions is None or len(directions) != vectors.shape[1]:
-        raise _no_lattice()
-    return directions
+    return directions if directions is not None and len(directions) == vectors.shape[1] else None
 
 
-def _no_lattice() -> NotApplicableError:
+def _no_lattice(model: Dithered) -> NotApplicableError:
+    if model.dither is not None:
+        return NotApplicableError(
+            f"the released rows generate no lattice: {len(model.dither.columns)} columns were dithered by one grain"
+        )
     return NotApplicableError(
         "the released rows generate no lattice: some column is of full precision, constant or the sum of others"
     )

@@ -52,6 +52,7 @@ from veil.release.models import (
     ProjectionModel,
     RecordProjectionModel,
 )
+from veil.release.models.linear import Dithered
 from veil.release.release import Release
 
 MOST_UNKNOWNS: Final = 64
@@ -144,6 +145,10 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         if self.variant == "paper":
             return _solved(release, _linear(model.unit[:, None] * np.linalg.pinv(matrix)), named)
         noise = model.noise if isinstance(model, ProjectionModel) else np.zeros(len(matrix))
+        if isinstance(model, Dithered) and model.dither is not None:
+            whole = None  # what was multiplied is off its grid
+            if len(matrix) < d:  # and each released column has the dither of many, like noise
+                noise = np.sqrt(noise**2 + matrix**2 @ (model.dither.variance / model.unit**2))
         limits = None if ranges is None else tuple(model.scaled(side) for side in ranges.for_columns(d))
         prior = prior_moments(sample, limits)
         if prior is None:

@@ -37,6 +37,7 @@ from veil.release.models import (
     OrthogonalModel,
     PermutedTransformModel,
 )
+from veil.release.models.linear import Dithered
 from veil.release.release import Release
 
 
@@ -146,7 +147,8 @@ class KnownPairsAttack(GuessingAttack):
             origin_z, origin_y = known_z.mean(axis=0), known_y.mean(axis=0)
             known_z, known_y = known_z - origin_z, known_y - origin_y
         misfit = _misfit(known_z, known_y)
-        u, v = known_bases(known_z, known_y)
+        error = dither_length(model)
+        u, v = known_bases(known_z, known_y, tolerance=rank_tolerance(known_z, error), weighted=error > 0)
         if proper and u.shape[1] == len(u) - 1:
             u, v = completed_rotation(u, v)
         centred = y - origin_y
@@ -205,11 +207,29 @@ def _misfit(known_z: Matrix, known_y: Matrix) -> float:
     return float(np.abs(inner - released).max(initial=0.0) / size) if size > 0 else 0.0
 
 
-def known_bases(known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9) -> tuple[Matrix, Matrix]:
+def dither_length(model: Model) -> float:
+    """By how much dither may have changed a scaled record's length; 0 without it."""
+    if not isinstance(model, Dithered) or model.dither is None:
+        return 0.0
+    return float(np.linalg.norm(model.dither.width / model.unit) / 2)
+
+
+def rank_tolerance(known_z: Matrix, length: float) -> float:
+    """Of the longest direction of known records: in a shorter one dither of this length says more than they do.
+
+    The deviation of dither in one of d directions is ``length/√(3d)``.
+    """
+    size = float(np.linalg.norm(known_z, 2)) if len(known_z) else 0.0
+    return max(1e-9, length / np.sqrt(3 * known_z.shape[1]) / size) if size > 0 else 1e-9
+
+
+def known_bases(
+    known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9, weighted: bool = False
+) -> tuple[Matrix, Matrix]:
     """Orthonormal bases U of the known records' span and V = M U of its image (d × r each).
 
     Taken from the SVD of the known records, so the error grows with their condition number
-    and not with its square.
+    and not with its square. ``weighted``: rows have errors, and directions count by their length (Procrustes).
     """
     d = known_z.shape[1]
     if not len(known_z):
@@ -217,7 +237,7 @@ def known_bases(known_z: Matrix, known_y: Matrix, *, tolerance: float = 1e-9) ->
     left, size, right = np.linalg.svd(known_z, full_matrices=False)
     rank = int((size > tolerance * size[0]).sum()) if size[0] > 0 else 0
     u = right[:rank].T
-    image = known_y.T @ (left[:, :rank] / size[:rank])
+    image = known_y.T @ (left[:, :rank] * size[:rank] if weighted else left[:, :rank] / size[:rank])
     a, _, b = np.linalg.svd(image, full_matrices=False)
     return u, a @ b
 

@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from veil.attacks.base import Details, Guess, GuessingAttack, check_width, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRecords
 from veil.attacks.rotation.consistent_sets import Rows
-from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
+from veil.attacks.rotation.known_pairs import completed_rotation, dither_length, known_bases, rank_tolerance
 from veil.attacks.rotation.matching import match_records, release_tolerance
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
@@ -119,8 +119,8 @@ class KnownRecordsAttack(GuessingAttack):
         if not isinstance(model, OrthogonalModel):
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
         known = model.scaled(records)
-        allowed = release_tolerance(y) if self.tolerance is None else self.tolerance
-        whole = np.array([column.is_integer for column in release.only_part.columns])
+        allowed = release_tolerance(y) + dither_length(model) if self.tolerance is None else self.tolerance
+        whole = np.array([column.is_integer and model.dither is None for column in release.only_part.columns])
         complete = y[np.isfinite(y).all(axis=1)]
         complete = complete[size_order(complete)[:JUDGED_ROWS]]
 
@@ -176,7 +176,10 @@ def _undone(
     inner, outer = known_z - origin_z, known_y - origin_y
     longest = float(np.linalg.norm(inner, axis=1).max())
     # A direction in which the records differ by less than the rounding is not known.
-    u, v = known_bases(inner, outer, tolerance=max(1e-9, tolerance / longest) if longest > 0 else 1e-9)
+    share = max(1e-9, tolerance / longest) if longest > 0 else 1e-9
+    if model.dither is not None:
+        share = rank_tolerance(inner, dither_length(model))
+    u, v = known_bases(inner, outer, tolerance=share, weighted=model.dither is not None)
     rank = u.shape[1]
     if model.proper and rank == len(u) - 1:
         u, v = completed_rotation(u, v)

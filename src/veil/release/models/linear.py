@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.transforms import TRANSFORMS, orthonormal_transform
 from veil.release.models.base import Model, positive, require, vector, whole
+from veil.release.models.dither import Dither
 
 KINDS = ("gaussian", "achlioptas1", "achlioptas3", "sparse", "given")
 
@@ -43,7 +44,34 @@ class Scaled(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class OrthogonalModel(Scaled):
+class Dithered(Scaled):
+    """Columns on a grid were dithered before they were scaled: ``z = (x + u) / unit``; None where none was."""
+
+    dither: Dither | None = field(default=None, kw_only=True)
+
+    @property
+    def undithered(self) -> Self:
+        """The model without its dither: what secret matrices and noise are addressed by."""
+        return self if self.dither is None else replace(self, dither=None)
+
+    def dithered_json(self) -> dict[str, Any]:
+        """The dither as JSON values, where there is one."""
+        return {} if self.dither is None else {"dither": self.dither.to_json()}
+
+    def check(self, d: int, k: int) -> None:
+        """A dither of these columns."""
+        super().check(d, k)
+        if self.dither is not None:
+            self.dither.check(d)
+
+
+def dither_from(raw: Mapping[str, Any]) -> Dither | None:
+    """The dither that a manifest describes; older ones know none."""
+    return Dither.from_json(raw["dither"]) if "dither" in raw else None
+
+
+@dataclass(frozen=True, eq=False)
+class OrthogonalModel(Dithered):
     """``y = M z + t`` with ``z = x / unit``: M and t are secret, all else is public.
 
     ``proper`` says that M is a rotation; ``translation`` is the spread of t, 0 where there is none.
@@ -61,12 +89,13 @@ class OrthogonalModel(Scaled):
 
     def to_json(self) -> dict[str, Any]:
         """Units, whether reflections were possible, and the law of the translation."""
-        return {"unit": self.unit.tolist(), "proper": self.proper, "translation": self.translation}
+        values = {"unit": self.unit.tolist(), "proper": self.proper, "translation": self.translation}
+        return {**values, **self.dithered_json()}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> OrthogonalModel:
         """Back from :meth:`to_json`."""
-        return cls(vector(raw["unit"]), raw["proper"], raw["translation"])
+        return cls(vector(raw["unit"]), raw["proper"], raw["translation"], dither=dither_from(raw))
 
     def check(self, d: int, k: int) -> None:
         """A spread of at least 0."""
@@ -105,7 +134,7 @@ class NormalizedRotationModel(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class ProjectionModel(Scaled):
+class ProjectionModel(Dithered):
     """``y = R z + e`` with ``z = x / unit``: R is a secret k × d matrix, e normal with public deviations.
 
     The entries of R are independent with mean 0 and variance 1/k, of the law ``kind``: "gaussian",
@@ -121,7 +150,7 @@ class ProjectionModel(Scaled):
     def to_json(self) -> dict[str, Any]:
         """Units, kind and dimensions."""
         values = {"unit": self.unit.tolist(), "kind": self.kind, "n_components": self.n_components}
-        return {**values, "axis": "attributes", "n_records": None}
+        return {**values, "axis": "attributes", "n_records": None, **self.dithered_json()}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Model:
@@ -129,7 +158,8 @@ class ProjectionModel(Scaled):
         if raw["axis"] == "records":
             return RecordProjectionModel.from_json(raw)
         require(raw["axis"] == "attributes" and whole(raw["n_components"]) and raw["n_components"] >= 1)
-        return cls(vector(raw["unit"]), raw["n_components"], raw["kind"], no_noise(raw["n_components"]))
+        k = raw["n_components"]
+        return cls(vector(raw["unit"]), k, raw["kind"], no_noise(k), dither=dither_from(raw))
 
     def n_released(self, d: int) -> int:
         """One column for each row of R."""
@@ -151,23 +181,26 @@ class LinearTransformModel(ProjectionModel):
     given: str | None = None
 
     @classmethod
-    def of(cls, unit: Vector, noise: Vector, given: str | None) -> LinearTransformModel:
+    def of(
+        cls, unit: Vector, noise: Vector, given: str | None, *, dither: Dither | None = None
+    ) -> LinearTransformModel:
         """A model of a matrix with one row for each deviation."""
-        return cls(unit, len(noise), "gaussian" if given is None else "given", noise, given)
+        return cls(unit, len(noise), "gaussian" if given is None else "given", noise, given, dither=dither)
 
     def to_json(self) -> dict[str, Any]:
         """Units, the noise's deviations, and whether the owner chose the matrix (under a keyed name)."""
-        return {"unit": self.unit.tolist(), "noise": self.noise.tolist(), "given": self.given}
+        values = {"unit": self.unit.tolist(), "noise": self.noise.tolist(), "given": self.given}
+        return {**values, **self.dithered_json()}
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> LinearTransformModel:
         """Back from :meth:`to_json`."""
         require(isinstance(raw["given"], str | None))
-        return cls.of(vector(raw["unit"]), vector(raw["noise"]), raw["given"])
+        return cls.of(vector(raw["unit"]), vector(raw["noise"]), raw["given"], dither=dither_from(raw))
 
     def address(self, method: str, stream: str, columns: Sequence[str], j: int) -> list[Any]:
         """Noise is on released columns, which have a number and no name."""
-        return [method, j, list(columns), self.to_json()]
+        return [method, j, list(columns), self.undithered.to_json()]
 
 
 @dataclass(frozen=True, eq=False)
