@@ -10,6 +10,7 @@ from veil.attacks.knowledge.external import FEWEST_PEOPLE
 from veil.report.values import Risk, Unmeasured
 
 NONE = veil.Grants(pairs=(), sample=())
+LINKS = ["noise-distribution-attack", "linkage-attack"]
 LABELS = list("abcd")
 
 
@@ -21,7 +22,9 @@ def applicants(rng, n, n_public):
 
 def linkability(frame, perturbation=None, **how):
     roles = {name: "public" for name in frame.columns if name.startswith("p")}
-    audit = veil.audit(frame, perturbation or veil.AdditiveNoise(20.0), roles=roles, grants=NONE, seed=0, **how)
+    audit = veil.audit(
+        frame, perturbation or veil.AdditiveNoise(20.0), roles=roles, grants=NONE, seed=0, attacks=LINKS, **how
+    )
     view = audit.model()
     return audit, next(risk for risk in view.candidates[0].risks if risk.risk == Risk.LINKABILITY)
 
@@ -44,7 +47,8 @@ def test_a_link_by_public_columns_is_right_as_often_as_their_cells_allow():
 
 def test_without_columns_that_others_may_have_nothing_is_linked():
     frame = applicants(np.random.default_rng(2), 200, 0)
-    audit, risk = linkability(frame)
+    audit = veil.audit(frame, veil.AdditiveNoise(20.0), grants=NONE, seed=0, attacks=LINKS[:1])
+    risk = next(r for r in audit.model().candidates[0].risks if r.risk == Risk.LINKABILITY)
     assert risk.unmeasured == Unmeasured.NO_TABLE
     assert audit.public.unique is None
     assert audit.model().public.columns == ()
@@ -56,7 +60,7 @@ def test_quasi_and_public_columns_link_together():
     noise, levels = veil.AdditiveNoise(0.3), []
     for roles in ({"age": "quasi", "p0": "drop", "p1": "drop", "p2": "drop"}, {"age": "quasi"}):
         own = {**dict.fromkeys(["p0", "p1", "p2"], "public"), **roles}
-        audit = veil.audit(frame, noise, roles=own, grants=NONE, seed=0)
+        audit = veil.audit(frame, noise, roles=own, grants=NONE, seed=0, attacks=LINKS)
         levels.append(next(float(row.record.rate) for row in audit.rows if row.links))
     assert levels[1] > 3 * levels[0]
 
