@@ -106,7 +106,7 @@ def test_the_audit_says_that_heaps_break() -> None:
     rng = np.random.default_rng(8)
     table = pd.DataFrame({"hours": hours(2_500, 8), "amount": np.round(rng.lognormal(6.0, 0.4, 2_500) / 150) * 150})
     audit = veil.audit(
-        table, veil.Discretize(6), grants=veil.Grants(pairs=(), sample=0.02), repetitions=3, seed=0, workers=1
+        table, veil.Discretize(6), grants=veil.Grants.only(sample=0.02), repetitions=3, seed=0, workers=1
     )
     rows = [row for row in audit.rows if row.attack.startswith("univariate") and row.knowledge == "2 % sample"]
     assert not audit.passed

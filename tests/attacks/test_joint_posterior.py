@@ -261,7 +261,9 @@ def test_what_does_not_fit_is_refused():
 def test_an_audit_grants_in_the_order_and_codes_of_the_release():
     """The plan lists the city first and its categories unsorted; a sample in the table's order would mislead."""
     _, table = plan_table(900)
-    audit = veil.audit(table, PLAN, roles={"group": "drop"}, attacks=[A28()], grants=veil.Grants(sample=[0.3]), seed=1)
+    audit = veil.audit(
+        table, PLAN, roles={"group": "drop"}, attacks=[A28()], grants=veil.Grants.only(sample=[0.3]), seed=1
+    )
     row = next(row for row in audit.candidates[0].rows if row.level.kind == "sample")
     assert row.tested
     assert row.value.advantage > 0.02

@@ -138,6 +138,6 @@ def test_goals_say_what_a_gain_is_counted_over(over):
     _, a, x = bivariate(3_000, 0.97, 7)
     table = np.column_stack([a, x])
     goals = veil.Goals(over=over, against="attributes")
-    grants = veil.Grants(pairs=(), sample=(), attributes=1)
+    grants = veil.Grants.only(attributes=1)
     audit = veil.audit(table, veil.AdditiveNoise(3.0), grants=grants, goals=goals, seed=0)
     assert audit.passed is (over == "absent")

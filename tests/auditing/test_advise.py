@@ -11,7 +11,7 @@ from veil.auditing.advice.setting_trials import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
 
-FEW = veil.Grants(pairs=2, sample=0.05)
+FEW = veil.Grants.only(pairs=2, sample=0.05)
 
 
 def normal(n=500, d=3, seed=0):
@@ -42,7 +42,7 @@ def test_the_frontier_falls_from_useful_to_private(advice):
 def test_a_rejected_method_says_what_breaks_it(advice):
     assert (
         "3 known records recover every value"
-        in veil.advise(normal(), [veil.OrthogonalTransform()], grants=veil.Grants(pairs=3, sample=()), seed=0).rejected[
+        in veil.advise(normal(), [veil.OrthogonalTransform()], grants=veil.Grants.only(pairs=3), seed=0).rejected[
             "orthogonal transform"
         ]
     )
@@ -73,14 +73,12 @@ def test_utility_goals_are_kept_by_what_is_recommended():
 def test_categories_get_responses_of_their_own_strength():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=800), "job": rng.choice(list("abcd"), 800, p=[0.4, 0.3, 0.2, 0.1])})
-    found = veil.advise(
-        frame, ["additive-noise"], roles={"job": "sensitive"}, grants=veil.Grants(pairs=(), sample=()), seed=0
-    )
+    found = veil.advise(frame, ["additive-noise"], roles={"job": "sensitive"}, grants=veil.Grants.only(), seed=0)
     assert found.possible
     assert isinstance(found.recommendation, veil.Plan)
     assert {type(p).__name__ for p in found.recommendation.perturbations} == {"AdditiveNoise", "RandomizedResponse"}
     assert veil.audit(
-        frame, found.recommendation, roles={"job": "sensitive"}, grants=veil.Grants(pairs=(), sample=()), seed=77
+        frame, found.recommendation, roles={"job": "sensitive"}, grants=veil.Grants.only(), seed=77
     ).passed
 
 
@@ -88,9 +86,7 @@ def test_the_closed_form_of_independent_noise_is_that_of_the_bayes_estimate():
     """Of one normal column the error is s/√(1+s²): the advantage follows from the normal distribution."""
     x = normal(50_000, 1)
     predicted = NUMERIC[0].predicted(Survey(x, 0.1), 0.5)
-    found = veil.audit(
-        x, veil.AdditiveNoise(0.5), attacks=["bayes-estimate"], grants=veil.Grants(pairs=(), sample=()), seed=0
-    )
+    found = veil.audit(x, veil.AdditiveNoise(0.5), attacks=["bayes-estimate"], grants=veil.Grants.only(), seed=0)
     (row,) = found.rows
     assert float(row.value.advantage) == pytest.approx(predicted, abs=4 * np.sqrt(0.17 * 0.83 / 50_000))
 

@@ -23,7 +23,7 @@ def found():
     return veil.audit(
         correlated(),
         [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
-        grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        grants=veil.Grants.only(pairs=(1, 6), sample=0.1),
         repetitions=3,
         seed=1,
     )
@@ -70,9 +70,7 @@ def test_the_strongest_attack_of_a_level_may_need_less(found):
 
 def test_signals_of_open_scale_are_scored_up_to_it_and_not_counted():
     """Without a sample nobody but the owner can tell order, sign and scale of separated z-scores."""
-    found = veil.audit(
-        independent(), veil.PairwiseRotation(), attacks=["ica"], grants=veil.Grants(pairs=(), sample=()), seed=0
-    )
+    found = veil.audit(independent(), veil.PairwiseRotation(), attacks=["ica"], grants=veil.Grants.only(), seed=0)
     (row,) = found.rows
     assert row.up_to == ("order", "sign", "scale")
     assert row.nrmse < 0.5
@@ -87,7 +85,7 @@ def test_a_seed_makes_it_reproducible(found):
     again = veil.audit(
         correlated(),
         [veil.AdditiveNoise(1.0), veil.OrthogonalTransform()],
-        grants=veil.Grants(pairs=(1, 6), sample=0.1),
+        grants=veil.Grants.only(pairs=(1, 6), sample=0.1),
         repetitions=3,
         seed=1,
     )
@@ -232,9 +230,7 @@ def independent(n=1_500, d=4, seed=5):
 
 def test_separated_signals_count_where_only_order_and_sign_are_open():
     """An orthogonal matrix and public units fix the scale: independent columns are read off the release alone."""
-    found = veil.audit(
-        independent(), veil.OrthogonalTransform(), attacks=["ica"], grants=veil.Grants(pairs=(), sample=()), seed=0
-    )
+    found = veil.audit(independent(), veil.OrthogonalTransform(), attacks=["ica"], grants=veil.Grants.only(), seed=0)
     (row,) = found.rows
     assert row.up_to == ("order", "sign")
     assert row.value.advantage > 0.8
@@ -243,7 +239,7 @@ def test_separated_signals_count_where_only_order_and_sign_are_open():
 
 def test_every_counted_level_must_be_tested():
     """More knowledge at one level must not turn an untested goal at another into a pass."""
-    grants = veil.Grants(pairs=5, sample=(), matrix=True)
+    grants = veil.Grants.only(pairs=5, matrix=True)
     found = veil.audit(independent(60), veil.RandomProjection(20, axis="records"), grants=grants, seed=0)
     assert not found.passed
     untested = found.candidates[0].failures[-1]
@@ -253,7 +249,7 @@ def test_every_counted_level_must_be_tested():
 
 def test_whole_numbers_behind_a_leaked_matrix_come_back():
     x = pa.table({n: np.random.default_rng(i).integers(0, 16, 200) for i, n in enumerate("abcdef")})
-    grants = veil.Grants(pairs=(), sample=(), matrix=True)
+    grants = veil.Grants.only(matrix=True)
     found = veil.audit(x, veil.RandomProjection(2), attacks=["disclosed-matrix"], grants=grants, seed=0, repetitions=3)
     assert found.rows[0].value.advantage > 0.99
 
@@ -263,14 +259,14 @@ def test_constant_columns_do_not_water_the_score_down():
     padded = np.column_stack([x, np.full((800, 4), 7.0)])
     scores = []
     for table in (x, padded):
-        grants = veil.Grants(pairs=9, sample=())
+        grants = veil.Grants.only(pairs=9)
         found = veil.audit(table, veil.OrthogonalTransform(), attacks=["known-pairs"], grants=grants, seed=0)
         scores.append(float(found.rows[0].value.advantage))
     assert scores == [1.0, 1.0]
 
 
 def test_a_sample_of_the_table_is_also_known_records():
-    grants = veil.Grants(pairs=(), sample=0.02, sample_from="table")
+    grants = veil.Grants.only(sample=0.02, sample_from="table")
     found = veil.audit(independent(600), veil.OrthogonalTransform(), grants=grants, seed=0, repetitions=2)
     (row,) = [r for r in found.rows if r.attack == "known-records-attack"]
     assert row.value.advantage == 1
@@ -279,7 +275,7 @@ def test_a_sample_of_the_table_is_also_known_records():
 def test_odd_tables_skip_attacks_and_do_not_stop_the_audit():
     rng = np.random.default_rng(0)
     sparse = np.where(rng.uniform(size=(100, 3)) < 0.92, 0.0, rng.normal(size=(100, 3)))
-    grants = veil.Grants(pairs=2, sample=0.05, matrix=True)
+    grants = veil.Grants.only(pairs=2, sample=0.05, matrix=True)
     for method in (veil.OrthogonalTransform(translation=1.0), veil.PairwiseRotation(), veil.LinearTransform()):
         found = veil.audit(sparse, method, grants=grants, seed=0, repetitions=2)
         assert found.rows

@@ -7,7 +7,7 @@ import pytest
 import veil
 from veil.errors import InputError
 
-NONE = veil.Grants(pairs=(), sample=())
+NONE = veil.Grants.only()
 
 
 def people(n=300, d=4, seed=0):
@@ -40,14 +40,14 @@ def test_a_rotation_by_any_tool_is_undone_by_a_few_known_records():
     frame = people()
     matrix, _ = np.linalg.qr(np.random.default_rng(3).normal(size=(4, 4)))
     released = pd.DataFrame(frame.to_numpy() @ matrix, columns=[f"c{j}" for j in range(4)])
-    blind = veil.audit(frame, release=released, grants=veil.Grants(pairs=6, sample=()), seed=0)
+    blind = veil.audit(frame, release=released, grants=veil.Grants.only(pairs=6), seed=0)
     assert blind.worst.attack == "regression-attack"
     assert blind.worst.value.rate == pytest.approx(1.0)
     described = veil.audit(
         frame,
         veil.OrthogonalTransform(scaling=None),
         release=released,
-        grants=veil.Grants(pairs=4, sample=()),
+        grants=veil.Grants.only(pairs=4),
         seed=0,
         repetitions=5,
     )
@@ -138,7 +138,7 @@ def test_a_release_folder_of_ours_describes_itself(tmp_path):
     frame = people(200)
     release, _ = veil.publish(frame, veil.OrthogonalTransform())
     release.save(tmp_path / "release")
-    found = veil.audit(frame, release=tmp_path / "release", grants=veil.Grants(pairs=4, sample=()), seed=0)
+    found = veil.audit(frame, release=tmp_path / "release", grants=veil.Grants.only(pairs=4), seed=0)
     assert found.worst.attack == "known-pairs-attack"
     assert found.worst.value.rate == pytest.approx(1.0)
     shuffled, _ = veil.publish(frame, veil.AdditiveNoise(0.01), shuffle=True)

@@ -9,7 +9,7 @@ from veil.attacks.base import Guess
 from veil.auditing import Judge
 from veil.errors import InputError
 
-NONE = veil.Grants(pairs=(), sample=())
+NONE = veil.Grants.only()
 ROWS, NOBODY = np.arange(2_000), np.array([], dtype=int)
 
 
@@ -24,7 +24,7 @@ def test_knowledge_that_cannot_be_drawn_is_refused_or_said():
     x = np.random.default_rng(0).normal(size=(200, 2))
     x[0, 0] = x[1, 1] = np.nan
     with pytest.raises(InputError, match="1 known column: it needs numeric columns that vary and have no gaps"):
-        veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=(), attributes=1))
+        veil.audit(x, veil.AdditiveNoise(1.0), grants=veil.Grants.only(attributes=1))
     swept = veil.audit(x, veil.AdditiveNoise(1.0), attacks=["noise-distribution"], seed=0)
     assert "attributes" not in {level.kind for level in swept.candidates[0].levels}
     assert any("1 known column" in remark for remark in swept.remarks)
@@ -43,7 +43,7 @@ def test_an_attack_that_is_refused_now_and_then_ends_and_still_counts():
             return super()._run(release, knowledge)
 
     x = np.random.default_rng(0).normal(size=(100, 3))
-    grants = veil.Grants(pairs=1, sample=())
+    grants = veil.Grants.only(pairs=1)
     found = veil.audit(x, veil.OrthogonalTransform(), attacks=[Moody()], grants=grants, seed=0, workers=1)
     (row,) = found.rows
     assert 1 <= row.repetitions <= 6

@@ -44,7 +44,7 @@ def plan(keep=0.8, scale=1.0):
 
 @pytest.fixture(scope="module")
 def found():
-    return veil.audit(patients(), plan(), grants=veil.Grants(pairs=2, sample=0.05), seed=1)
+    return veil.audit(patients(), plan(), grants=veil.Grants.only(pairs=2, sample=0.05), seed=1)
 
 
 def table_of(shares, n, labels, seed=0):
@@ -85,7 +85,7 @@ def test_the_posterior_attack_has_the_rate_of_theory(keep, shares):
     """The right guesses are Σ_r max_s P[r, s] π_s."""
     n, labels = 8_000, list("abc")[: len(shares)]
     frame = pd.DataFrame({"c": table_of(shares, n, labels)})
-    nothing = veil.Grants(pairs=(), sample=())
+    nothing = veil.Grants.only()
     found = veil.audit(
         frame, veil.RandomizedResponse(keep=keep), attacks=["response-posterior"], grants=nothing, seed=3
     )
@@ -113,7 +113,7 @@ def test_a_wrong_category_is_never_near():
 def test_missing_categories_are_not_scored():
     frame = pd.DataFrame({"c": ["a", "b", None, "a"] * 500})
     response = veil.RandomizedResponse(keep=0.9, missing="category")
-    rows = veil.audit(frame, response, grants=veil.Grants(pairs=(), sample=()), seed=0).rows
+    rows = veil.audit(frame, response, grants=veil.Grants.only(), seed=0).rows
     assert len(rows) == 2  # A20 and A28
     for row in rows:
         assert row.value.baseline == pytest.approx(2 / 3)
@@ -129,7 +129,7 @@ def test_records_without_a_value_raise_no_warning():
 
 def test_integers_under_randomized_response_are_categories():
     frame = pd.DataFrame({"age": np.random.default_rng(0).integers(0, 80, 8_000)})
-    found = veil.audit(frame, veil.RandomizedResponse(keep=0.3), grants=veil.Grants(pairs=(), sample=()), seed=0)
+    found = veil.audit(frame, veil.RandomizedResponse(keep=0.3), grants=veil.Grants.only(), seed=0)
     assert within_standard_errors(found.rows[0].value.rate, 0.3, np.sqrt(0.21 / 8_000), 5)
 
 
@@ -142,11 +142,11 @@ def test_a_plan_that_hides_everything_passes():
     frame = pd.DataFrame({"c": table_of((0.6, 0.3, 0.1), n, list("abc")), "x": rng.normal(size=n)})
     hidden = veil.Plan([("c", veil.RandomizedResponse(keep=0.36)), ("x", veil.AdditiveNoise(30.0))])
     attacks = ["response-posterior-attack", "noise-distribution-attack", "bayes-estimate-attack"]
-    found = veil.audit(frame, hidden, attacks=attacks, grants=veil.Grants(pairs=(), sample=()), seed=2)
+    found = veil.audit(frame, hidden, attacks=attacks, grants=veil.Grants.only(), seed=2)
     assert found.passed, found.candidates[0].failures
     assert len(found.rows) == 3
     open_ = veil.Plan([("c", veil.RandomizedResponse(keep=0.95)), ("x", veil.AdditiveNoise(30.0))])
-    broken = veil.audit(frame, open_, attacks=attacks, grants=veil.Grants(pairs=(), sample=()), seed=2)
+    broken = veil.audit(frame, open_, attacks=attacks, grants=veil.Grants.only(), seed=2)
     assert not broken.passed
     assert broken.worst.name == "response-posterior-attack on randomized-response"
 
@@ -168,9 +168,7 @@ def test_a_part_that_no_attack_was_played_on_is_not_called_safe():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=n), "x": rng.normal(size=n)})
     plan = veil.Plan([("age", veil.Discretize(edges=np.linspace(-4, 4, 4_000))), ("x", veil.AdditiveNoise(30.0))])
-    found = veil.audit(
-        frame, plan, grants=veil.Grants(pairs=(), sample=()), goals=veil.Goals(max_advantage=0.2), seed=0
-    )
+    found = veil.audit(frame, plan, grants=veil.Grants.only(), goals=veil.Goals(max_advantage=0.2), seed=0)
     assert not found.passed
 
 
@@ -207,7 +205,7 @@ def test_an_attack_that_fits_no_part_is_an_error_when_asked_for():
 def test_known_records_break_the_rotated_part():
     table = patients(300)[["smokes", "age", "weight"]]
     rotated = veil.Plan([("smokes", veil.RandomizedResponse(keep=0.6)), (None, veil.OrthogonalTransform())])
-    found = veil.audit(table, rotated, grants=veil.Grants(pairs=2, sample=()), seed=0, repetitions=5)
+    found = veil.audit(table, rotated, grants=veil.Grants.only(pairs=2), seed=0, repetitions=5)
     rows = {row.name: row for row in found.rows}
     row = rows["known-pairs-attack on orthogonal-transform"]
     assert row.value.advantage == pytest.approx(1)

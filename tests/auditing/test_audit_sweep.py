@@ -30,7 +30,7 @@ def correlated(n=300, d=5, seed=0):
 
 
 def test_the_sweep_goes_from_nothing_to_the_leaked_matrix():
-    labels = [level.label for level in veil.Grants.sweep().levels(2_000, 9)]
+    labels = [level.label for level in veil.Grants().levels(2_000, 9)]
     assert labels == [
         "nothing",
         "1 known record",
@@ -44,11 +44,22 @@ def test_the_sweep_goes_from_nothing_to_the_leaked_matrix():
         "column ranges",
         "disclosed matrix",
     ]
-    assert "external table" in [level.label for level in veil.Grants.sweep().levels(2_000, 9, quasi=True)]
+    assert "external table" in [level.label for level in veil.Grants().levels(2_000, 9, quasi=True)]
+
+
+def test_what_is_not_mentioned_is_swept_and_only_grants_nothing_else():
+    kinds = dict.fromkeys(level.kind for level in veil.Grants(pairs=3, ranges=False).levels(2_000, 9))
+    assert list(kinds) == ["nothing", "pairs", "sample", "attributes", "matrix"]
+    assert [level.label for level in veil.Grants(pairs=3).levels(2_000, 9) if level.kind == "pairs"] == [
+        "3 known records"
+    ]
+    assert veil.Grants(pairs="sweep") == veil.Grants() == veil.Grants.sweep()
+    assert [level.label for level in veil.Grants.only(sample=0.1).levels(2_000, 9)] == ["nothing", "10 % sample"]
+    assert [level.label for level in veil.Grants.only().levels(2_000, 9)] == ["nothing"]
 
 
 def test_a_small_table_is_swept_as_far_as_it_goes_but_explicit_grants_must_fit():
-    assert [level.label for level in veil.Grants.sweep().levels(6, 1)][1:3] == ["1 known record", "2 known records"]
+    assert [level.label for level in veil.Grants().levels(6, 1)][1:3] == ["1 known record", "2 known records"]
     with pytest.raises(InputError, match="5 known records needs 5 records"):
         veil.Grants(pairs=5).levels(6, 1)
     with pytest.raises(InputError, match="3 known columns leave none of 3 columns"):
@@ -61,7 +72,7 @@ def test_the_known_column_is_the_most_telling_one_and_is_not_scored():
     frame = pd.DataFrame({"lone": rng.normal(size=500), "base": base, "near": base + 0.5 * rng.normal(size=500)})
     private = Truth.of(as_table(frame).read(), list(frame.columns)).to_grant_from()
     assert KnownAttributes.known_columns(private, 1) in ((1,), (2,))
-    found = veil.audit(frame, veil.AdditiveNoise(1.0), grants=veil.Grants(pairs=(), sample=(), attributes=1), seed=0)
+    found = veil.audit(frame, veil.AdditiveNoise(1.0), grants=veil.Grants.only(attributes=1), seed=0)
     (row,) = [r for r in found.rows if r.level.kind == "attributes"]
     known = frame.columns[KnownAttributes.known_columns(private, 1)[0]]
     assert row.attack == "partial-disclosure-attack"
@@ -75,7 +86,7 @@ def test_the_known_column_is_the_most_telling_one_and_is_not_scored():
 def test_the_least_number_of_records_that_breaks_is_searched_between_the_levels():
     """Four known records determine a rotation of four independent columns, and three leave one direction open."""
     x = np.random.default_rng(0).normal(size=(500, 8))
-    grants = veil.Grants(pairs=(1, 8), sample=())
+    grants = veil.Grants.only(pairs=(1, 8))
     goals = veil.Goals(max_advantage=0.3)
     found = veil.audit(x, veil.OrthogonalTransform(), attacks=["known-pairs"], grants=grants, goals=goals, seed=0)
     (least,) = found.candidates[0].breaks
@@ -105,7 +116,7 @@ def test_keys_pool_to_the_records_of_all_and_not_below_their_own_spread():
 
 def test_rows_that_settle_nothing_are_not_run_again():
     x = correlated(2_000)
-    found = veil.audit(x, veil.AdditiveNoise(0.05), grants=veil.Grants(pairs=(), sample=()), seed=0)
+    found = veil.audit(x, veil.AdditiveNoise(0.05), grants=veil.Grants.only(), seed=0)
     assert {row.repetitions for row in found.rows} == {1}  # broken at once: nothing to settle
 
 
@@ -151,7 +162,7 @@ def test_a_pool_begins_nothing_after_its_deadline():
 
 
 def test_processes_change_nothing(monkeypatch):
-    x, settings = correlated(200, 3), {"grants": veil.Grants(pairs=2, sample=()), "seed": 5, "repetitions": 3}
+    x, settings = correlated(200, 3), {"grants": veil.Grants.only(pairs=2), "seed": 5, "repetitions": 3}
     here = veil.audit(x, veil.OrthogonalTransform(), workers=1, **settings)
     monkeypatch.setattr("veil.auditing.processes.PATIENCE", 0.0)
     monkeypatch.setattr("veil.auditing.processes.STARTING", 0.0)
@@ -163,7 +174,7 @@ def test_processes_change_nothing(monkeypatch):
 
 def test_rows_are_in_the_order_of_levels_and_of_the_catalogue():
     """Whatever the order in which attacks are named or registered."""
-    x, settings = correlated(100, 3), {"grants": veil.Grants(pairs=2, sample=0.1), "seed": 1, "repetitions": 2}
+    x, settings = correlated(100, 3), {"grants": veil.Grants.only(pairs=2, sample=0.1), "seed": 1, "repetitions": 2}
     attacks = every_attack()
     one = veil.audit(x, veil.AdditiveNoise(0.5), attacks="all", workers=1, **settings)
     attempted = {row.attack for row in one.rows}
@@ -180,7 +191,7 @@ def test_rows_are_in_the_order_of_levels_and_of_the_catalogue():
 
 
 def test_a_second_audit_remembers_the_first(tmp_path):
-    x, settings = correlated(), {"grants": veil.Grants(pairs=2, sample=0.1), "seed": None, "repetitions": 2}
+    x, settings = correlated(), {"grants": veil.Grants.only(pairs=2, sample=0.1), "seed": None, "repetitions": 2}
     settings["cache"] = tmp_path / "cache"
     first = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     second = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
@@ -200,7 +211,7 @@ def test_a_second_audit_remembers_the_first(tmp_path):
 def test_a_release_with_its_manifest_is_another_question_than_its_data_alone(tmp_path):
     x, home = pd.DataFrame(correlated(100, 3), columns=list("abc")), tmp_path / "cache"
     release, _ = veil.publish(x, veil.AdditiveNoise(1.0))
-    settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "cache": home}
+    settings = {"grants": veil.Grants.only(), "seed": 0, "cache": home}
     veil.audit(x, release=release.data, **settings)
     described = veil.audit(x, release=release, **settings)
     assert described.context["remembered"] == 0
@@ -209,7 +220,7 @@ def test_a_release_with_its_manifest_is_another_question_than_its_data_alone(tmp
 
 def test_the_memory_is_private_and_says_nothing_by_its_names(tmp_path):
     x, home = correlated(), tmp_path / "cache"
-    settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "repetitions": 2}
+    settings = {"grants": veil.Grants.only(), "seed": 0, "repetitions": 2}
     veil.audit(x, veil.AdditiveNoise(1.0), cache=home, **settings)
     assert stat.S_IMODE(home.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in home.iterdir()} == {0o600}
@@ -222,7 +233,7 @@ def test_the_memory_is_private_and_says_nothing_by_its_names(tmp_path):
 @pytest.mark.slow
 def test_a_memory_that_is_damaged_is_no_answer(tmp_path):
     x, home = correlated(), tmp_path / "cache"
-    settings = {"grants": veil.Grants(pairs=(), sample=()), "seed": 0, "cache": home}
+    settings = {"grants": veil.Grants.only(), "seed": 0, "cache": home}
     first = veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     (memory,) = home.glob("*.json")
     said = json.loads(memory.read_text())
@@ -241,14 +252,14 @@ def test_quasi_columns_are_linked_to_the_people_they_belong_to():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.normal(size=400), "height": rng.normal(size=400), "income": rng.normal(size=400)})
     roles = {"age": "quasi", "height": "quasi"}
-    weak = veil.audit(frame, veil.AdditiveNoise(0.01), roles=roles, seed=0, grants=veil.Grants(pairs=(), sample=()))
+    weak = veil.audit(frame, veil.AdditiveNoise(0.01), roles=roles, seed=0, grants=veil.Grants.only(external=True))
     (row,) = [r for r in weak.rows if r.links]
     assert (row.attack, row.knowledge) == ("linkage-attack", "external table")
     assert row.record.rate > 0.8
     assert row.record.baseline == pytest.approx(1 / 400)
     assert [(failure.scored, failure.shown) for failure in row.failures] == [("links", True)]
     assert "advantage on links" in str(row.failures[0])
-    strong = veil.audit(frame, veil.AdditiveNoise(50.0), roles=roles, seed=0, grants=veil.Grants(pairs=(), sample=()))
+    strong = veil.audit(frame, veil.AdditiveNoise(50.0), roles=roles, seed=0, grants=veil.Grants.only(external=True))
     (row,) = [r for r in strong.rows if r.links]
     assert row.record.rate.low <= 1 / 400
     risks = {risk.risk: risk for risk in weak.model().candidates[0].risks}

@@ -16,7 +16,7 @@ from veil.cli import main
 from veil.report.failures import CopiedRecords
 from veil.report.values import CopyKind, State
 
-NONE = veil.Grants(pairs=(), sample=())
+NONE = veil.Grants.only()
 NAMES = ["age", "weight", "height", "income", "visits"]
 
 

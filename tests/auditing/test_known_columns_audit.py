@@ -19,7 +19,7 @@ def swept(x: np.ndarray, seed: int, repetitions: int) -> veil.Audit:
         x,
         veil.OrthogonalTransform(),
         attacks=["known-columns"],
-        grants=veil.Grants.sweep(),
+        grants=veil.Grants(),
         goals=veil.Goals(max_advantage=GOAL),
         repetitions=repetitions,
         seed=seed,
@@ -41,7 +41,7 @@ def test_every_attack_leaves_no_level_untested() -> None:
     audit = veil.audit(
         people(3, n=300),
         [veil.OrthogonalTransform(), veil.LinearTransform()],
-        grants=veil.Grants(pairs=(), sample=(), attributes=1),
+        grants=veil.Grants.only(attributes=1),
         repetitions=1,
         seed=0,
         workers=1,

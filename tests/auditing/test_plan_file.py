@@ -36,7 +36,7 @@ def test_a_draft_can_be_used_as_it_is(tmp_path):
     release, _ = veil.publish(frame, file.plan)
     assert release.data.columns.tolist() == ['quo"te']
     assert file.goals == veil.Goals()
-    assert file.grants == veil.Grants.sweep()
+    assert file.grants == veil.Grants()
 
 
 def test_parts_roles_goals_and_grants_are_read(tmp_path):
@@ -124,9 +124,16 @@ def test_a_file_without_a_part_is_enough_for_goals_but_not_to_perturb(tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text("[roles]\nx = 'drop'\n[goals]\nmax_advantage = 0.1\n")
     file = load_plan(path)
-    assert (file.plan, file.grants, file.roles, file.goals.max_advantage) == (None, None, {"x": "drop"}, 0.1)
+    assert (file.plan, file.grants, file.roles) == (None, veil.Grants(), {"x": "drop"})
+    assert file.goals.max_advantage == 0.1
     with pytest.raises(InputError, match=r"at least one \[\[part\]\]"):
         needed_plan(path)
+
+
+def test_the_grants_of_a_plan_mean_what_they_mean_in_python(tmp_path):
+    grants = load_plan(written(tmp_path, "[grants]\npairs = [3]\nsample = []\nmatrix = false\n")).grants
+    assert grants == veil.Grants(pairs=3, sample=(), matrix=False)
+    assert [grants.asks_for(kind) for kind in ("pairs", "ranges")] == [True, False]
 
 
 def test_a_draft_proposes_pseudonyms_for_names_and_responses_for_groups():
@@ -168,6 +175,6 @@ def test_a_draft_lists_every_kind_of_knowledge_and_asks_for_none(tmp_path):
     assert [level.kind for level in file.grants.levels(8, 1)].count("attributes") == 0
     lines = [line.removeprefix("# ") if line[2:].startswith(tuple(grantable())) else line for line in text.split("\n")]
     asked = load_plan(written(tmp_path, "\n".join(lines))).grants
-    assert asked == veil.Grants.sweep()
+    assert asked == veil.Grants()
     with pytest.raises(InputError, match="1 known column leave none of 1 columns to guess"):
         asked.levels(8, 1)

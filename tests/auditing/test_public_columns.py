@@ -9,7 +9,7 @@ import veil
 from veil.attacks.knowledge.external import FEWEST_PEOPLE
 from veil.report.values import Risk, Unmeasured
 
-NONE = veil.Grants(pairs=(), sample=())
+NONE = veil.Grants.only(external=True)
 LINKS = ["noise-distribution-attack", "linkage-attack"]
 LABELS = list("abcd")
 

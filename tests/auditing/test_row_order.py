@@ -10,7 +10,7 @@ import veil
 from veil.auditing.elsewhere.order import LEVEL, order_test
 from veil.report.values import Matching, Risk, Unmeasured
 
-NONE = veil.Grants(pairs=(), sample=())
+NONE = veil.Grants.only()
 ALONE = veil.Goals(against="nothing")
 
 

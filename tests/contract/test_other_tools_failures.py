@@ -71,7 +71,7 @@ def test_a_copy_with_shuffled_rows_fails_any_goal(goal):
 
 @pytest.mark.parametrize("d", [3, 6])
 def test_a_rotation_with_d_known_records_fails_and_the_attack_is_named(d):
-    goals, grants = veil.Goals(max_advantage=0.99), veil.Grants(pairs=d, sample=())
+    goals, grants = veil.Goals(max_advantage=0.99), veil.Grants.only(pairs=d)
     audit = veil.audit(correlated(d=d), veil.OrthogonalTransform(), goals=goals, grants=grants, repetitions=5, seed=0)
     assert not audit.passed
     assert (audit.worst.attack, audit.worst.knowledge) == ("known-pairs-attack", f"{d} known records")
@@ -92,7 +92,7 @@ def test_noise_of_100_percent_on_correlated_columns_fails_where_its_face_value_p
     x = correlated(n, d, rho=0.95, seed=1)
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     noise, goals = veil.AdditiveNoise(1.0, relative=False), veil.Goals(max_advantage=0.05)
-    audit = veil.audit(x, noise, goals=goals, grants=veil.Grants(pairs=(), sample=()), seed=0)
+    audit = veil.audit(x, noise, goals=goals, grants=veil.Grants.only(), seed=0)
     errors = {row.attack: row.nrmse**2 for row in audit.rows}
 
     c = np.cov(x.T, ddof=0)
@@ -103,9 +103,7 @@ def test_noise_of_100_percent_on_correlated_columns_fails_where_its_face_value_p
     assert errors["bayes-estimate-attack"] - expected > -4 * spread
     assert errors["bayes-estimate-attack"] - expected < 4 * spread + (d + 1) / 2 / n
 
-    faced = veil.audit(
-        x, noise, attacks=["noise-distribution"], goals=goals, grants=veil.Grants(pairs=(), sample=()), seed=0
-    )
+    faced = veil.audit(x, noise, attacks=["noise-distribution"], goals=goals, grants=veil.Grants.only(), seed=0)
     assert faced.passed
     assert not audit.passed
     assert any("bayes-estimate-attack" in str(failure) for failure in audit.candidates[0].failures)
@@ -142,7 +140,7 @@ def test_audits_of_celsius_and_other_scales_are_equal(perturbation, units):
     celsius = temperatures()
     setting = {
         "attacks": ["known-pairs"],
-        "grants": veil.Grants(pairs=(2, 3, 5), sample=()),
+        "grants": veil.Grants.only(pairs=(2, 3, 5)),
         "repetitions": 5,
         "seed": 3,
     }
@@ -156,7 +154,7 @@ def test_audits_of_celsius_and_other_scales_are_equal(perturbation, units):
 
 def test_noise_on_celsius_and_kelvin_is_judged_alike():
     """Noise is drawn anew for every table, so that rates are equal only up to their intervals; baselines are equal."""
-    celsius, grants = temperatures(), veil.Grants(pairs=(), sample=())
+    celsius, grants = temperatures(), veil.Grants.only()
     first, second = (veil.audit(x, veil.AdditiveNoise(), grants=grants, seed=3) for x in (celsius, celsius + 273.15))
     assert first.passed == second.passed
     assert [row.attack for row in first.rows] == [row.attack for row in second.rows]
@@ -184,7 +182,7 @@ def test_the_order_of_rows_does_not_change_the_verdict(perturbation, passes):
     for seed in (None, 1, 2):
         table = x if seed is None else x[np.random.default_rng(seed).permutation(len(x))]
         audit = veil.audit(
-            table, perturbation, attacks=attacks, grants=veil.Grants(pairs=4, sample=()), repetitions=5, seed=0
+            table, perturbation, attacks=attacks, grants=veil.Grants.only(pairs=4), repetitions=5, seed=0
         )
         assert audit.passed is passes
 

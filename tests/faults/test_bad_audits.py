@@ -27,7 +27,7 @@ from veil.errors import VeilError
 
 NOISE = veil.AdditiveNoise(scale=1.0)
 TURN = veil.OrthogonalTransform()
-FEW = veil.Grants(pairs=1, sample=(), external=False)
+FEW = veil.Grants.only(pairs=1)
 ONE = ["univariate-bayes"]
 QUICK = ("--no-cache", "--workers", 1, "--repetitions", 1, "--seed", 0)
 LITTLE = ("--pairs", 1, "--sample", "", "--attributes", "", "--no-ranges", "--no-matrix")

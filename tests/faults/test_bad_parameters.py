@@ -227,7 +227,7 @@ def test_bad_grants(parameters, numbers):
 
 @pytest.mark.parametrize("parameters", GOALS, ids=str)
 def test_bad_goals(parameters, numbers):
-    grants = veil.Grants(pairs=1, sample=0.1)
+    grants = veil.Grants.only(pairs=1, sample=0.1)
     refused(
         lambda: veil.audit(numbers, veil.AdditiveNoise(), grants=grants, goals=veil.Goals(**parameters)),
         next(iter(parameters)),
@@ -235,7 +235,7 @@ def test_bad_goals(parameters, numbers):
 
 
 def test_grants_take_numbers_of_numpy():
-    grants = veil.Grants(pairs=np.int64(5), sample=np.float32(0.25))
+    grants = veil.Grants.only(pairs=np.int64(5), sample=np.float32(0.25))
     assert [level.label for level in grants.levels(100, 3)][1:] == ["5 known records", "25 % sample"]
 
 
@@ -260,14 +260,16 @@ AUDITS = [
 
 @pytest.mark.parametrize(("parameters", "words"), AUDITS, ids=lambda v: str(v)[:50])
 def test_bad_audit(parameters, words, numbers):
-    arguments = {"grants": veil.Grants(pairs=1, sample=0.1), **parameters}
+    arguments = {"grants": veil.Grants.only(pairs=1, sample=0.1), **parameters}
     refused(lambda: veil.audit(numbers, veil.AdditiveNoise(), **arguments), *words)
 
 
 def test_a_single_level_may_be_named_without_a_list(numbers):
     """One word is one level, not its letters."""
     goals = veil.Goals(against="nothing")
-    assert veil.audit(numbers, veil.AdditiveNoise(), grants=veil.Grants(pairs=1, sample=0.1), goals=goals, seed=0).rows
+    assert veil.audit(
+        numbers, veil.AdditiveNoise(), grants=veil.Grants.only(pairs=1, sample=0.1), goals=goals, seed=0
+    ).rows
 
 
 @pytest.mark.parametrize("why", ["no attack applies", "the levels are larger than the table", "nothing granted"])
@@ -275,8 +277,8 @@ def test_an_audit_without_an_attack_does_not_pass(why, numbers):
     """Risk is the strongest attack found: where none was run, nothing was shown to be safe."""
     arguments = {
         "no attack applies": {"attacks": ["bayes-estimate"]},
-        "the levels are larger than the table": {"grants": veil.Grants(pairs=500, sample=0.001)},
-        "nothing granted": {"grants": veil.Grants(pairs=(), sample=())},
+        "the levels are larger than the table": {"grants": veil.Grants.only(pairs=500, sample=0.001)},
+        "nothing granted": {"grants": veil.Grants.only()},
     }[why]
     try:
         audit = veil.audit(numbers, veil.OrthogonalTransform(), seed=0, **arguments)

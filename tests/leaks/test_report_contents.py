@@ -31,7 +31,7 @@ def audit(table):
         veil.AdditiveNoise(0.5, random_state=SEED),
         veil.OrthogonalTransform(random_state=SEED),
     ]
-    grants = veil.Grants(pairs=(1, 3), sample=0.1)
+    grants = veil.Grants.only(pairs=(1, 3), sample=0.1)
     return veil.audit(table, candidates, grants=grants, repetitions=2, seed=SEED)
 
 
@@ -116,7 +116,7 @@ def test_column_names_cannot_inject_into_the_page(tmp_path):
     frame = pd.DataFrame(
         {name: rng.normal(size=80), "[bold red]x[/]": rng.normal(size=80), '"&<b>': rng.normal(size=80)}
     )
-    found = veil.audit(frame, veil.AdditiveNoise(), grants=veil.Grants(pairs=1, sample=0.1), seed=1)
+    found = veil.audit(frame, veil.AdditiveNoise(), grants=veil.Grants.only(pairs=1, sample=0.1), seed=1)
     said = texts(found, tmp_path, internal=False)
     page = (tmp_path / "report.html").read_text()
     assert name not in page

@@ -97,7 +97,7 @@ def test_every_attack_and_recovery_copes_with_its_law(site):
     code = (
         "import pandas as pd, veil; from own_perturbation import TriangularNoise; "
         "table = pd.read_csv('table.csv'); method = TriangularNoise(0.5, random_state=0); "
-        "audit = veil.audit(table, method, seed=0, workers=1, repetitions=2, grants=veil.Grants(pairs=(5,))); "
+        "audit = veil.audit(table, method, seed=0, workers=1, repetitions=2, grants=veil.Grants.only(pairs=5)); "
         "assert {'bayes-estimate-attack', 'spectral-filter-attack'} <= {row.attack for row in audit.rows}; "
         "release, _ = veil.publish(table, method); "
         "assert [column.name for column in veil.recover(release).columns] == ['a', 'b', 'c']"

@@ -348,5 +348,5 @@ def any_model(request: pytest.FixtureRequest) -> ReportModel:
 def real_audit() -> veil.Audit:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 4)) @ rng.normal(size=(4, 4))
-    grants = veil.Grants(pairs=(1, 4), sample=())
+    grants = veil.Grants.only(pairs=(1, 4))
     return veil.audit(x, [veil.OrthogonalTransform(), veil.AdditiveNoise(3.0)], grants=grants, repetitions=2, seed=0)

@@ -122,7 +122,7 @@ def test_square_brackets_in_names_are_text(make_model: Models, make_candidate: C
 
 def test_json_is_text_without_a_path_and_the_same_under_a_seed_but_for_timing(tmp_path: Path):
     x = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["a", "b", "c"])
-    settings: dict[str, Any] = {"grants": veil.Grants(pairs=2, sample=()), "seed": 1, "repetitions": 1, "workers": 1}
+    settings: dict[str, Any] = {"grants": veil.Grants.only(pairs=2), "seed": 1, "repetitions": 1, "workers": 1}
     parts = veil.Plan([(["a"], veil.AdditiveNoise(1.0)), (["b", "c"], veil.OrthogonalTransform())])
     first, second = (veil.audit(x, parts, **settings) for _ in range(2))
     assert first.rows == second.rows

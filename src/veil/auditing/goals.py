@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from veil.arguments import choice, number
+from veil.auditing import goal_words
 from veil.auditing.grants import Level
 from veil.auditing.rows import AuditRow
 from veil.auditing.scores import Over, Score, estimate
@@ -50,6 +52,17 @@ class Goals:
     over
         What a gain is counted over: ``"absent"``, what the same attacker would get right of the person without the
         person's row, or ``"constant"``, the best constant guess.
+    on
+        What counts, with the most that an attack may gain on it: "values", "records", "column", "links" and "far-out
+        values". Names alone have ``max_advantage``, and so has everything by default.
+
+    Examples
+    --------
+    >>> goals = Goals.from_words("no record with more than 1 % advantage", "means at least 90 %")
+    >>> goals == Goals(max_advantage=0.01, on="records", min_utility={"means": 0.9})
+    True
+    >>> Goals().words()
+    ('no breach within 0.1 standard units with more than 5 % advantage over an absent person',)
     """
 
     max_advantage: float = 0.05
@@ -57,6 +70,28 @@ class Goals:
     min_utility: Mapping[str, float] = field(default_factory=dict)
     against: str | Sequence[str] | None = None
     over: str = Over.ABSENT
+    on: str | Sequence[str] | Mapping[str, float | None] | None = None
+
+    @classmethod
+    def from_words(cls, *sentences: str) -> Goals:
+        """Goals from sentences (:mod:`veil.auditing.goal_words`); :meth:`words` says them again."""
+        return cls(**goal_words.settings(sentences, UTILITIES))
+
+    def words(self) -> tuple[str, ...]:
+        """These goals as sentences."""
+        return goal_words.sentences(
+            self.limits, tolerance=self.tolerance, over=self.over, against=self._named(), least=self.min_utility
+        )
+
+    @property
+    def limits(self) -> dict[Scored, float]:
+        """The most that an attack may gain on each of what counts."""
+        if isinstance(self.on, Mapping):
+            return {Scored(risk): float(limit or 0.0) for risk, limit in self.on.items()}
+        return dict.fromkeys(Scored, float(self.max_advantage))
+
+    def _named(self) -> tuple[str, ...]:
+        return tuple(self.against or ())
 
     def __post_init__(self) -> None:
         number(self.max_advantage, "goals: max_advantage", parameter="max_advantage", **_SHARE)
@@ -77,6 +112,26 @@ class Goals:
             raise InputError("goals: against is empty, so nothing would count; leave it out for all that is granted")
         if self.against is not None and not all(isinstance(a, str) for a in _listed(self.against)):
             raise InputError("goals: against must name knowledge levels, for example ['pairs']")
+        if self.against is not None:
+            object.__setattr__(self, "against", tuple(self.against))
+        if self.on is not None:
+            self._set_limits()
+
+    def _set_limits(self) -> None:
+        """Write ``on`` as limits by name; where everything has the same, that is ``max_advantage``, and no more."""
+        given = [self.on] if isinstance(self.on, str) else self.on
+        if not isinstance(given, Mapping | Sequence) or not len(given):
+            raise InputError(f"goals: on must name what counts: {', '.join(Scored)}; leave it out for all of them")
+        limits: dict[Any, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        for name, limit in limits.items():
+            if name not in tuple(Scored):
+                raise InputError.from_unknown_name("score of goals: on", name, tuple(Scored), parameter="on")
+            limits[name] = self.max_advantage if limit is None else limit
+            number(limits[name], f"goals: on {name!r}", parameter="on", **_SHARE)
+        same = len(limits) == len(Scored) and len(set(limits.values())) == 1
+        ordered = {risk: float(limits[risk]) for risk in Scored if risk in limits}
+        object.__setattr__(self, "max_advantage", min(ordered.values()))
+        object.__setattr__(self, "on", None if same else ordered)
 
     def names(self, level: Level) -> bool:
         """Whether the owner set a goal against this knowledge level."""
@@ -116,37 +171,46 @@ class Goals:
             return self._held(row, Scored.LINKS, row.record)
         broken = self._held(row, Scored.VALUES, row.value) + self._held(row, Scored.RECORDS, row.record)
         open_columns = [
-            name for name, score in row.columns.items() if self._is_open(score) and not self._is_too_few(row, score)
+            name
+            for name, score in row.columns.items()
+            if self._is_open(Scored.COLUMN, score) and not self._is_too_few(row, score)
         ]
         if open_columns:
             worst = max(
                 open_columns, key=lambda name: (row.columns[name].advantage.low, row.columns[name].advantage.high)
             )
             broken.append(self._over(row, Scored.COLUMN, row.columns[worst], worst))
-        if row.far_out is not None and row.far_out.advantage.low > self.max_advantage:
+        most = self.limits.get(Scored.FAR_OUT, math.inf)
+        if row.far_out is not None and row.far_out.advantage.low > most:
             broken.append(self._over(row, Scored.FAR_OUT, row.far_out))
         return broken
 
-    def _is_open(self, score: Score) -> bool:
-        return not score.advantage.high <= self.max_advantage
+    def _is_open(self, scored: Scored, score: Score) -> bool:
+        return scored in self.limits and not score.advantage.high <= self.limits[scored]
 
     def _is_too_few(self, row: AuditRow, score: Score) -> bool:
         """Whether even a release that says nothing could not be shown to hold: half the interval is over the goal."""
-        unclear = score.advantage.high - float(score.advantage) > self.max_advantage
-        return unclear and not row.one_matrix and score.advantage.low <= self.max_advantage
+        most = self.limits.get(Scored.COLUMN, math.inf)
+        unclear = self.is_unclear(score.advantage.high - float(score.advantage))
+        return unclear and not row.one_matrix and score.advantage.low <= most
+
+    def is_unclear(self, half_width: float) -> bool:
+        """Whether an interval of a column is too wide to show that nothing is gained."""
+        return half_width > self.limits.get(Scored.COLUMN, math.inf)
 
     def too_few(self, row: AuditRow) -> dict[str, int]:
         """Columns that the records are too few to show anything of, with about how many would do."""
-        if not row.states_values:
+        most = self.limits.get(Scored.COLUMN, 0.0)
+        if not row.states_values or not most:
             return {}
         return {
-            name: int(row.n_scored * ((score.advantage.high - float(score.advantage)) / self.max_advantage) ** 2)
+            name: int(row.n_scored * ((score.advantage.high - float(score.advantage)) / most) ** 2)
             for name, score in row.columns.items()
-            if self.max_advantage > 0 and self._is_open(score) and self._is_too_few(row, score)
+            if self._is_open(Scored.COLUMN, score) and self._is_too_few(row, score)
         }
 
     def _held(self, row: AuditRow, scored: Scored, score: Score) -> list[AdvantageOverGoal]:
-        return [self._over(row, scored, score)] if self._is_open(score) else []
+        return [self._over(row, scored, score)] if self._is_open(scored, score) else []
 
     def _over(self, row: AuditRow, scored: Scored, score: Score, column: str = "") -> AdvantageOverGoal:
         return AdvantageOverGoal(
@@ -155,8 +219,8 @@ class Goals:
             scored=scored,
             column=column,
             advantage=estimate(score.advantage),
-            most=self.max_advantage,
-            shown=score.advantage.low > self.max_advantage,
+            most=self.limits[scored],
+            shown=score.advantage.low > self.limits[scored],
             repetitions=row.repetitions,
             n_scored=row.n_scored,
         )
@@ -186,6 +250,17 @@ class Goals:
             for name, least in self.min_utility.items()
             if name not in utility or not utility[name] >= least
         ]
+
+
+def as_goals(goals: Any) -> Goals:
+    """Goals from an object, from one sentence or several, or the usual ones."""
+    if goals is None or isinstance(goals, Goals):
+        return Goals() if goals is None else goals
+    if isinstance(goals, str):
+        return Goals.from_words(goals)
+    if isinstance(goals, Sequence):
+        return Goals.from_words(*goals)
+    raise InputError("goals must be a veil.Goals object, or sentences such as 'no record with more than 5 % advantage'")
 
 
 def _listed(value: object) -> list[object]:

@@ -83,12 +83,19 @@ class Level:
         return self.kind == NOTHING or (self.kind == upper.kind and self.amount <= upper.amount)
 
 
+Swept = Literal["sweep"]
+"""What stands for a kind that is not mentioned: the amounts of the sweep."""
+SWEEP: Swept = "sweep"
+
+
 @dataclass(frozen=True, init=False)
 class Grants:
-    """The knowledge levels that an audit goes through.
+    """The knowledge levels that an audit goes through: a sweep over every kind of knowledge, changed where you say so.
 
-    What anybody may assume (independent columns, rows in time order) is granted at every level, and the release
-    alone is always run.
+    A kind that is not mentioned takes the sweep's amounts, as far as the table is large enough; a kind that is
+    mentioned has those amounts, which must fit, or none with ``()`` and ``False``. A plan's ``[grants]`` and the
+    options of ``veil audit`` mean the same. :meth:`only` grants nothing but what it is given. What anybody may assume
+    (independent columns, rows in time order) is granted at every level, and the release alone is always run.
 
     Parameters
     ----------
@@ -106,19 +113,23 @@ class Grants:
     ranges
         Whether the attacker knows each column's least and greatest value.
     external
-        Whether the attacker holds the exact ``quasi`` and ``public`` columns of everybody, where there are such.
+        Whether the attacker holds the exact ``quasi`` columns and those released unchanged of everybody, where there
+        are such columns.
     matrix
         Whether the secret matrix has leaked, for methods that have one.
     fitting
-        Leave out levels that a table is too small for; otherwise they are an error. Kinds that were asked for
-        (:meth:`replaced`) are an error all the same.
+        Leave out levels of the sweep that a table is too small for; False makes them an error.
     others
-        Amounts of the kinds of knowledge that other packages bring, by their names; their usual ones by default.
+        Amounts of the kinds of knowledge that other packages bring, by their names.
 
     Examples
     --------
-    >>> [level.label for level in Grants.sweep().levels(1_000, 7)][:5]
+    >>> [level.label for level in Grants().levels(1_000, 7)][:5]
     ['nothing', '1 known record', '2 known records', '5 known records', '7 known records']
+    >>> [level.label for level in Grants(pairs=3, sample=()).levels(1_000, 7)]
+    ['nothing', '3 known records', '1 known column', 'column ranges', 'disclosed matrix']
+    >>> [level.label for level in Grants.only(pairs=3).levels(1_000, 7)]
+    ['nothing', '3 known records']
     """
 
     pairs: int | str | Sequence[int | str]
@@ -135,69 +146,76 @@ class Grants:
 
     def __init__(
         self,
-        pairs: int | str | Sequence[int | str] = (1, 5),
-        sample: float | Sequence[float] = 0.02,
+        pairs: int | str | Sequence[int | str] = SWEEP,
+        sample: float | Sequence[float] | Swept = SWEEP,
         sample_from: Literal["population", "table"] = "population",
-        records: int | Sequence[int] = (),
-        attributes: int | Sequence[int] = (),
-        ranges: bool = False,
-        external: bool = True,
-        matrix: bool = False,
-        fitting: bool = False,
+        records: int | Sequence[int] | Swept = SWEEP,
+        attributes: int | Sequence[int] | Swept = SWEEP,
+        ranges: bool | Swept = SWEEP,
+        external: bool | Swept = SWEEP,
+        matrix: bool | Swept = SWEEP,
+        fitting: bool = True,
         **others: Any,
     ) -> None:
-        own = {"pairs": pairs, "sample": sample, "records": records, "attributes": attributes}
+        own: dict[str, Any] = {"pairs": pairs, "sample": sample, "records": records, "attributes": attributes}
         own |= {"ranges": ranges, "external": external, "matrix": matrix}
         kinds = grantable()
         for name in others:
             if name not in kinds:
                 raise InputError.from_unknown_name("kind of knowledge of grants", name, kinds)
-        usual = {kind: _as_setting(cls, cls.usual) for kind, cls in kinds.items() if kind not in own}
-        amounts = {kind: _checked(kinds[kind], value) for kind, value in {**usual, **own, **others}.items()}
+        asked = {kind: value for kind, value in {**own, **others}.items() if not _is_swept(value)}
+        amounts = {
+            kind: _checked(cls, asked[kind] if kind in asked else _as_setting(cls, cls.swept or cls.usual))
+            for kind, cls in kinds.items()
+        }
         choice(sample_from, "grants: sample_from", ("population", "table"), parameter="sample_from")
         flag(fitting, "grants: fitting", parameter="fitting")
         values: dict[str, Any] = {kind: amounts.pop(kind) for kind in own}
-        values |= {"sample_from": sample_from, "fitting": fitting, "_others": amounts, "_asked_for": frozenset()}
+        values |= {"sample_from": sample_from, "fitting": fitting, "_others": amounts, "_asked_for": frozenset(asked)}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def sweep(cls, **settings: Any) -> Grants:
-        """From nothing to everything: 1, 2, 5 and d known records, samples, a column, ranges, and the leaked matrix.
+    def only(cls, **settings: Any) -> Grants:
+        """Grants of nothing but the release alone and what ``settings`` name.
 
-        ``settings`` replace parts of it; those of a kind that another package brings as well.
+        >>> Grants.only(sample=0.1, sample_from="table").sample
+        (0.1,)
         """
-        swept = {kind: _as_setting(each, each.swept or each.usual) for kind, each in grantable().items()}
-        return cls(**{"fitting": True, **swept, **settings})
+        none = {kind: _as_setting(each, ()) for kind, each in grantable().items()}
+        return cls(**{**none, **settings})
+
+    @classmethod
+    def sweep(cls, **settings: Any) -> Grants:
+        """The grants that audits have by default, with ``settings`` in place of parts: ``Grants(**settings)``."""
+        return cls(**settings)
 
     def replaced(self, **settings: Any) -> Grants:
-        """These grants with other settings, by their names.
-
-        A kind that is named here is asked for: it is not left out where a table is too small for it.
+        """These grants with other settings, by their names; a kind that is named here is asked for.
 
         >>> Grants().replaced(pairs=3).pairs
         (3,)
         """
-        grants = self.adapted(**settings)
-        object.__setattr__(grants, "_asked_for", self._asked_for | (settings.keys() & grantable().keys()))
-        return grants
-
-    def only(self, *kinds: str) -> Grants:
-        """These grants of some kinds alone."""
-        none = {kind: _as_setting(cls, ()) for kind, cls in grantable().items() if kind not in kinds}
-        return self.adapted(**none)
+        return self._with(settings, self._asked_for | (settings.keys() & grantable().keys()))
 
     def adapted(self, **settings: Any) -> Grants:
         """These grants with settings that fit a release; nothing is asked for by it."""
+        return self._with(settings, self._asked_for)
+
+    def limited_to(self, *kinds: str) -> Grants:
+        """These grants of some kinds alone."""
+        return self.adapted(**{kind: _as_setting(cls, ()) for kind, cls in grantable().items() if kind not in kinds})
+
+    def _with(self, settings: Mapping[str, Any], asked_for: frozenset[str]) -> Grants:
         own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         grants = Grants(**{**own, **self._others, **settings})
-        object.__setattr__(grants, "_asked_for", self._asked_for)
+        object.__setattr__(grants, "_asked_for", asked_for)
         return grants
 
     def with_offset(self, n_columns: int) -> Grants:
         """These grants for a map that nobody described: it has an offset, and takes two records more than columns."""
         pairs = self.pairs if isinstance(self.pairs, tuple) else ()
-        if not (self.fitting and ALL_COLUMNS in pairs):
+        if self.asks_for("pairs") or ALL_COLUMNS not in pairs:
             return self
         return self.adapted(pairs=(*pairs, n_columns + 2))
 
@@ -249,6 +267,10 @@ class Grants:
         return [Level(kind, amount) for kind in grantable() for amount in self.amounts(kind, n_columns)]
 
 
+def _is_swept(value: Any) -> bool:
+    return isinstance(value, str) and value == SWEEP
+
+
 def _as_setting(cls: type[Knowledge], amounts: tuple[float | str, ...]) -> Any:
     """Amounts as they are given to :class:`Grants`: a flag for a kind that has none."""
     return bool(amounts) if cls.unit is Unit.NONE else amounts
@@ -288,7 +310,7 @@ def _checked(cls: type[Knowledge], value: Any) -> bool | tuple[float | str, ...]
 def as_grants(grants: Any) -> Grants:
     """Grants from an object, or the whole sweep."""
     if grants is None:
-        return Grants.sweep()
+        return Grants()
     if isinstance(grants, Grants):
         return grants
     raise InputError("grants must be a veil.Grants object")

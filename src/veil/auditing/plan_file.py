@@ -30,6 +30,7 @@ from typing import Any
 
 from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
+from veil.auditing.goals import as_goals
 from veil.data.schema import Kind
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
@@ -42,15 +43,17 @@ from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
 SECTIONS = ("roles", "part", "goals", "grants")
+SENTENCES = "sentences"
+"""The key of goals that are said in words."""
 
 
 @dataclass(frozen=True)
 class PlanFile:
-    """What a plan file says: roles, the plan (None without a part), the goals and the grants (None: the sweep)."""
+    """What a plan file says: roles, the plan (None without a part), the goals and the grants."""
 
     plan: Plan | None
     goals: Goals
-    grants: Grants | None
+    grants: Grants
     roles: dict[str, str]
 
 
@@ -70,8 +73,7 @@ def load_plan(path: str | Path) -> PlanFile:
     plan_parts = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
     roles = _section(sections, "roles", path.name)
     plan = Plan(plan_parts, roles=roles) if plan_parts else None
-    grants = _settings(Grants, sections, "grants", path.name, Grants.sweep().replaced) if "grants" in sections else None
-    return PlanFile(plan, _settings(Goals, sections, "goals", path.name), grants, roles)
+    return PlanFile(plan, _goals(sections, path.name), _settings(Grants, sections, "grants", path.name), roles)
 
 
 def needed_plan(path: str | Path) -> Plan:
@@ -89,12 +91,24 @@ def _section(sections: Mapping[str, Any], name: str, where: str) -> dict[str, An
     return dict(section)
 
 
-def _settings(cls: Any, sections: Mapping[str, Any], name: str, where: str, make: Any = None) -> Any:
+def _goals(sections: Mapping[str, Any], where: str) -> Goals:
+    """Goals as sentences, or as settings."""
+    section = _section(sections, "goals", where)
+    words = section.pop(SENTENCES, None)
+    if words is None:
+        goals: Goals = _settings(Goals, sections, "goals", where, extra=(SENTENCES,))
+        return goals
+    if section:
+        raise InputError(f"{where}: [goals] has {SENTENCES} and {next(iter(section))!r}; say it in a sentence")
+    return as_goals(words)
+
+
+def _settings(cls: Any, sections: Mapping[str, Any], name: str, where: str, *, extra: Sequence[str] = ()) -> Any:
     section = _section(sections, name, where)
     kinds = grantable() if cls is Grants else ()
     known = dict.fromkeys([f.name for f in dataclasses.fields(cls) if not f.name.startswith("_")] + list(kinds))
-    _check_keys(section, list(known), f"{where}: [{name}]")
-    return (make or cls)(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
+    _check_keys(section, [*known, *extra], f"{where}: [{name}]")
+    return cls(**{key: tuple(v) if isinstance(v, list) else v for key, v in section.items()})
 
 
 def _part(part: dict[str, Any], where: str) -> tuple[Any, Perturbation]:
@@ -179,10 +193,12 @@ def draft_plan(facts: Inspection, source: str) -> str:
 
 
 _DEFAULTS = (
-    "# What must hold: no attack may gain more than this over guessing.",
+    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %.",
     "[goals]",
-    f"max_advantage = {Goals().max_advantage}",
-    f"tolerance = {Goals().tolerance}  # how near a guess must be, in standard units",
+    f"{SENTENCES} = [",
+    *(f'    "{sentence}",' for sentence in Goals().words()),
+    '    # "covariance at least 80 %",',
+    "]",
     "",
     "# What attackers may know. An audit goes through all of this, as far as the table is large enough. A line",
     "# without its first # replaces a kind ([] or false: none); what it names is refused where it does not fit.",
@@ -193,7 +209,7 @@ _DEFAULTS = (
 def _grant_lines() -> list[str]:
     """One line for each kind of knowledge that there is, with the amounts of a full sweep, to be uncommented."""
     kinds = grantable()
-    sweep = Grants.sweep()
+    sweep = Grants()
     values = {kind: _toml(sweep[kind]) for kind in kinds}
     width = max(len(f"{kind} = {value}") for kind, value in values.items())
     return [f"# {f'{kind} = {values[kind]}':<{width}}  # {cls.audit_help}" for kind, cls in kinds.items()]

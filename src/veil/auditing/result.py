@@ -80,6 +80,7 @@ class Audit:
             max_advantage=self.goals.max_advantage,
             tolerance=self.goals.tolerance,
             min_utility=dict(self.goals.min_utility),
+            goals=self.goals.words(),
             smallest_cell=SMALLEST_CELL,
             candidates=tuple(candidate_view(c, self.goals, self.matching, internal=internal) for c in self.candidates),
             context={name: value for name, value in self.context.items() if name != "remembered"},

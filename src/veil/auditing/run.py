@@ -21,7 +21,7 @@ from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
 from veil.auditing.elsewhere.matching import Attacked, attacked_either_way
 from veil.auditing.exposure import Exposures
-from veil.auditing.goals import Goals
+from veil.auditing.goals import Goals, as_goals
 from veil.auditing.grants import Grants, as_grants
 from veil.auditing.memory import Cache, default_folder
 from veil.auditing.result import Audit
@@ -50,7 +50,7 @@ def audit(
     previous: Sequence[Any] = (),
     attacks: Literal["all"] | Sequence[str | Attack] = "all",
     grants: Grants | None = None,
-    goals: Goals | None = None,
+    goals: Goals | str | Sequence[str] | None = None,
     roles: Mapping[str, str] | None = None,
     target: str | None = None,
     n_clusters: int = 3,
@@ -84,9 +84,9 @@ def audit(
     attacks
         "all" that apply, or attacks by name or object.
     grants
-        The knowledge levels to go through; :meth:`veil.Grants.sweep` by default.
+        The knowledge levels to go through; a sweep over every kind by default.
     goals
-        The thresholds to hold.
+        The thresholds to hold, or sentences that say them (:meth:`veil.Goals.from_words`).
     roles
         Column roles, as for :func:`veil.publish`.
     target
@@ -116,7 +116,7 @@ def audit(
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
-    >>> audit = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants(pairs=3, sample=()), seed=0)
+    >>> audit = veil.audit(x, veil.OrthogonalTransform(), grants=veil.Grants.only(pairs=3), seed=0)
     >>> audit.passed, audit.worst.attack, audit.worst.knowledge
     (False, 'known-pairs-attack', '3 known records')
     """
@@ -128,9 +128,7 @@ def audit(
     seed = None if seed is None else whole(seed, "seed")
     workers = None if workers is None else whole(workers, "workers", least=1)
     seconds = None if budget is None else duration(budget, "budget")
-    if goals is not None and not isinstance(goals, Goals):
-        raise InputError("goals must be a veil.Goals object")
-    goals, grants = goals or Goals(), as_grants(grants)
+    goals, grants = as_goals(goals), as_grants(grants)
     chosen = _as_attacks(attacks)
     candidates = _as_candidates(perturbations, foreign=release is not None)
     exposures: Exposures

@@ -116,8 +116,7 @@ def _level(candidate: Candidate, level: Level, goals: Goals) -> LevelView:
     elif untested:
         state = State.OUT_OF_TIME if late else State.NOT_TESTED
     else:
-        proven = upper <= goals.max_advantage and not any(r.failures for r in rows)
-        state = State.HOLDS if proven else State.UNPROVEN
+        state = State.UNPROVEN if any(r.failures for r in rows) else State.HOLDS
     return LevelView(
         knowledge=level.view,
         words=level.words,

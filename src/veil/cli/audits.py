@@ -15,6 +15,14 @@ from veil.cli.printing import print_json, print_line, terminal
 from veil.cli.settings import numbers, one_number, parse_pairs
 
 goal_options = all_of(
+    click.option(
+        "--goal",
+        "sentences",
+        multiple=True,
+        metavar="SENTENCE",
+        help="Goal in words, e.g. 'no record with more than 5 % advantage' or 'means at least 90 %'; replaces those of "
+        "a plan.",
+    ),
     click.option("--max-advantage", type=float, help="Goal: the most an attack may gain. Default: 0.05."),
     click.option("--tolerance", type=float, help="Goal: nearness of a breach, in standard units. Default: 0.1."),
     click.option("--min-utility", multiple=True, metavar="NAME=VALUE", help="Goal, e.g. distances=0.9."),
@@ -36,14 +44,27 @@ def setting(options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from veil.auditing.plan_file import load_plan
 
     file = None if options["plan_file"] is None else load_plan(options["plan_file"])
-    grants = Grants.sweep() if file is None or file.grants is None else file.grants
-    goals = Goals() if file is None or file.goals is None else file.goals
+    grants, goals = (Grants(), Goals()) if file is None else (file.grants, file.goals)
     return (None if file is None else file.plan), {
         "grants": grants.replaced(**_given(_granted(options))),
-        "goals": replace(goals, **_given(_wanted(options))),
+        "goals": _goals(goals, options),
         "roles": {**({} if file is None else file.roles), **parse_pairs(options["roles"], "--role")},
         **{name: options[name] for name in ("target", "seed", "budget", "workers")},
     }
+
+
+def _goals(goals: Any, options: dict[str, Any]) -> Any:
+    """The goals of a plan with those of the options; sentences replace all."""
+    from veil.auditing import Goals
+
+    settings = _given(_wanted(options))
+    if not options["sentences"]:
+        named = {"on": tuple(goals.on)} if goals.on and "max_advantage" in settings else {}
+        return replace(goals, **settings, **named)
+    if settings:
+        option = f"--{next(iter(settings)).replace('_', '-')}"
+        raise click.UsageError(f"give goals as sentences (--goal) or as numbers ({option}), and not both")
+    return Goals.from_words(*options["sentences"])
 
 
 def _granted(options: dict[str, Any]) -> dict[str, Any]:

@@ -197,9 +197,9 @@ class ReportModel:
     """Everything a renderer may know.
 
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
-    about the audit as a whole. ``order`` is whether the data support the matching of a release from
-    elsewhere, ``public`` the columns that are released unchanged. ``timing`` is apart from what an audit found, which
-    is the same under the same seed.
+    about the audit as a whole, ``goals`` the goals as sentences. ``order`` is whether the data support the matching of
+    a release from elsewhere, ``public`` the columns that are released unchanged. ``timing`` is apart from what an audit
+    found, which is the same under the same seed.
     """
 
     model_version: int
@@ -220,6 +220,7 @@ class ReportModel:
     timing: tuple[TimingView, ...] = ()
     order: OrderTest | None = None
     public: PublicColumns | None = None
+    goals: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):

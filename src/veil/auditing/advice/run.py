@@ -9,6 +9,7 @@ from veil.arguments import duration, whole
 from veil.auditing import Goals, Grants
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.search import Search
+from veil.auditing.goals import as_goals
 from veil.auditing.grants import as_grants
 from veil.data.schema import as_roles
 from veil.perturbations import Perturbation
@@ -20,7 +21,7 @@ def advise(
     table: Any,
     candidates: Sequence[Perturbation | Plan | str] | None = None,
     *,
-    goals: Goals | None = None,
+    goals: Goals | str | Sequence[str] | None = None,
     grants: Grants | None = None,
     roles: Mapping[str, str] | None = None,
     target: str | None = None,
@@ -40,7 +41,8 @@ def advise(
         What to choose from: names of methods whose strength is searched ("additive-noise", "correlated-noise",
         "multiplicative-noise", "log-normal-noise"), and perturbations that are tried as they are. All by default.
     goals
-        The thresholds to hold; utilities that they name are the ones that count, else the mean of all.
+        The thresholds to hold, or sentences that say them (:meth:`veil.Goals.from_words`). Utilities that they name
+        are the ones that count, else the mean of all.
     grants, roles, target, n_clusters, seed, workers
         As for :func:`veil.audit`.
     budget
@@ -50,7 +52,7 @@ def advise(
     --------
     >>> import numpy as np, veil
     >>> x = np.random.default_rng(0).normal(size=(400, 3))
-    >>> goals, grants = veil.Goals(max_advantage=0.2), veil.Grants(pairs=(), sample=())
+    >>> goals, grants = veil.Goals(max_advantage=0.2), veil.Grants.only()
     >>> advice = veil.advise(x, ["additive-noise"], goals=goals, grants=grants, seed=0)
     >>> advice.possible, advice.audit.passed, type(advice.recommendation).__name__
     (True, True, 'AdditiveNoise')
@@ -58,7 +60,7 @@ def advise(
     search = Search(
         table,
         candidates,
-        goals=Goals() if goals is None else goals,
+        goals=as_goals(goals),
         grants=as_grants(grants),
         roles=as_roles(roles),
         target=target,

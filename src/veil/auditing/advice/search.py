@@ -26,7 +26,7 @@ from veil.auditing.advice.wording import miss, nearest_miss, outdone, recommenda
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.progress import Progress
 from veil.publishing.plan import Plan, as_plan
 from veil.report.words import percent
@@ -61,8 +61,6 @@ class Search:
         workers: int | None,
         progress: Progress,
     ) -> None:
-        if not isinstance(goals, Goals):
-            raise InputError("goals must be a veil.Goals object")
         self._goals, self._grants, self._roles, self._seed = goals, grants, roles, seed
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)

@@ -129,7 +129,7 @@ class ForeignExposures(Exposures):
             grants = grants.with_offset(len(schema.perturbed))
         grants = grants.adapted(sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
-            grants = grants.only("sample", "records", "ranges", "matrix")
+            grants = grants.limited_to("sample", "records", "ranges", "matrix")
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)

@@ -1,0 +1,151 @@
+"""Goals as sentences, of two forms that people write and programs read without guessing.
+
+::
+
+    no SUBJECT [within T standard units] [with more than P % advantage] [over WHOM] [against WHAT]
+    UTILITY at least P %
+
+SUBJECT is what must not come back: ``breach`` (any of the others), ``value``, ``record``, ``column``, ``link`` (of a
+person to a row) or ``far-out value``; several are joined by commas and "or", and "nobody's" may stand for "no". WHOM is
+``an absent person`` or ``a constant guess``. WHAT is knowledge that counts, by kind or label, joined by commas and
+"and"; "with" may stand for "against". What a sentence leaves out has its usual amount. Tolerance, comparison and
+knowledge are those of an audit as a whole: sentences must agree on them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from veil.auditing.scores import Over
+from veil.errors import InputError
+from veil.report.values import Scored
+
+FORMS = (
+    "no record within 0.1 standard units with more than 5 % advantage over an absent person against 5 known records",
+    "means at least 90 %",
+)
+"""One sentence of each form."""
+BREACH = "breach"
+SUBJECTS = {
+    "value": Scored.VALUES,
+    "record": Scored.RECORDS,
+    "column": Scored.COLUMN,
+    "link": Scored.LINKS,
+    "far-out value": Scored.FAR_OUT,
+}
+COMPARISONS = {"an absent person": Over.ABSENT, "a constant guess": Over.CONSTANT}
+_NUMBER = r"(\d+(?:\.\d+)?(?:e-?\d+)?)"
+_PERCENT = rf"{_NUMBER} ?%"
+_CLAUSE = re.compile(r" (?=within |with |over |against )")
+
+
+def settings(sentences: Sequence[str], utilities: Sequence[str]) -> dict[str, Any]:
+    """The settings of goals that some sentences say; ``utilities`` are the names that may stand in them."""
+    if not sentences:
+        raise InputError(f"goals: there is no sentence; say for example {FORMS[0]!r}")
+    on: dict[str, float | None] = {}
+    least: dict[str, float] = {}
+    shared: dict[str, Any] = {}
+    for sentence in sentences:
+        if not isinstance(sentence, str):
+            raise InputError(f"goals must be sentences, as texts; got a {type(sentence).__name__}")
+        text = " ".join(sentence.replace("’", "'").rstrip(". ").split())
+        if text.startswith(("no ", "nobody's ")):
+            _add_risk(text, sentence, on, shared)
+        else:
+            _add_utility(text, sentence, least, utilities)
+    return {**shared, **({"on": on} if on else {}), "min_utility": least}
+
+
+def sentences(
+    on: Mapping[Scored, float], *, tolerance: float, over: str, against: Sequence[str], least: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Goals as sentences, from which :func:`settings` makes the same goals again."""
+    whom = next(words for words, value in COMPARISONS.items() if value == over)
+    known = f" against {_joined(against, 'and')}" if against else ""
+    nouns = {risk: noun for noun, risk in SUBJECTS.items()}
+    limits: dict[float, list[str]] = {}
+    for risk, limit in on.items():
+        limits.setdefault(limit, []).append(nouns[risk])
+    return (
+        *(
+            f"no {BREACH if len(names) == len(SUBJECTS) else _joined(names, 'or')} within {_plain(tolerance)} standard "
+            f"units with more than {_percent(limit)} advantage over {whom}{known}"
+            for limit, names in limits.items()
+        ),
+        *(f"{name} at least {_percent(share)}" for name, share in least.items()),
+    )
+
+
+def _add_risk(text: str, sentence: str, on: dict[str, float | None], shared: dict[str, Any]) -> None:
+    first, *clauses = _CLAUSE.split(text.split(" ", 1)[1])
+    clause: dict[str, Any] = {}
+    limit: float | None = None
+    for words in clauses:
+        name, value = _clause(words, sentence)
+        if name in clause:
+            raise InputError(f"goals: {sentence!r} says {words!r} where it has said {name} before; say it once")
+        clause[name] = value
+        limit = value if name == "max_advantage" else limit
+    for name, value in clause.items():
+        if name != "max_advantage" and shared.setdefault(name, value) != value:
+            raise InputError(f"goals: the sentences differ in {name}; an audit has one, so say the same in all")
+    for noun in _parted(first, "or"):
+        if noun != BREACH and noun not in SUBJECTS:
+            raise InputError.from_unknown_name(f"subject of the goal {sentence!r}", noun, [BREACH, *SUBJECTS])
+        for risk in SUBJECTS.values() if noun == BREACH else [SUBJECTS[noun]]:
+            if risk in on:
+                raise InputError(f"goals: {sentence!r} sets a goal on {risk} again; say each once")
+            on[risk] = limit
+
+
+def _clause(words: str, sentence: str) -> tuple[str, Any]:
+    if match := re.fullmatch(rf"within {_NUMBER} standard units?", words):
+        return "tolerance", float(match[1])
+    if match := re.fullmatch(rf"with more than {_PERCENT} advantage", words):
+        return "max_advantage", _share(match[1])
+    if words.startswith("over "):
+        whom = words.removeprefix("over ")
+        if whom not in COMPARISONS:
+            raise InputError.from_unknown_name(f"comparison of the goal {sentence!r}", whom, COMPARISONS)
+        return "over", COMPARISONS[whom]
+    known = re.fullmatch(r"(?:against|with) (?!more than)(.+)", words)
+    if known is None:
+        raise InputError(f"goals: cannot read {words!r} of {sentence!r}; a sentence is for example {FORMS[0]!r}")
+    return "against", tuple(_parted(known[1], "and"))
+
+
+def _add_utility(text: str, sentence: str, least: dict[str, float], utilities: Sequence[str]) -> None:
+    match = re.fullmatch(rf"(\S+) at least {_PERCENT}", text)
+    if match is None:
+        raise InputError(f"goals: cannot read {sentence!r}; a sentence is for example {FORMS[0]!r} or {FORMS[1]!r}")
+    if match[1] not in utilities:
+        raise InputError.from_unknown_name(f"utility of the goal {sentence!r}", match[1], utilities)
+    if match[1] in least:
+        raise InputError(f"goals: {sentence!r} sets a goal on {match[1]} again; say each once")
+    least[match[1]] = _share(match[2])
+
+
+def _parted(text: str, word: str) -> list[str]:
+    return [part for part in re.split(rf", (?:{word} )?| {word} ", text) if part]
+
+
+def _joined(names: Sequence[str], word: str) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
+
+
+def _share(percent: str) -> float:
+    return float(Decimal(percent) / 100)
+
+
+def _percent(share: float) -> str:
+    return f"{_plain(Decimal(repr(float(share))) * 100)} %"
+
+
+def _plain(value: float | Decimal) -> str:
+    """A number in decimal digits, all that it has."""
+    text = f"{Decimal(repr(float(value))) if isinstance(value, float | int) else value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
