@@ -34,7 +34,7 @@ def test_rows_are_perturbation_by_attack_by_knowledge(found):
     assert {r.knowledge for r in noise.rows} == {"nothing", "10 % sample"}
     played = {r.attack for r in noise.rows}
     assert {"noise-distribution-attack", "univariate-bayes-attack", "pca-attack", "bayes-estimate-attack"} <= played
-    assert "bayes-estimate-attack (prior mixture)" in played
+    assert "bayes-estimate-attack (prior mixture, aim hit)" in played
     assert {(r.attack, r.knowledge) for r in rotation.rows} == {
         ("known-pairs-attack", "1 known record"),
         ("known-pairs-attack", "6 known records"),

@@ -278,7 +278,7 @@ def symmetries(name, attack):
 
 
 QUICK = {
-    "bayes-estimate-attack (prior mixture)": (),
+    "bayes-estimate-attack (prior mixture, aim hit)": (),
     "ica-attack": ("orthogonal",),
     "akica-attack": ("linear", "z-scores in pairs"),
     "regression-attack": ("projection", "baskets, gamma"),

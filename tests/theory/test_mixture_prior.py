@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import veil
 from veil.attacks.noise.mixture import MixturePrior, mixture_estimate
 from veil.attacks.noise.shrinkage import pooled_prior
 from veil.errors import InputError, NotApplicableError
@@ -169,3 +170,26 @@ def test_what_it_cannot_do_is_refused():
     y[3, 1] = np.nan
     with pytest.raises(NotApplicableError, match="1 of 100"):
         mixture_estimate(y, np.eye(2))
+
+
+def test_hits_of_a_mixture_are_no_fewer_than_those_of_its_means():
+    """Two clusters under noise of their distance: means lie between them, hits do not; 4,000 records of 3 columns."""
+    rng = np.random.default_rng(5)
+    x = rng.choice([-2.0, 2.0], size=(4_000, 1)) + 0.15 * rng.standard_normal((4_000, 3))
+    release, _ = veil.publish(x, veil.AdditiveNoise(1.2, random_state=5))
+    unit = 0.1 * x.std(axis=0)
+    guesses = [veil.BayesEstimateAttack(prior="mixture", aim=aim).run(release).values for aim in ("mean", "hit")]
+    hits = [np.abs(guess - x) <= unit for guess in guesses]
+    difference = (hits[1].astype(float) - hits[0]).mean(axis=1)
+    assert difference.mean() > 3 * difference.std() / np.sqrt(len(x))
+    errors = [((guess - x) ** 2).mean() for guess in guesses]
+    assert errors[0] < errors[1]
+
+
+def test_the_aim_changes_nothing_under_a_normal_prior():
+    y = np.random.default_rng(6).normal(size=(300, 2))
+    release, _ = veil.publish(y, veil.AdditiveNoise(0.5, random_state=6))
+    mean, hit = (veil.BayesEstimateAttack(aim=aim).run(release).values for aim in ("mean", "hit"))
+    assert np.array_equal(mean, hit)
+    with pytest.raises(veil.InputError, match="aim must be"):
+        veil.BayesEstimateAttack(aim="mode").run(release)

@@ -6,8 +6,9 @@ On P4 the noise has the logarithms' own covariance up to the factor c, so the Ba
 1/(1 + c) and the error in logarithms is c/(1+c) of each variance: correlation helps nobody. On P3 zeros and
 signs are released exactly, and the guess returns them.
 
-The filter gives the mean û and variance v of ln x given y; the mean of x itself is ``exp(û + v/2)``. A base that
-does not state v gets it from the law of total variance, Var u − Var û, which holds for a posterior mean.
+The filter gives the mean û and variance v of ln x given y; the mean of x itself is ``exp(û + v/2)``. Its mode is
+``exp(û − v)``, and the window that most probably holds x lies near it. A base that does not state v gets it from the
+law of total variance, Var u − Var û, which holds for a posterior mean.
 
 P22, ``y = x·r + e``, has no logarithm. There the same filters run on ``y/E r``, whose error is uncorrelated with x.
 """
@@ -20,17 +21,23 @@ from functools import partial
 from typing import TypeGuard
 
 import numpy as np
+from scipy.special import ndtr
 
+from veil.arguments import choice
 from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.changed import Change, ChangedTable, changed_guess, divided, logarithm
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.noise.additive import BayesEstimateAttack
+from veil.attacks.noise.additive import HIT_REACH, BayesEstimateAttack
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.measures.units import standard_unit
 from veil.numerics.moments import Moments, block_moments
 from veil.release.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
 from veil.release.release import Release
+
+QUARTILE = 0.6744897501960817
+"""Of the standard normal law."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +54,9 @@ class LogAttack(BlockwiseAttack):
     ----------
     base : GuessingAttack, default BayesEstimateAttack()
         The attack on additive noise that runs on the logarithms.
+    aim : {"mean", "hit"}, default "mean"
+        Guess the mean of x, or the point within a tenth of the column's unit of which x most probably lies, both under
+        a normal posterior of its logarithm. Of products with noise (P22) the guess is the mean.
 
     ``guess.details``: :class:`LogDetails`.
 
@@ -62,11 +72,13 @@ class LogAttack(BlockwiseAttack):
     """
 
     catalogue = "A8"
+    settings_to_try = ({"aim": "hit"},)
     words = "takes logarithms, where the factors are plain noise, and filters it out there"
 
-    def __init__(self, base: GuessingAttack | None = None, *, variant: str = "best") -> None:
+    def __init__(self, base: GuessingAttack | None = None, *, aim: str = "mean", variant: str = "best") -> None:
         super().__init__(variant=variant)
         self.base = base
+        self.aim = aim
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
@@ -76,6 +88,7 @@ class LogAttack(BlockwiseAttack):
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
         """What the base learns of the release in logarithms; None where it needs the whole table."""
         base = self._base()
+        choice(self.aim, "aim", ("mean", "hit"))
         if not isinstance(base, BlockwiseAttack):
             return None
         model, released = release.only_part.model, release.only_part.released
@@ -94,7 +107,7 @@ class LogAttack(BlockwiseAttack):
             spread = _left(other, other.summed(partial(guess_moments, inner.guess), inner.columns))
         return Reconstruction(
             columns=columns,
-            guess=partial(guess_from_logs, guess, released, shift, spread),
+            guess=partial(guess_from_logs, guess, released, shift, spread, self._reach(other, shift)),
             details=LogDetails(),
             ambiguity=inner.ambiguity,
         )
@@ -109,8 +122,21 @@ class LogAttack(BlockwiseAttack):
         spread = guess.details.get("expected_mse")
         if spread is None:
             spread = _left(logs, block_moments(np.ascontiguousarray(guess.values.T), covariance=False))
-        values = exponential(release.to_numpy(), guess.values - shift, spread)
+        values = exponential(release.to_numpy(), guess.values - shift, spread, self._reach(logs, shift))
         return full_guess(release, values, LogDetails(guess.values - shift), ambiguity=guess.ambiguity)
+
+    def _reach(self, logs: Release, shift: float) -> Vector | None:
+        """How near a hit is in each column, by log-normal laws of the release's logarithms; None for means."""
+        if self.aim == "mean":
+            return None
+        moments, model = logs.moments(), logs.only_part.model
+        noise = np.diag(model.covariance) if isinstance(model, AdditiveModel) else 0.0
+        centre, deviation = moments.mean - shift, np.sqrt(np.clip(moments.variance - noise, 0.0, None))
+        with np.errstate(over="ignore"):
+            spread = np.exp(centre + deviation**2 / 2) * np.sqrt(np.expm1(deviation**2))
+            middle = 2 * np.exp(centre) * np.sinh(QUARTILE * deviation)
+        units = [standard_unit(float(s), float(m)) for s, m in zip(spread, middle, strict=True)]
+        return HIT_REACH * np.array(units)
 
     def _base(self) -> GuessingAttack:
         base = BayesEstimateAttack() if self.base is None else self.base
@@ -120,11 +146,16 @@ class LogAttack(BlockwiseAttack):
 
 
 def guess_from_logs(
-    guess: Callable[[Block], BlockGuess], released: tuple[str, ...], shift: float, spread: Vector, block: Block
+    guess: Callable[[Block], BlockGuess],
+    released: tuple[str, ...],
+    shift: float,
+    spread: Vector,
+    reach: Vector | None,
+    block: Block,
 ) -> BlockGuess:
-    """The mean of x from a guess of ``ln |x|`` that leaves the variance ``spread``."""
+    """The mean, or the hit, of x from a guess of ``ln |x|`` that leaves the variance ``spread``."""
     logs = guess(block).values - shift
-    return BlockGuess(exponential(block.matrix(released).T, logs, spread), beside={"log_values": logs})
+    return BlockGuess(exponential(block.matrix(released).T, logs, spread, reach), beside={"log_values": logs})
 
 
 def guess_moments(guess: Callable[[Block], BlockGuess], block: Block) -> Moments:
@@ -132,11 +163,28 @@ def guess_moments(guess: Callable[[Block], BlockGuess], block: Block) -> Moments
     return block_moments(np.ascontiguousarray(guess(block).values.T), covariance=False)
 
 
-def exponential(y: Matrix, logs: Matrix, spread: Vector) -> Matrix:
-    """``E[x | y]`` from mean and variance of ``ln |x|``, with the signs and zeros of y."""
-    values = np.sign(y) * np.exp(logs + np.where(np.isfinite(spread), spread, 0.0) / 2)
+def exponential(y: Matrix, logs: Matrix, spread: Vector, reach: Vector | None = None) -> Matrix:
+    """x from mean and variance of ``ln |x|`` given y, with the signs and zeros of y: ``E[x | y]``, or its hit."""
+    left = np.where(np.isfinite(spread), spread, 0.0)
+    size = np.exp(logs + left / 2) if reach is None else fullest_window(logs, left, reach)
+    values = np.sign(y) * size
     values[y == 0] = 0.0
     return np.asarray(values)
+
+
+def fullest_window(logs: Matrix, variance: Vector, reach: Vector) -> Matrix:
+    """The points within ``reach`` of which log-normal values most probably lie, by trying points about mean and mode.
+
+    A wide window also begins at 0, below which there is nothing.
+    """
+    deviation = np.maximum(np.sqrt(variance), 1e-9)
+    best, most = np.exp(logs), np.full(logs.shape, -1.0)
+    for share in np.linspace(-2.0, 1.0, 25):
+        at = np.maximum(np.exp(logs - share * variance), reach)
+        low = np.log(np.maximum(at - reach, np.finfo(np.float64).tiny))
+        mass = ndtr((np.log(at + reach) - logs) / deviation) - ndtr((low - logs) / deviation)
+        best, most = np.where(mass > most, at, best), np.fmax(mass, most)
+    return np.where(np.isnan(logs), np.nan, best)
 
 
 def has_noise(model: Model) -> TypeGuard[MultiplicativeModel]:

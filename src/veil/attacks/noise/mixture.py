@@ -25,6 +25,7 @@ from veil.attacks.noise.shrinkage import pooled_eigenvalues, pooled_prior, white
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.ordering import size_order
+from veil.numerics.windows import most_probable_window
 
 MOST_DIMENSIONS = 50
 LEAST_GAIN = 0.01
@@ -66,6 +67,33 @@ class MixturePrior:
                 values[start : start + rows] += share[:, None] * (mean + (part - mean) @ gain)
         return values
 
+    def posterior_hit(
+        self, y: Matrix, axes: Matrix, offset: Matrix, variance: Vector, reach: Vector, *, rows: int = 8192
+    ) -> Matrix:
+        """For columns ``axes x + rest``, the points within ``reach`` of which they most probably lie given y.
+
+        ``axes`` is c × d; the rest is normal and independent of x given y, with means ``offset`` (N × c) and variances
+        ``variance`` (c).
+        """
+        released = self._released()
+        gains = [np.linalg.solve(v + self.noise, v) for v in self.covariances]
+        left = [
+            np.einsum("cd,de,ce->c", axes, v - v @ gain, axes) for v, gain in zip(self.covariances, gains, strict=True)
+        ]
+        deviations = np.sqrt(np.clip(np.array(left), 0.0, None) + variance)  # K × c
+        values = np.empty_like(offset)
+        for start in range(0, len(y), rows):
+            part = slice(start, start + rows)
+            shares = released.shares(y[part])
+            centres = [
+                (mean + (y[part] - mean) @ gain) @ axes.T + offset[part]
+                for mean, gain in zip(self.means, gains, strict=True)
+            ]
+            for j in range(len(axes)):
+                means = np.array([centre[:, j] for centre in centres])
+                values[part, j] = most_probable_window(shares, means, deviations[:, j], float(reach[j]))
+        return values
+
     def _released(self) -> NoisyMixture:
         return NoisyMixture(self.weights, self.means, self.covariances + self.noise)
 
@@ -91,7 +119,13 @@ class MixtureDetails(Details):
 
 
 def mixture_estimate(
-    y: Matrix, noise: Matrix, *, max_components: int = 8, seed: int = 0, distribution: str = "normal"
+    y: Matrix,
+    noise: Matrix,
+    *,
+    max_components: int = 8,
+    seed: int = 0,
+    distribution: str = "normal",
+    reach: float | None = None,
 ) -> tuple[Matrix, MixtureDetails]:
     """Bayes estimate of every record under a mixture prior that is fitted to the release itself.
 
@@ -113,6 +147,9 @@ def mixture_estimate(
     distribution
         The law of the noise. Only "normal" is accepted: the mixture would take the shape of Laplace or uniform
         noise for the data's, and lose to the normal filter.
+    reach
+        Guess the points within so many standard deviations of which values most probably lie, and not the means, which
+        of a mixture may be where no value is. None for the means.
 
     Returns
     -------
@@ -158,6 +195,12 @@ def mixture_estimate(
         fitted = MixturePrior(choice.weights, choice.means, choice.covariances - unit, unit)
         estimate = component * gain
         estimate[:, :lead] = fitted.posterior_mean(component[:, :lead])
-        values = mean + estimate @ (root @ q).T
+        back = root @ q
+        values = mean + estimate @ back.T
+        if reach is not None:
+            rest = mean + estimate[:, lead:] @ back[:, lead:].T
+            own = np.sqrt(np.clip(y.var(axis=0) - np.diag(noise), 1e-6 * y.var(axis=0), None))
+            spread = (back[:, lead:] ** 2) @ np.clip(gain[lead:], 0.0, None)
+            values = fitted.posterior_hit(component[:, :lead], back[:, :lead], rest, spread, reach * own)
     values[:, exact] = y[:, exact]
     return values, details

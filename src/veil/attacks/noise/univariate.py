@@ -18,7 +18,7 @@ from veil.arguments import choice
 from veil.attacks.base import Details, check_width, granted
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownRanges, KnownSample
-from veil.attacks.noise.additive import published_noise
+from veil.attacks.noise.additive import HIT_REACH, published_noise
 from veil.attacks.noise.classes import ClassColumn, block_class_counts, class_guess
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
@@ -30,8 +30,6 @@ from veil.release.release import Release
 
 MOST_NOISE = 1.5
 """Noise, in steps of whole numbers, beyond which their distribution does not show through it."""
-HIT_REACH = 0.1
-"""How near a hit is, in standard deviations of the column."""
 
 
 def noise_law(release: Release, knowledge: Sequence[Knowledge]) -> str:
