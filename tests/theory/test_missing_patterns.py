@@ -56,6 +56,20 @@ def test_a_pattern_tells_of_its_people():
     assert np.mean(pooled) > 2.0
 
 
+def test_two_constants_by_pattern_are_what_any_noise_leaves():
+    """Noise of eight deviations hides every age, and not who has no income: the joint posterior guesses both groups."""
+    gains = []
+    for seed in range(3):
+        frame, _ = households(np.random.default_rng(seed))
+        release, _ = veil.publish(frame, veil.AdditiveNoise(8.0, relative=False, random_state=seed))
+        age = frame["age"].to_numpy()
+        reach = 0.1 * age.std()
+        guess = veil.JointPosteriorAttack(aim="hit").run(release).values[:, 4]
+        constant = max(np.mean(np.abs(age - middle) <= reach) for middle in np.linspace(-5.0, 3.0, 400))
+        gains.append(np.mean(np.abs(guess - age) <= reach) - constant)
+    assert np.mean(gains) > 0.02  # two constants known exactly gain 0.09
+
+
 def test_rare_patterns_are_guessed_too():
     rng = np.random.default_rng(2)
     frame, _ = households(rng)

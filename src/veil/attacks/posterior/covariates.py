@@ -1,4 +1,4 @@
-"""What is known of every record exactly, for the joint posterior (A28): public columns and granted attributes.
+"""What is known of every record exactly, for the joint posterior (A28): public columns, granted attributes, gaps.
 
 A number is taken as it is and bent at its quartiles; one with few different values, and a category, also as a variable
 and as 0/1 numbers of its states. So a prior of one component, which is linear in what is known, has group means and
@@ -8,6 +8,7 @@ smooth curves, and one of several components may let its groups differ freely.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,6 +25,8 @@ FEWEST_PER_FEATURE = 20
 MOST_STATES = 64
 """Texts with more different values than this say nothing here: they name people rather than groups."""
 
+PATTERN = "missing values"
+
 
 def add_public(draft: Draft, release: Release, name: str) -> None:
     """A column that is released as it is."""
@@ -39,6 +42,18 @@ def add_public(draft: Draft, release: Release, name: str) -> None:
         listing = listing.take(pc.sort_indices(listing))
         codes = pc.index_in(array, value_set=listing, skip_nulls=True).fill_null(-1)
         _add_states(draft, name, codes.to_numpy().astype(np.int64), len(listing))
+
+
+def add_pattern(draft: Draft, present: npt.NDArray[np.bool_]) -> None:
+    """Which values a record has (N × d), which is public and often tells of people: who has no income is a child."""
+    patterns, codes, counts = np.unique(present, axis=0, return_inverse=True, return_counts=True)
+    frequent = np.flatnonzero(counts >= FEWEST_PER_FEATURE)
+    if len(patterns) < 2 or not len(frequent):
+        return
+    states = np.full(len(patterns), len(frequent), dtype=np.int64)  # rare patterns are one state
+    states[frequent] = np.arange(len(frequent))
+    states = np.unique(states, return_inverse=True)[1]
+    _add_states(draft, PATTERN, states[codes.ravel()], int(states.max()) + 1)
 
 
 def add_covariate(draft: Draft, name: str, values: Vector, place: int = -1) -> None:

@@ -54,8 +54,9 @@ class JointPosteriorAttack(GuessingAttack):
     sample's. Of a category, granted values are whole numbers as they are, and codes in the order of the manifest's
     list for anything else.
 
-    A missing cell says nothing: its factor is left out, and it stays missing in the guess. Noise that is not normal
-    counts by its variance for the other columns, and by its law for its own (:mod:`veil.attacks.posterior.own_laws`).
+    A missing cell has no factor and stays missing in the guess; which cells a record lacks is a covariate like others.
+    Noise that is not normal counts by its variance for the other columns, and by its law for its own
+    (:mod:`veil.attacks.posterior.own_laws`).
 
     ``guess.details``: :class:`veil.attacks.posterior.guessing.PosteriorDetails`.
 

@@ -15,7 +15,7 @@ from veil.attacks.categories.response_posterior import basket_response
 from veil.attacks.knowledge import Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.additive import with_grain
-from veil.attacks.posterior.covariates import add_covariate, add_public
+from veil.attacks.posterior.covariates import add_covariate, add_pattern, add_public
 from veil.attacks.posterior.observations import Codes, Draft, Number, Observations, Variable
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
 from veil.attacks.posterior.responses import add_responses
@@ -69,12 +69,19 @@ def observe(release: Release, knowledge: Sequence[Knowledge]) -> Observations:
     for column in release.manifest.public:
         if column.name not in known:
             add_public(draft, release, column.name)
+    add_pattern(draft, np.column_stack([_present(release.part(i)) for i in parts]))
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
     at = 0
     for block in draft.blocks:
         noise[at : at + len(block), at : at + len(block)] = block
         at += len(block)
     return Observations(n_rows, names, tuple(draft.numbers), noise, tuple(draft.variables), given, draft.codes)
+
+
+def _present(single: Release) -> npt.NDArray[np.bool_]:
+    """Which cells of a part are not empty."""
+    table = single.table.read(list(single.only_part.released))
+    return np.column_stack([pc.is_valid(column).to_numpy() for column in table.columns])
 
 
 def _add_part(draft: Draft, single: Release, part: Part, first: int, known: dict[str, Vector]) -> None:
