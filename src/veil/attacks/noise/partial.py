@@ -53,7 +53,8 @@ class PartialDisclosureAttack(BlockwiseAttack):
     A known private column is guessed as known; where noise correlates over columns, its noise ``y − x`` is then
     known too and is subtracted from the other columns as far as they share it.
 
-    For normal data the m.s.e. of the rest is that of A6 on the conditional covariance ``Σxx − Σxa Σaa⁻¹ Σax``.
+    For normal data the m.s.e. of the rest is that of A6 on the conditional covariance ``Σxx − Σxa Σaa⁻¹ Σax``. The
+    posterior is normal, so its mean is also the guess that most probably hits.
 
     ``guess.details``: ``known`` (names used) and ``expected_mse`` per column.
 

@@ -2,7 +2,8 @@
 
 *Model.* ``y = R z + e``, e normal with known deviations; R known, or known up to a normal law per row. The
 prior of z is normal (`conditional_mean`) or a mixture of normals around a sample's records (`mixture_mean`),
-which also follows clusters, skewness and edges.
+which also follows clusters, skewness and edges. The mean of a normal posterior is also the guess that most probably
+hits; under a mixture it need not be, and these attacks aim at the mean.
 """
 
 from __future__ import annotations
