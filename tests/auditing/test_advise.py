@@ -52,12 +52,29 @@ def test_a_rejected_method_says_what_breaks_it(advice):
 def test_the_impossible_is_said_with_the_nearest_miss():
     goals = veil.Goals(max_advantage=0.02, min_utility={"neighbours": 0.95})
     found = veil.advise(normal(), ["additive-noise"], goals=goals, grants=FEW, seed=0)
-    assert not found.possible
+    assert (found.possible, found.state) == (False, "impossible")
     assert found.recommendation is None
     assert "nearest miss is additive noise" in found.words
     assert "95.0 % is asked" in found.nearest
     assert not found.audit.passed or found.audit.candidates
     assert "No method" in str(found) or "nearest" in str(found)
+
+
+def test_out_of_time_is_not_impossible(tmp_path):
+    short = veil.advise(normal(), ["additive-noise", veil.OrthogonalTransform()], grants=FEW, budget=1e-3, seed=0)
+    assert (short.possible, short.state, short.points) == (False, "out of time", ())
+    assert short.rejected == dict.fromkeys(["additive-noise", "orthogonal transform"], "not tried: out of time")
+    assert "The time was over before a method was shown to keep every goal" in " ".join(str(short).split())
+    short.to_html(tmp_path / "advice.html")
+    assert '"state": "out of time"' in short.to_json()
+
+
+def test_strengths_beyond_what_utility_allows_are_not_tried():
+    goals = veil.Goals(max_advantage=0.001, min_utility={"distances": 0.9})
+    found = veil.advise(normal(), ["additive-noise"], goals=goals, grants=veil.Grants.only(), seed=0)
+    failing = [point.strength for point in found.points if point.utilities["distances"] < 0.9]
+    assert found.state == "impossible"
+    assert len(failing) <= 2  # those tried first
 
 
 @pytest.mark.slow
@@ -100,6 +117,16 @@ def test_the_limit_is_kept_by_the_next_audit_with_99_percent():
         _, limit = limit_of([Score(gain, 0.0, 0.0, gain, gain) for gain in gains])
         kept += theirs.mean() + 2.262 * theirs.std(ddof=1) / np.sqrt(10) <= limit
     assert kept / draws >= 0.99 - 4 * np.sqrt(0.99 * 0.01 / draws)
+
+
+def test_a_column_that_keys_leave_unclear_is_held_to_what_is_shown_as_in_audits():
+    """Ten keys that differ by more than the goal show nothing; an audit does not count the column, nor does advice."""
+    spread = [Measure(g, low=max(0.0, g - 0.01), high=g + 0.01, higher_is="exposed") for g in np.linspace(0.0, 0.3, 10)]
+    scores = [Score(gain, 0.0, 0.0, gain, gain) for gain in spread]
+    assert limit_of(scores)[1] > 0.2
+    mean, limit = limit_of(scores, unclear=0.05)
+    assert limit < mean + 0.05
+    assert limit_of(scores, unclear=0.5) == limit_of(scores)
 
 
 def test_strengths_are_rounded_to_the_private_side():

@@ -36,7 +36,7 @@ def _recommended(advice: AdviceView) -> Markup:
         sign = el("span", "✓", aria_hidden="true")
         return el("p", sign, " ", el("strong", advice.recommendation), class_="choice good")
     sign = el("span", "✕", aria_hidden="true")
-    none = el("p", sign, " ", el("strong", "No method tried keeps every goal"), class_="choice bad")
+    none = el("p", sign, " ", el("strong", advice.words_for_none), class_="choice bad")
     miss = el("p", el("b", "Nearest miss: "), advice.nearest, class_="prose") if advice.nearest else None
     return join(none, miss)
 

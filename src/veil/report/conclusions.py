@@ -12,7 +12,7 @@ def headline(model: ReportModel) -> str:
     """The report in a sentence: what is recommended, or which candidates keep every goal."""
     if model.advice is not None:
         chosen = model.advice.recommendation
-        return f"Recommended: {chosen}." if chosen else "No method that was tried keeps every goal."
+        return f"Recommended: {chosen}." if chosen else f"{model.advice.words_for_none}."
     if len(model.candidates) == 1:
         return verdict(model.candidates[0], model.max_advantage)
     n = len(model.candidates)

@@ -13,6 +13,7 @@ from typing import Any
 from veil.report.failures import Failure, Verdict
 from veil.report.remarks import OrderTest, PublicColumns
 from veil.report.values import (
+    AdviceState,
     AttackView,
     Edition,
     Estimate,
@@ -181,7 +182,8 @@ class PointView:
 class AdviceView:
     """What was recommended and why; ``points`` are all settings tried, ``rejected`` says per method why not.
 
-    ``recommendation`` is None when no method keeps every goal; ``nearest`` is then the nearest miss, in words.
+    ``recommendation`` is None when no method keeps every goal, or none was shown to in the time that there was;
+    ``nearest`` is then the nearest miss, in words.
     """
 
     recommendation: str | None
@@ -190,6 +192,14 @@ class AdviceView:
     utilities: tuple[str, ...]
     points: tuple[PointView, ...]
     rejected: tuple[tuple[str, str], ...]
+    state: AdviceState = AdviceState.RECOMMENDED
+
+    @property
+    def words_for_none(self) -> str:
+        """Why there is no recommendation."""
+        if self.state is AdviceState.OUT_OF_TIME:
+            return "The time was over before a method was shown to keep every goal"
+        return "No method tried keeps every goal"
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def _notes(model: ReportModel, width: int) -> list[RenderableType]:
     notes: list[RenderableType] = []
     if model.advice is not None:
         chosen, nearest = model.advice.recommendation, model.advice.nearest
-        advice = f"Recommended: {chosen}." if chosen else "No method tried keeps every goal."
+        advice = f"Recommended: {chosen}." if chosen else f"{model.advice.words_for_none}."
         advice += f" Nearest miss: {nearest}" if nearest and not chosen else ""
         notes += [_prose(advice, width, style="bold"), _prose(model.advice.words, width)]
     if model.matching == Matching.INFERRED:

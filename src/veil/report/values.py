@@ -52,6 +52,14 @@ class Unmeasured(StrEnum):
     UNMATCHED = "unmatched rows"
 
 
+class AdviceState(StrEnum):
+    """What advice comes to: a method, none that was tried, or no answer in the time that there was."""
+
+    RECOMMENDED = "recommended"
+    IMPOSSIBLE = "impossible"
+    OUT_OF_TIME = "out of time"
+
+
 class CopyKind(StrEnum):
     """How private records lie in a release: whole, in most of what they tell, or within the tolerance."""
 

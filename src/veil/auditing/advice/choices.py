@@ -22,6 +22,8 @@ from veil.report.words import listed
 
 MOST_RECORDS = 4_000
 FEWEST_RECORDS = 10
+STRETCH = 40
+"""Consecutive rows that a sample of a large table takes together."""
 
 
 class Choices:
@@ -77,12 +79,14 @@ class Choices:
         return Plan([(None, method), (self.categories, RESPONSE.make(self.doubt))])
 
     def thinned(self) -> pa.Table:
-        """The table, or a uniform sample of a large one."""
+        """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""
         n = self._table.num_rows
         if n <= MOST_RECORDS:
             return self._table
-        rows = np.random.default_rng(self._seed).choice(n, MOST_RECORDS, replace=False)
-        return self._table.take(pa.array(np.sort(rows)))
+        n_stretches = -(-n // STRETCH)
+        drawn = np.random.default_rng(self._seed).choice(n_stretches, MOST_RECORDS // STRETCH, replace=False)
+        rows = (np.sort(drawn)[:, None] * STRETCH + np.arange(STRETCH)).ravel()
+        return self._table.take(pa.array(rows[rows < n]))
 
     def survey(self) -> Survey:
         """What the closed forms need of the table; one that they cannot use is refused."""

@@ -10,6 +10,7 @@ from veil.auditing import Audit
 from veil.perturbations import Perturbation
 from veil.publishing.plan import Plan
 from veil.report.model import AdviceView, PointView, ReportModel
+from veil.report.values import AdviceState
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,10 @@ class Advice:
     nearest
         The nearest miss in words, when there is no recommendation.
     audit
-        The audit of what is recommended, or of the nearest miss, over at least ten keys.
+        The audit of what is recommended, over at least ten keys, or of the nearest miss.
+    state
+        "recommended"; "impossible" where no method that was tried keeps every goal; "out of time" where the budget
+        was over before that could be said, and :attr:`rejected` says what was not tried.
     """
 
     recommendation: Perturbation | Plan | None
@@ -73,6 +77,7 @@ class Advice:
     nearest: str | None
     utilities: tuple[str, ...]
     audit: Audit
+    state: AdviceState
 
     @property
     def possible(self) -> bool:
@@ -114,6 +119,7 @@ class Advice:
             utilities=self.utilities,
             points=points,
             rejected=tuple(self.rejected.items()),
+            state=self.state,
         )
         return replace(self.audit.model(internal=internal), advice=view)
 

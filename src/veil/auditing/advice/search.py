@@ -1,7 +1,8 @@
 """D6: search methods and parameters so that every goal holds at the best utility.
 
-Closed forms say where to begin. Then a grid of strengths is tried under every attack, on at most 4,000 records and with
-intervals as for the whole table; and the weakest setting that keeps the goals is confirmed on the whole table: it is
+Closed forms say where to begin. From there the strength at which a method begins to keep the goals is enclosed, under
+every attack, on at most 4,000 records and with intervals as for the whole table; strengths that are stronger than the
+goals on utility allow are left out. The weakest setting that keeps the goals is confirmed on the whole table: it is
 accepted when the 99 % limit of its risk over ten keys meets the goal, so that the next audit, with yet another key, can
 be expected to agree. A method with one secret matrix breaks for all records or for none, so it takes 73 keys to show
 that it holds; it is tried like that only after few keys have not broken it.
@@ -26,19 +27,25 @@ from veil.auditing.advice.wording import miss, nearest_miss, outdone, recommenda
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
-from veil.errors import NotApplicableError
 from veil.progress import Progress
 from veil.publishing.plan import Plan, as_plan
+from veil.report.values import AdviceState
 from veil.report.words import percent
 
 TRIES = 4
-FACTORS = (0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+FIRST = (0.6, 1.3)
+"""Strengths that are tried first, as shares of the one that theory expects."""
+STEP, CLOSE = 2.0, 1.5
+"""How far the next strength is away while all hold or none, and the ends of an enclosure that is narrow enough."""
+ROUNDS = 7
+LEAST_UTILITY = 0.02
+"""A setting that keeps less is not worth a stronger one."""
 MATRIX_RUNS = 5
-MORE, MOST = (1.0, 1.5, 2.2, 3.3, 5.0), (1.0, 2.0, 4.0, 8.0)
 MANY_KEYS = 120
 SECONDS_FOR_MATRICES = 40.0
 QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
 """Attacks that break most secret matrices in no time."""
+OUT_OF_TIME = "not tried: out of time"
 MARGIN = 0.1
 """How much under the goal, as a share of it, the first setting to confirm is aimed."""
 
@@ -68,6 +75,7 @@ class Search:
         self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed)
         self._families, self._fixed = self._choices.methods(candidates)
         self._family_of: dict[str, str] = {}
+        self._cut: set[str] = set()
         shared: dict[str, Any] = {
             "roles": roles,
             "grants": grants,
@@ -88,8 +96,8 @@ class Search:
         """Try, confirm, and say."""
         if self._choices.categories:
             self._settle_categories()
-        accepted = self._fixed_ones()
         crossings = self._crossings()
+        accepted = self._fixed_ones()
         for crossing in sorted(crossings, key=lambda crossing: -crossing.utility):
             if accepted and crossing.utility <= max(self._findings.utility(t) for t in accepted):
                 best = max(accepted, key=self._findings.utility)
@@ -125,28 +133,42 @@ class Search:
         survey = self._choices.survey() if self._families else None
         begins = {f.name: f.beginning(survey, self._goals.max_advantage) for f in self._families if survey}
         curves: dict[str, dict[float, Tried]] = {f.name: {} for f in self._families}
-        for factors in (FACTORS, MORE, MOST):
-            wanted = [(f, s) for f in self._families for s in self._open(f, begins[f.name], factors, curves[f.name])]
-            if wanted and not self._late():
-                plans = [self._choices.plan(f.make(s)) for f, s in wanted]
-                for (family, strength), tried in zip(wanted, self._small.tried(plans, runs=1), strict=True):
-                    curves[family.name][strength] = tried
-                    self._findings.note(tried, family.name, strength)
+        for _ in range(ROUNDS):
+            wanted = [(f, s) for f in self._families for s in self._open(f, begins[f.name], curves[f.name])]
+            if not wanted:
+                break
+            if self._late():
+                self._cut = {family.name for family, _ in wanted}
+                break
+            plans = [self._choices.plan(f.make(s)) for f, s in wanted]
+            for (family, strength), tried in zip(wanted, self._small.tried(plans, runs=1), strict=True):
+                curves[family.name][strength] = tried
+                self._findings.note(tried, family.name, strength)
         crossings = [self._crossing(family, curves[family.name]) for family in self._families]
         return [crossing for crossing in crossings if crossing is not None]
 
-    def _open(
-        self, family: Family, begin: float, factors: Sequence[float], curve: Mapping[float, Tried]
-    ) -> list[float]:
-        """Strengths still to try: around the beginning first, then beyond the end at which no verdict changes."""
+    def _open(self, family: Family, begin: float, curve: Mapping[float, Tried]) -> list[float]:
+        """Strengths still to try: two about the beginning, then beyond the end while all hold or none, then between.
+
+        A strength is worth trying only where a weaker one is still useful.
+        """
         if not curve:
-            return family.grid(begin, factors)
-        aim = self._aim()
-        if all(t.limit > aim for t in curve.values()):
-            return [s for s in family.grid(max(curve), factors) if s > max(curve)]
-        if all(t.limit <= aim for t in curve.values()):
-            return [s for s in family.grid(min(curve), [1.0 / f for f in factors]) if s < min(curve)]
-        return []
+            return family.grid(begin, FIRST)
+        aim, weakest, strongest = self._aim(), min(curve), max(curve)
+        if all(tried.limit > aim for tried in curve.values()):
+            useful = self._findings.utility(curve[strongest]) >= LEAST_UTILITY and not self._goals.utility_failures(
+                curve[strongest].candidate.utility
+            )
+            return [s for s in family.grid(strongest, [STEP]) if s > strongest] if useful else []
+        keeps = [s for s in curve if all(curve[t].limit <= aim for t in curve if t >= s)]
+        if not keeps:  # the strongest fails where a weaker one holds, by chance
+            return [s for s in family.grid(strongest, [STEP]) if s > strongest]
+        high = min(keeps)
+        if high == weakest:
+            return [s for s in family.grid(weakest, [1.0 / STEP]) if s < weakest]
+        low = max(s for s in curve if s < high)
+        middle = family.grid(math.sqrt(low * high), [1.0])
+        return [s for s in middle if low < s < high] if high / low > CLOSE else []
 
     def _aim(self) -> float:
         return self._goals.max_advantage * (1.0 - MARGIN)
@@ -156,11 +178,9 @@ class Search:
         keeps = [s for s in strengths if all(curve[t].limit <= aim for t in strengths if t >= s)]
         if not keeps:
             strongest = curve[strengths[-1]] if strengths else None
-            reason = (
-                f"even as {strongest.candidate.label}, {strongest.words}"
-                if strongest
-                else "there was no time to try it"
-            )
+            reason = OUT_OF_TIME
+            if strongest is not None and family.name not in self._cut:
+                reason = f"even as {strongest.candidate.label}, {strongest.words}"
             self._findings.rejected[family.name] = reason
             return None
         high = keeps[0]
@@ -182,7 +202,7 @@ class Search:
         tried: Tried | None = None
         for _ in range(TRIES):
             if self._late():
-                self._findings.rejected[family.name] = "there was no time to confirm it"
+                self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
             (tried,) = self._whole.tried([self._choices.plan(family.make(strength))], runs=RUNS)
             holds = tried.limit <= goal and not any(row.failures for row in tried.candidate.rows) and tested(tried)
@@ -215,7 +235,7 @@ class Search:
         left = self._unbroken(self._unbroken(self._fixed, attacks=QUICK), attacks=None)
         for plan in left:
             if self._late():
-                self._findings.rejected[plan.describe()] = "no time was left to confirm it"
+                self._findings.rejected[plan.describe()] = OUT_OF_TIME
                 continue
             (tried,) = self._whole.tried([plan], runs=RUNS)
             holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
@@ -236,7 +256,10 @@ class Search:
 
     def _unbroken(self, plans: Sequence[Plan], *, attacks: Sequence[str] | None) -> list[Plan]:
         """The methods that few keys do not break."""
-        candidates = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks) if plans else []
+        if self._late():
+            return list(plans)
+        left = None if self._deadline is None else max(1.0, (self._deadline - time.monotonic()) / 4)
+        candidates = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks, seconds=left) if plans else []
         for candidate in candidates:
             if candidate.breaks:
                 self._findings.rejected[candidate.label] = broken_words(candidate)
@@ -262,22 +285,31 @@ class Search:
         plan = tried.plan
         single = len(plan.parts) == 1 and plan.parts[0][0] is None
         words = recommendation(tried, self._goals)
-        return self._answer(plan.parts[0][1] if single else plan, words, None, tried.candidate)
+        method = plan.parts[0][1] if single else plan
+        return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED)
 
     def _impossible(self) -> Advice:
-        """No method keeps every goal: say which comes nearest."""
+        """No method keeps every goal, or none was shown to in time: say which comes nearest."""
         points = self._findings.points()
+        cut = OUT_OF_TIME in self._findings.rejected.values()
+        state = AdviceState.OUT_OF_TIME if cut else AdviceState.IMPOSSIBLE
         if not points:
-            raise NotApplicableError("no method could be tried in the time there was; give more (budget)")
+            first = self._fixed[0] if not self._families else self._choices.plan(self._families[0].make(1.0))
+            words = "No setting was tried in the time there was; give more (budget)."
+            audited = self._small.audited([first], runs=1, seconds=self._patience())
+            return self._answer(None, words, None, audited[0], state)
         near = nearest_miss(points, self._goals)
         family = next((f for f in self._families if f.name == near.method), None)
         plan = next((p for p in self._fixed if p.describe() == near.label), None)
         plan = self._choices.plan(family.make(near.strength)) if family and near.strength else plan
         words = miss(near, self._goals)
         (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._patience()) if plan else (None,)
-        return self._answer(None, f"The nearest miss is {words}.", words, candidate)
+        what = "Of what was tried in the time there was, the nearest is" if cut else "The nearest miss is"
+        return self._answer(None, f"{what} {words}.", words, candidate, state)
 
-    def _answer(self, chosen: Any, words: str, nearest: str | None, candidate: Candidate | None) -> Advice:
+    def _answer(
+        self, chosen: Any, words: str, nearest: str | None, candidate: Candidate | None, state: AdviceState
+    ) -> Advice:
         context = audit_context(self._seed, RUNS, None, self._grants, every_attack())
         audit = Audit(
             (candidate,) if candidate is not None else (),
@@ -288,4 +320,5 @@ class Search:
             remarks=self._sampled,
         )
         findings = self._findings
-        return Advice(chosen, findings.points(), dict(findings.rejected), words, nearest, findings.utilities(), audit)
+        points, utilities = findings.points(), findings.utilities()
+        return Advice(chosen, points, dict(findings.rejected), words, nearest, utilities, audit, state)

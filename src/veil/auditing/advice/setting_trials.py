@@ -22,6 +22,7 @@ from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
+from veil.report.values import Scored
 from veil.report.words import knowing, percent
 
 CONFIDENCE = 0.99
@@ -66,13 +67,19 @@ class Tried:
 
 
 def limit_of(
-    scores: Sequence[Score], share: float = 1.0, *, confidence: float = 0.95, shown: bool = False
+    scores: Sequence[Score],
+    share: float = 1.0,
+    *,
+    confidence: float = 0.95,
+    shown: bool = False,
+    unclear: float = math.inf,
 ) -> tuple[float, float]:
     """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
     The goal is held against the upper limit m' + t·s' of the next audit, where t is Student's point for ten keys, or,
-    where only a goal ``shown`` to break counts, against the lower one. The standard error of our runs is that of their
+    where only a goal ``shown`` to break counts, against the lower one; so it is where half the interval is wider than
+    ``unclear``, which an audit takes for too few records. The standard error of our runs is that of their
     records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
     of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look. A lower limit
     varies as the keys do, and stays as far under the mean as ours.
@@ -86,7 +93,7 @@ def limit_of(
     by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
     student, mean = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)), float(gains.mean())
-    if shown:
+    if shown or student * max(by_records, by_keys) > unclear:
         return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - student * max(by_records, by_keys)
     return mean, mean + max(by_records, by_keys) * standard_errors(student, known=not apart)
 
@@ -146,7 +153,7 @@ class SettingTrials:
             ]
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
-            judged += [(max(0.0, row.advantage), row.upper, row) for row in lottery]
+            judged += [(*self._held(row), row) for row in lottery]
             risk = max((mean for mean, _, _ in judged), default=math.inf)
             _, limit, worst = max(judged, key=lambda judged: judged[1], default=(math.inf, math.inf, None))
             tried.append(Tried(plan, risk, limit, worst, runs, candidate))
@@ -193,22 +200,44 @@ class SettingTrials:
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)
 
+    def _held(self, row: AuditRow) -> tuple[float, float]:
+        """The highest advantage and upper limit of an attack on what counts."""
+        scores = (
+            [(Scored.LINKS, row.record)] if row.links else [(Scored.VALUES, row.value), (Scored.RECORDS, row.record)]
+        )
+        ends = [
+            (self._of_goal(scored, max(0.0, score.advantage)), self._of_goal(scored, score.advantage.high))
+            for scored, score in scores
+            if scored in self._goals.limits
+        ]
+        return max((mean for mean, _ in ends), default=0.0), max((end for _, end in ends), default=0.0)
+
     def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
         """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
-        share = self.n_records / self._n_rows
-        limits = [limit_of([row.record for row in rows], share)]
-        if not rows[0].links:
-            limits.append(limit_of([row.value for row in rows], share))
+        share, most = self.n_records / self._n_rows, self._goals.limits
+        limits: list[tuple[Scored, tuple[float, float]]] = []
+        if rows[0].links:
+            limits.append((Scored.LINKS, limit_of([row.record for row in rows], share)))
+        else:
+            limits.append((Scored.VALUES, limit_of([row.value for row in rows], share)))
+            limits.append((Scored.RECORDS, limit_of([row.record for row in rows], share)))
             confidence = 1.0 - 0.05 / max(len(rows[0].columns), 1)
+            unclear = most.get(Scored.COLUMN, math.inf)
             for name in rows[0].columns:
                 scores = [row.columns[name] for row in rows if name in row.columns]
-                too_few = all(name in self._goals.too_few(row) for row in rows)
-                limits.append(limit_of(scores, share, confidence=confidence, shown=too_few))
+                limits.append((Scored.COLUMN, limit_of(scores, share, confidence=confidence, unclear=unclear)))
             far_out = [row.far_out for row in rows if row.far_out is not None]
             if len(far_out) == len(rows):
-                limits.append(limit_of(far_out, share, shown=True))
-        known = [pair for pair in limits if not math.isnan(pair[0])]
-        return max((mean for mean, _ in known), default=math.inf), max((end for _, end in known), default=math.inf)
+                limits.append((Scored.FAR_OUT, limit_of(far_out, share, shown=True)))
+        known = [(scored, pair) for scored, pair in limits if scored in most and not math.isnan(pair[0])]
+        if not known:
+            return (math.inf, math.inf) if any(scored in most for scored, _ in limits) else (0.0, 0.0)
+        means, ends = zip(*((self._of_goal(s, mean), self._of_goal(s, end)) for s, (mean, end) in known), strict=True)
+        return max(means), max(ends)
+
+    def _of_goal(self, scored: Scored, advantage: float) -> float:
+        """An advantage, moved as far as its own goal is from the strictest one, which all are then held against."""
+        return advantage - self._goals.limits[scored] + self._goals.max_advantage
 
 
 def gains(row: AuditRow) -> str:
