@@ -9,6 +9,7 @@ real numbers. Grids of two stretches of rows add up, so that one pass over a tab
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -125,8 +126,10 @@ def grid_of(values: Vector, reach: float | None = None) -> Grid:
     out = np.empty(2)
     exact = 0.0 if reach >= _MOST_EXACT else ROUNDING * reach
     for scales, rounding in ((_DECIMAL, exact), (_BINARY, 0.0)):
-        tried = scales[(scales * reach < _MOST_EXACT) | ((scales == 1.0) & (reach < 2.0**53))]
-        at = scale_of(values, tried, rounding)
+        n_tried = bisect_left(scales, _MOST_EXACT / reach if reach > 0 else np.inf)
+        if scales is _DECIMAL and reach < 2.0**53:  # whole numbers are exact up to here
+            n_tried = max(n_tried, 1)
+        at = scale_of(values, scales[:n_tried], rounding)
         if at >= 0:
             whole_step(values, scales[at], out)
             return Grid(int(scales[at]), float(out[1]), float(out[0]), reach * float(scales[at]))
