@@ -97,6 +97,7 @@ def test_fresh_draws_and_noise_are_no_copies_for_twenty_keys():
             (few, categories(again, d=4)),
             (few, categories(again, n=150, d=4)),
             (few, categories(again, n=2_000, d=4)),
+            (private.drop(columns="income"), numbers(rng, 1_600).drop(columns="income")),
         ):
             assert counted(own, released)[1] == (), seed
 

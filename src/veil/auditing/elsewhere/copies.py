@@ -11,11 +11,12 @@ would otherwise look like copies.
 counts a record breach.
 
 *Chance.* For both, the same is counted for strangers: each person against the *other* private records. If the rows were
-fresh draws of the population, as many people would be found among N − 1 rows (by exchangeability), and by m rows at
-most m/(N − 1) times as many, since 1 − (1 − p)^m is concave in m; among fewer, a person with n equals among the others
-meets one with probability 1 − C(N−1−n, m)/C(N−1, m). With b people found by the release alone and c by chance alone, b
-of b + c is binomial with probability 1/2 under fresh draws (McNemar 1947), and q/(1 + q) for m = q(N − 1) rows. People
-who resemble each other are found together, so both are divided by the mean number of those who do.
+fresh draws of the population, as many people would be found among N − 1 rows (by exchangeability). Of m ≠ N − 1 rows,
+the longer list is thinned: a person with n matches among l meets one among k < l of them with probability
+1 − C(l−n, k)/C(l, k). With b people found by the release alone and c by chance alone, b of b + c is then binomial with
+probability 1/2 under fresh draws (McNemar 1947). People who resemble each other are found together, so both are divided
+by the mean number of those who do. By all m rows at most m/(N − 1) times as many are found by chance, since
+1 − (1 − p)^m is concave in m.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class Coincidences:
     """People who are found among the rows, beside what chance explains.
 
     ``n_people`` were looked for, ``n_found`` of them are found among the rows, ``n_chance`` would be among as many
-    strangers; ``alone`` and ``by_chance`` count those that only the release and only chance finds, for ``ratio`` times
-    as many rows as others. ``resembling`` is how many are found together.
+    strangers; ``alone`` and ``by_chance`` count those that only the release and only chance finds, of as many rows as
+    others. ``resembling`` is how many are found together.
     """
 
     n_people: int
@@ -69,20 +70,19 @@ class Coincidences:
     n_chance: float
     alone: int
     by_chance: int
-    ratio: float
     resembling: float
 
     @property
     def p_value(self) -> float:
         """The probability of as many among fresh draws."""
         alone, by_chance = (math.floor(each / self.resembling) for each in (self.alone, self.by_chance))
-        return float(binom.sf(alone - 1, alone + by_chance, self.ratio / (1.0 + self.ratio))) if alone else 1.0
+        return float(binom.sf(alone - 1, alone + by_chance, 0.5)) if alone else 1.0
 
     @property
     def advantage_low(self) -> float:
         """The lower 95 % limit of (found − chance)/(1 − chance), one found alone and one by chance added."""
-        n, gain = self.n_people + 2, self.alone - self.ratio * self.by_chance
-        spread = self.alone + 1 + self.ratio**2 * (self.by_chance + 1) - gain**2 / n
+        n, gain = self.n_people + 2, self.alone - self.by_chance
+        spread = self.alone + self.by_chance + 2 - gain**2 / n
         rest = max(1.0 - self.n_chance / self.n_people, 1e-9)
         return (gain - 1.96 * math.sqrt(max(spread, 0.0) * self.resembling)) / n / rest
 
@@ -180,18 +180,19 @@ def _ordered(values: Matrix, order: npt.NDArray[np.intp]) -> Matrix:
 
 def _coincidences(rows: Counts, others: Counts, *, n: int, m: int) -> Coincidences:
     """People with a match among the rows, and among as many of the others: numbers of matches of each person."""
-    hit = rows > 0
-    if m < n - 1:
-        share = np.asarray(1.0 - hypergeom.pmf(0, n - 1, others, m), dtype=np.float64)
-        met = np.random.default_rng(0).random(len(share)) < share
-    else:
-        met = others > 0
-        share = met.astype(np.float64)
-    ratio = max(1.0, m / (n - 1))
-    chance = min(ratio * float(np.sum(share)), float(len(hit)))
+    rng = np.random.default_rng(0)
+    hit, met = _thinned(rows, m, n - 1, rng), _thinned(others, n - 1, m, rng)
+    chance = min(max(1.0, m / (n - 1)) * float(met.sum()), float(len(rows)))
     resembling = 1.0 + float(others.mean())
     alone, by_chance = int((hit & ~met).sum()), int((met & ~hit).sum())
-    return Coincidences(len(hit), int(hit.sum()), chance, alone, by_chance, ratio, resembling)
+    return Coincidences(len(rows), int((rows > 0).sum()), chance, alone, by_chance, resembling)
+
+
+def _thinned(matches: Counts, length: int, most: int, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    """Who meets a match among at most so many of a list, given everybody's matches in all of it."""
+    if length <= most:
+        return matches > 0
+    return np.asarray(rng.random(len(matches)) < 1.0 - hypergeom.pmf(0, length, matches, most))
 
 
 def _step(x: Vector, y: Vector, codes: bool) -> float:
