@@ -34,7 +34,7 @@ from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
 from veil.attacks.rotation.procrustes import polar
 from veil.attacks.rotation.signs import t_ratio
 from veil.attacks.rotation.thinning import thin_pairs
-from veil.attacks.separation.independence import separate_orthogonal
+from veil.attacks.separation.independence import separate, separate_orthogonal
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.lattices import coordinates, generated_lattice, orthogonal_basis
 from veil.numerics.ordering import by_name, size_order
@@ -125,7 +125,10 @@ def _searched(rest: Remainder) -> Turned:
     """Columns by their own laws alone: the least normal axes, or independent signals."""
     u = rest.r.shape[1]
     if u > MOST_SEARCHED:
-        return _named(rest, separate_orthogonal(rest.r).signals, "independence")
+        own = rest.r @ own_frame(rest.r)
+        separation = separate_orthogonal(own) if rest.exact else separate(own)
+        missing = u - separation.signals.shape[1]  # of columns that are sums of others, or constant
+        return _named(rest, np.pad(separation.signals, ((0, 0), (0, missing))), "independence")
     axes = np.eye(1)
     if u > 1:
         limits = None if rest.spreads is None else (float(rest.spreads[:, 0].min()), float(rest.spreads[:, 1].max()))
