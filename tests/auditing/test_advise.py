@@ -129,6 +129,14 @@ def test_a_column_that_keys_leave_unclear_is_held_to_what_is_shown_as_in_audits(
     assert limit_of(scores, unclear=0.5) == limit_of(scores)
 
 
+def test_the_luckiest_of_many_attacks_that_gain_nothing_does_not_send_the_search_away():
+    """Of 500 scores without a gain the highest limit of one run is over the goal, and the expected one is not."""
+    rng, error = np.random.default_rng(0), 0.015
+    gains = [Measure(g, low=0.0, high=g + 1.96 * error, higher_is="exposed") for g in rng.normal(0.0, error, 500)]
+    ends = [[limit_of([Score(g, 0.0, 0.0, g, g)], luck=luck)[1] for g in gains] for luck in (0.0, 2.0)]
+    assert max(ends[0]) > 0.05 > max(ends[1])
+
+
 def test_strengths_are_rounded_to_the_private_side():
     for strength in (0.1234, 0.99, 1.0, 7.77, 123.4):
         assert rounded_up(strength) >= strength

@@ -117,9 +117,12 @@ class Search:
         unperturbed = ("public", "identifier")
         bench = self._small.of_columns({n: "drop" for n in numbers if self._roles.get(n) not in unperturbed})
         strengths = RESPONSE.grid(1.0, (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0))
-        tried = bench.tried([as_plan(RESPONSE.make(s)) for s in strengths], runs=1)
-        fits = [s for s, t in zip(strengths, tried, strict=True) if t.limit <= self._aim()]
-        self._choices.doubt = min(fits, default=strengths[-1])
+        low, high = 0, len(strengths) - 1
+        while low < high and not self._late():
+            middle = (low + high) // 2
+            (tried,) = bench.tried([as_plan(RESPONSE.make(strengths[middle]))], runs=1)
+            low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
+        self._choices.doubt = strengths[high]
         self._fixed = [self._with_doubt(plan) for plan in self._fixed]
 
     def _with_doubt(self, plan: Plan) -> Plan:
@@ -134,7 +137,13 @@ class Search:
         begins = {f.name: f.beginning(survey, self._goals.max_advantage) for f in self._families if survey}
         curves: dict[str, dict[float, Tried]] = {f.name: {} for f in self._families}
         for _ in range(ROUNDS):
-            wanted = [(f, s) for f in self._families for s in self._open(f, begins[f.name], curves[f.name])]
+            best = self._best(curves)
+            wanted = [
+                (f, s)
+                for f in self._families
+                for s in self._open(f, begins[f.name], curves[f.name])
+                if not self._outdone(curves[f.name], s, best)
+            ]
             if not wanted:
                 break
             if self._late():
@@ -144,8 +153,19 @@ class Search:
             for (family, strength), tried in zip(wanted, self._small.tried(plans, runs=1), strict=True):
                 curves[family.name][strength] = tried
                 self._findings.note(tried, family.name, strength)
-        crossings = [self._crossing(family, curves[family.name]) for family in self._families]
+        best = self._best(curves)
+        crossings = [self._crossing(family, curves[family.name], best) for family in self._families]
         return [crossing for crossing in crossings if crossing is not None]
+
+    def _best(self, curves: Mapping[str, Mapping[float, Tried]]) -> float:
+        """The highest utility of a setting that holds, as far as was tried."""
+        tried = (tried for curve in curves.values() for tried in curve.values())
+        return max((self._findings.utility(t) for t in tried if t.expected <= self._aim()), default=0.0)
+
+    def _outdone(self, curve: Mapping[float, Tried], strength: float, best: float) -> bool:
+        """Whether a weaker setting of the method already keeps less than another that holds: utility falls."""
+        weaker = [curve[s] for s in curve if s < strength]
+        return any(self._findings.utility(tried) < best for tried in weaker)
 
     def _open(self, family: Family, begin: float, curve: Mapping[float, Tried]) -> list[float]:
         """Strengths still to try: two about the beginning, then beyond the end while all hold or none, then between.
@@ -155,12 +175,12 @@ class Search:
         if not curve:
             return family.grid(begin, FIRST)
         aim, weakest, strongest = self._aim(), min(curve), max(curve)
-        if all(tried.limit > aim for tried in curve.values()):
+        if all(tried.expected > aim for tried in curve.values()):
             useful = self._findings.utility(curve[strongest]) >= LEAST_UTILITY and not self._goals.utility_failures(
                 curve[strongest].candidate.utility
             )
             return [s for s in family.grid(strongest, [STEP]) if s > strongest] if useful else []
-        keeps = [s for s in curve if all(curve[t].limit <= aim for t in curve if t >= s)]
+        keeps = [s for s in curve if all(curve[t].expected <= aim for t in curve if t >= s)]
         if not keeps:  # the strongest fails where a weaker one holds, by chance
             return [s for s in family.grid(strongest, [STEP]) if s > strongest]
         high = min(keeps)
@@ -173,14 +193,17 @@ class Search:
     def _aim(self) -> float:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
-    def _crossing(self, family: Family, curve: Mapping[float, Tried]) -> Crossing | None:
+    def _crossing(self, family: Family, curve: Mapping[float, Tried], best: float) -> Crossing | None:
         strengths, aim = sorted(curve), self._aim()
-        keeps = [s for s in strengths if all(curve[t].limit <= aim for t in strengths if t >= s)]
+        keeps = [s for s in strengths if all(curve[t].expected <= aim for t in strengths if t >= s)]
         if not keeps:
             strongest = curve[strengths[-1]] if strengths else None
             reason = OUT_OF_TIME
             if strongest is not None and family.name not in self._cut:
-                reason = f"even as {strongest.candidate.label}, {strongest.words}"
+                utility = self._findings.utility(strongest)
+                less = f" and keeps {percent(utility)} where another method that holds keeps {percent(best)}"
+                label = strongest.candidate.label
+                reason = f"even as {label}, {strongest.words}" if utility >= best else f"{label} fails{less}"
             self._findings.rejected[family.name] = reason
             return None
         high = keeps[0]
@@ -190,8 +213,8 @@ class Search:
         if lower:
             low = lower[-1]
             run = math.log(high / low)
-            slope = min((curve[high].limit - curve[low].limit) / run, -1e-6)
-            way = min(max((aim - curve[low].limit) / slope, 0.0), run) / run
+            slope = min((curve[high].expected - curve[low].expected) / run, -1e-6)
+            way = min(max((aim - curve[low].expected) / slope, 0.0), run) / run
             strength = low * math.exp(way * run)
             utility = (1.0 - way) * self._findings.utility(curve[low]) + way * utility
         return Crossing(family, rounded_up(strength), slope, utility)

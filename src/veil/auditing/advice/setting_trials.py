@@ -26,6 +26,7 @@ from veil.report.values import Scored
 from veil.report.words import knowing, percent
 
 CONFIDENCE = 0.99
+LUCK = 2.0
 RUNS = 10
 """Keys over which a setting is confirmed, and over which an audit settles an attack."""
 
@@ -40,6 +41,9 @@ class Tried:
         The highest mean advantage of any attack, overall, on a column or on far-out values.
     limit
         What the goals would be held against in another audit, with 99 % confidence.
+    expected
+        The same without the luck of one key: the strongest of many attacks is partly the luckiest. It says where to
+        look, and equals the limit over several keys.
     worst
         The row that decides the limit.
     runs
@@ -51,6 +55,7 @@ class Tried:
     plan: Plan
     risk: float
     limit: float
+    expected: float
     worst: AuditRow | None
     runs: int
     candidate: Candidate
@@ -73,13 +78,15 @@ def limit_of(
     confidence: float = 0.95,
     shown: bool = False,
     unclear: float = math.inf,
+    luck: float = 0.0,
 ) -> tuple[float, float]:
     """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
     The goal is held against the upper limit m' + t·s' of the next audit, where t is Student's point for ten keys, or,
     where only a goal ``shown`` to break counts, against the lower one; so it is where half the interval is wider than
-    ``unclear``, which an audit takes for too few records. The standard error of our runs is that of their
+    ``unclear``, which an audit takes for too few records. ``luck`` is how many standard errors of one run are taken
+    off its mean. The standard error of our runs is that of their
     records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
     of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look. A lower limit
     varies as the keys do, and stays as far under the mean as ours.
@@ -92,7 +99,8 @@ def limit_of(
     by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
     by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
     apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
-    student, mean = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)), float(gains.mean())
+    student = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0))
+    mean = float(gains.mean()) - (luck * float(errors[0]) if len(gains) == 1 else 0.0)
     if shown or student * max(by_records, by_keys) > unclear:
         return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - student * max(by_records, by_keys)
     return mean, mean + max(by_records, by_keys) * standard_errors(student, known=not apart)
@@ -153,10 +161,14 @@ class SettingTrials:
             ]
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
-            judged += [(*self._held(row), row) for row in lottery]
-            risk = max((mean for mean, _, _ in judged), default=math.inf)
-            _, limit, worst = max(judged, key=lambda judged: judged[1], default=(math.inf, math.inf, None))
-            tried.append(Tried(plan, risk, limit, worst, runs, candidate))
+            ends = [self._held(row) for row in lottery]
+            judged += [(mean, end, end, row) for (mean, end), row in zip(ends, lottery, strict=True)]
+            risk = max((mean for mean, *_ in judged), default=math.inf)
+            expected = max((likely for *_, likely, _ in judged), default=math.inf)
+            limit, worst = max(
+                ((end, row) for _, end, _, row in judged), key=lambda pair: pair[0], default=(math.inf, None)
+            )
+            tried.append(Tried(plan, risk, limit, expected, worst, runs, candidate))
         return tried
 
     def audited(
@@ -212,28 +224,35 @@ class SettingTrials:
         ]
         return max((mean for mean, _ in ends), default=0.0), max((end for _, end in ends), default=0.0)
 
-    def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float]:
-        """The highest mean advantage of an attack over its runs, and the highest limit, as for the whole table."""
-        share, most = self.n_records / self._n_rows, self._goals.limits
-        limits: list[tuple[Scored, tuple[float, float]]] = []
+    def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float, float]:
+        """The highest mean advantage of an attack over its runs, limit and expected limit, as for the whole table."""
+        most, nothing = self._goals.limits, (0.0, 0.0, 0.0)
+        settings: dict[str, Any] = {"share": self.n_records / self._n_rows}
+        scores: list[tuple[Scored, list[Score], dict[str, Any]]] = []
         if rows[0].links:
-            limits.append((Scored.LINKS, limit_of([row.record for row in rows], share)))
+            scores.append((Scored.LINKS, [row.record for row in rows], {}))
         else:
-            limits.append((Scored.VALUES, limit_of([row.value for row in rows], share)))
-            limits.append((Scored.RECORDS, limit_of([row.record for row in rows], share)))
-            confidence = 1.0 - 0.05 / max(len(rows[0].columns), 1)
-            unclear = most.get(Scored.COLUMN, math.inf)
+            scores.append((Scored.VALUES, [row.value for row in rows], {}))
+            scores.append((Scored.RECORDS, [row.record for row in rows], {}))
+            width = {
+                "confidence": 1.0 - 0.05 / max(len(rows[0].columns), 1),
+                "unclear": most.get(Scored.COLUMN, math.inf),
+            }
             for name in rows[0].columns:
-                scores = [row.columns[name] for row in rows if name in row.columns]
-                limits.append((Scored.COLUMN, limit_of(scores, share, confidence=confidence, unclear=unclear)))
+                scores.append((Scored.COLUMN, [row.columns[name] for row in rows if name in row.columns], width))
             far_out = [row.far_out for row in rows if row.far_out is not None]
-            if len(far_out) == len(rows):
-                limits.append((Scored.FAR_OUT, limit_of(far_out, share, shown=True)))
-        known = [(scored, pair) for scored, pair in limits if scored in most and not math.isnan(pair[0])]
-        if not known:
-            return (math.inf, math.inf) if any(scored in most for scored, _ in limits) else (0.0, 0.0)
-        means, ends = zip(*((self._of_goal(s, mean), self._of_goal(s, end)) for s, (mean, end) in known), strict=True)
-        return max(means), max(ends)
+            scores += [(Scored.FAR_OUT, far_out, {"shown": True})] if len(far_out) == len(rows) else []
+        counted = [each for each in scores if each[0] in most]
+        ends = []
+        for scored, of_runs, special in counted:
+            mean, end = limit_of(of_runs, **settings, **special)
+            likely = limit_of(of_runs, **settings, **special, luck=LUCK)[1]
+            if not math.isnan(mean):
+                ends.append([self._of_goal(scored, number) for number in (mean, end, likely)])
+        if not ends:
+            return (math.inf, math.inf, math.inf) if counted else nothing
+        mean, end, likely = (max(column) for column in zip(*ends, strict=True))
+        return mean, end, likely
 
     def _of_goal(self, scored: Scored, advantage: float) -> float:
         """An advantage, moved as far as its own goal is from the strictest one, which all are then held against."""

@@ -79,7 +79,7 @@ class Schedule:
         self._runner, self._goals, self._progress = runner, goals, progress
         self._seconds, self._workers = seconds, workers
         self._worker = partial(perform, runner, dict(uses))
-        self._exactly = exactly
+        self._exactly, self._repetitions = exactly, repetitions
         self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, exactly=exactly)
         self._utilities: dict[int, list[dict[str, Measure]]] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
@@ -90,6 +90,7 @@ class Schedule:
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
         n_releases = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
+        n_releases = min(n_releases, self._repetitions) if self._exactly else n_releases
         measured = [UtilityTask(i, k) for k in range(n_releases) for i in range(len(self._runner.candidates))]
         self._total = len(first) + len(measured)
         breaks: dict[int, tuple[Break, ...]] = {}
