@@ -6,7 +6,7 @@ of the population with the known columns, and that standard deviations round to 
 
 * As many records as columns give Q (orthogonal Procrustes). Of a rotation one fewer.
 * A sample: the energy between the release's records and the sample's, known columns included, is least at Q
-  (:func:`turned_to_sample`).
+  (:mod:`veil.attacks.columns.sample`).
 * Ranges: the turn at which every column reaches from end to end (:mod:`veil.attacks.columns.limits`).
 * Whole or decimal numbers: the lattice of the rows (:mod:`veil.attacks.lattice`).
 * Otherwise the axes along which columns are least normal (:mod:`veil.attacks.columns.least_entropy`), and beyond five
@@ -24,20 +24,18 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
-from scipy.spatial.distance import cdist
 from scipy.stats import ks_2samp
 
 from veil.attacks.columns.least_entropy import least_entropy_axes, own_frame
 from veil.attacks.columns.limits import EXACT, turned_to_limits
-from veil.attacks.rotation.alignment import align_sample
+from veil.attacks.columns.sample import record_energies, turned_to_sample
 from veil.attacks.rotation.known_pairs import completed_rotation, known_bases
 from veil.attacks.rotation.procrustes import polar
 from veil.attacks.rotation.signs import t_ratio
-from veil.attacks.rotation.thinning import thin_pairs
 from veil.attacks.separation.independence import separate, separate_orthogonal
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.lattices import coordinates, generated_lattice, orthogonal_basis
-from veil.numerics.ordering import by_name, size_order
+from veil.numerics.ordering import by_name
 
 MOST_SEARCHED: Final = 5
 """Columns whose axes are searched by angles."""
@@ -45,9 +43,6 @@ _CLEAR: Final = 0.5
 """By how much the next best order or sign must cost more."""
 _FITS: Final = 3.0
 """What columns may cost that are taken for settled."""
-_PAIRS: Final = 200_000
-_SOME: Final = 2_000
-_REFITS: Final = 16
 _DOUBT: Final = 2.0
 """Standard errors by which a sample must prefer its own alignment."""
 _GRID: Final = 1e-6
@@ -196,10 +191,10 @@ def _named(rest: Remainder, signals: Matrix, how: str) -> Turned:
     signs = np.where(chosen[:, 0] <= chosen[:, 1], 1.0, -1.0)
     margins = np.abs(chosen[:, 0] - chosen[:, 1])
     # That a column is positive is a guess. Records, ranges and samples are evidence, where axes fit them.
-    told = (rest.rows is not None or rest.limits is not None or rest.sample is not None) and cost[
+    evident = (rest.rows is not None or rest.limits is not None or rest.sample is not None) and cost[
         order, np.arange(u)
     ].max() < _FITS
-    n_open = int((margins <= _CLEAR).sum()) if told else u
+    n_open = int((margins <= _CLEAR).sum()) if evident else u
     if rest.determinant is not None:  # one sign follows from the others: the least clear one
         axes = np.linalg.lstsq(rest.r - rest.r.mean(axis=0), signals - signals.mean(axis=0), rcond=None)[0]
         if np.linalg.det(axes[:, order] * signs) * rest.determinant < 0:
@@ -211,7 +206,7 @@ def _named(rest: Remainder, signals: Matrix, how: str) -> Turned:
         shift = [_origin(values[:, j], rest, j) for j in range(u)]
         values, origin = values + np.array([s or 0.0 for s in shift]), all(s is not None for s in shift)
     return Turned(
-        values, how, u == 1 or (_only(cost, order) and (told or rest.spreads is not None)), n_open <= 0, origin
+        values, how, u == 1 or (_only(cost, order) and (evident or rest.spreads is not None)), n_open <= 0, origin
     )
 
 
@@ -271,62 +266,7 @@ def _from_sample(rest: Remainder, known: Matrix, unknown: Matrix, alone: Turned)
     turn, reliability = turned_to_sample(r, s, rest.known, known, proper=proper, white=not rest.exact)
     values = alone.values if rest.origin else alone.values - alone.values.mean(axis=0)
     own = polar(np.linalg.lstsq(r, values, rcond=None)[0])
-    energies = [_record_energies(r, s, rest.known, known, q) for q in (own, turn)]
+    energies = [record_energies(r, s, rest.known, known, q) for q in (own, turn)]
     if t_ratio(energies[0] - energies[1]) < _DOUBT:
         return Turned(shift + r @ own, alone.how)
     return Turned(centre + (shift + r @ turn - centre) @ reliability, "sample")
-
-
-def _record_energies(r: Matrix, s: Matrix, known: Matrix, s_known: Matrix, q: Matrix) -> Vector:
-    """For each record of the sample, its mean distance from the release under Q."""
-    a, b = np.hstack([known, r]), np.hstack([s_known, s @ q.T])
-    return np.asarray(cdist(b, a[size_order(a)[:_SOME]]).mean(axis=1))
-
-
-def turned_to_sample(
-    r: Matrix, s: Matrix, known: Matrix, s_known: Matrix, *, proper: bool = False, white: bool = False
-) -> tuple[Matrix, Matrix]:
-    """The orthogonal Q of least mean distance between records ``(known, r)`` and ``(s_known, Q s)``; how sure it is.
-
-    The mean distance over all pairs is what the two-sample energy statistic says about Q. Reweighted Procrustes steps
-    lower it, from the alignment without known columns (A11; of white columns, which have no principal axes, from that
-    of fourth moments), and from that of cross moments with them. The second
-    matrix is the symmetric factor of the mean of refits to resampled samples: 1 where they agree, 0 where they cancel.
-    """
-    if white:  # residuals that known columns say nothing about
-        starts = [own_frame(r) @ own_frame(s).T]
-    else:
-        means = [np.column_stack([np.ones(len(t)), k]).T @ t / len(t) for t, k in ((r, known), (s, s_known))]
-        aligned = align_sample(r, s, replicates=8, proper=proper).matrix
-        starts = [aligned, polar(means[0].T @ means[1], proper=proper)]
-    left, right = size_order(np.hstack([r, known])), np.arange(len(s))
-    fits = [_lowered(r[left], s[right], known[left], s_known[right], q, proper=proper) for q in starts]
-    best = min(fits, key=lambda fit: fit[1])[0]
-    rng = np.random.default_rng(0)
-    refits = []
-    for _ in range(_REFITS):
-        drawn = rng.integers(0, len(s), len(s))
-        options = [
-            _lowered(r[left], s[drawn], known[left], s_known[drawn], q, proper=proper, most=20_000) for q, _ in fits
-        ]
-        refits.append(min(options, key=lambda fit: fit[1])[0])
-    _, size, axes = np.linalg.svd(np.mean(refits, axis=0))
-    return best, np.asarray((axes.T * size) @ axes)
-
-
-def _lowered(
-    r: Matrix, s: Matrix, known: Matrix, s_known: Matrix, q: Matrix, *, proper: bool, most: int = _PAIRS
-) -> tuple[Matrix, float]:
-    """Q after reweighted Procrustes steps, and its mean distance."""
-    a, b = thin_pairs(np.hstack([known, r]), np.hstack([s_known, s]), most)
-    k = known.shape[1]
-    apart, before = cdist(a[:, :k], b[:, :k], "sqeuclidean"), np.inf
-    floor = 1e-10 * max(float(np.abs(a).max()), 1e-300)
-    for _ in range(100):
-        distance = np.sqrt(apart + cdist(a[:, k:], b[:, k:] @ q.T, "sqeuclidean"))
-        mean = float(distance.mean())
-        if before - mean <= 1e-9 * mean:
-            break
-        before = mean
-        q = polar(a[:, k:].T @ (1.0 / np.maximum(distance, floor)) @ b[:, k:], proper=proper)
-    return q, before
