@@ -25,7 +25,7 @@ from veil.storage.atomic import write_private
 
 KEY_NAME = "cache.key"
 LARGEST_FILE = 50_000_000
-FORMAT = 2
+FORMAT = 3
 """The form of addresses and answers; those of another are not found."""
 
 
@@ -43,8 +43,10 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         try:
-            new, ours = not folder.exists(), os.path.lexists(folder / KEY_NAME)
-            if not new and not ours and any(folder.iterdir()):
+            new = not folder.exists()
+            # Another audit may be writing the key at this moment: its draft is no stranger's file.
+            strange = not new and any(KEY_NAME not in path.name for path in folder.iterdir())
+            if strange and not os.path.lexists(folder / KEY_NAME):
                 raise FileAccessError(f"{folder}: is in use for something else; choose a new folder for the cache")
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if folder.stat().st_uid != os.getuid():
