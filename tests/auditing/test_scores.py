@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from veil.auditing.scores import Contrast
+from veil.auditing.scores import Contrast, pooled
 
 
 @pytest.mark.parametrize("gaps", [0.0, 0.1])
@@ -18,3 +18,13 @@ def test_a_guess_that_is_right_everywhere_has_a_rate_of_one(gaps: float):
         assert (contrast.rate, contrast.control) == (pytest.approx(1.0, abs=1e-12), 0.0)
         assert contrast.rate <= 1.0
         assert contrast.advantage == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("rates", "expected"), [((0.13, 0.09), 0.11), ((0.16, 0.08), 0.12), ((0.05, 0.06), 0.11)])
+def test_rate_control_and_advantage_of_several_runs_agree(rates: tuple[float, ...], expected: float):
+    """A run that does better than the control by chance is no gain where another does worse."""
+    runs = [Contrast(rate, 0.11, 0.01, 500) for rate in rates]
+    score = pooled(runs, 0.1, one_matrix=False, goal=0.05)
+    assert float(score.rate) == pytest.approx(expected)
+    assert float(score.advantage) == pytest.approx((expected - 0.11) / 0.89)
+    assert float(score.taught) == pytest.approx((expected - 0.1) / 0.9)

@@ -40,10 +40,15 @@ from veil.report.values import (
 HOSTILE = "<script>alert('x')</script>&\"é\x1b[31m\u202e"
 
 
-def score(advantage: float, baseline: float = 0.1) -> ScoreView:
-    rate = advantage * (1 - baseline) + baseline
-    gain = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
-    return ScoreView(Estimate(rate, rate - 0.02, min(1.0, rate + 0.02)), baseline, baseline, gain, gain)
+def score(advantage: float, control: float = 0.1, baseline: float = 0.08) -> ScoreView:
+    """A score as audits have them: nothing is under the control, nor the control under the baseline."""
+    advantage = max(0.0, advantage)
+    rate = advantage * (1 - control) + control
+    gain, taught = (
+        Estimate(value, max(0.0, value - 0.02), min(1.0, value + 0.02))
+        for value in (advantage, (rate - baseline) / (1 - baseline))
+    )
+    return ScoreView(Estimate(rate, rate - 0.02, min(1.0, rate + 0.02)), control, baseline, gain, taught)
 
 
 NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
@@ -99,7 +104,7 @@ def level(label: str, advantage: float | None, state: State) -> LevelView:
     if advantage is None:
         return LevelView(known(label), f"Words on {label}.", None, None, None, State.NO_ATTACK)
     estimate = Estimate(advantage, advantage - 0.02, min(1.0, advantage + 0.02))
-    return LevelView(known(label), f"Words on {label}.", PAIRS, estimate, estimate.high, state)
+    return LevelView(known(label), f"Words on {label}.", PAIRS, estimate, estimate.high, state, score(advantage))
 
 
 def picture(bins: int = 36) -> Picture:
@@ -203,7 +208,7 @@ def hostile() -> ReportModel:
         view,
         breaks=(BreakView(evil, AttackView(HOSTILE)),),
         risks=(RiskView(Risk.INFERENCE, AttackView(HOSTILE), evil, score(0.4)),),
-        columns=(ColumnView(HOSTILE, 0.4, AttackView(HOSTILE), evil),),
+        columns=(ColumnView(HOSTILE, score(0.4), AttackView(HOSTILE), evil),),
         not_run=(NotRunView(AttackView(HOSTILE, (HOSTILE,)), (evil,), HOSTILE),),
     )
     points = (PointView(HOSTILE, HOSTILE, 0.4, 0.5, False, False, HOSTILE),)
@@ -277,7 +282,7 @@ def swept(label: str, gains: dict[str, float], state: State = State.HOLDS, **cha
         RiskView(Risk.LINKABILITY, None, None, None, Unmeasured.NO_TABLE),
         RiskView(Risk.INFERENCE, BAYES, NOTHING, score(-0.01)),
     )
-    columns = tuple(ColumnView(f"column {j}", 0.5 - 0.05 * j, PAIRS, NOTHING) for j in range(12))
+    columns = tuple(ColumnView(f"column {j}", score(0.5 - 0.05 * j), PAIRS, NOTHING) for j in range(12))
     breaks = tuple(BreakView(known(n), PAIRS) for n in gains if n != "nothing")
     made = {"levels": levels, "rows": rows, "strongest": rows[-1], "risks": risks, "columns": columns}
     failures = tuple(f for r in rows for f in r.failures)

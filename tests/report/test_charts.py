@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from veil.report.charts import frontier, knowledge_curve, mean_utility, utility_axis
+from veil.report.charts import frontier, knowledge_curve, utility_axis
 from veil.report.drawing import Area, Box, free_place, marker, reach
+from veil.report.html import page
 from veil.report.model import CandidateView, Picture, ReportModel
 from veil.report.pictures import heat_map, near_diagonal, shade, utility_bars
 from veil.report.values import Estimate, KnowledgeView, Unit
@@ -74,17 +75,30 @@ def test_no_curve_and_no_frontier_without_attacks(make_model: Models, make_candi
 def test_frontier_axis_is_the_goal_utility_or_the_mean(make_model: Models, make_candidate: Candidates):
     plain = make_model(make_candidate())
     assert utility_axis(plain) == (("distances", "clusters"), None)
-    assert mean_utility(plain.candidates[0]) == pytest.approx(0.65)
+    assert plain.utility(plain.candidates[0]) == pytest.approx(0.65)
     aimed = replace(plain, min_utility={"distances": 0.8})
     assert utility_axis(aimed) == (("distances",), 0.8)
     assert "goal 80" in str(frontier(aimed))
 
 
-def test_mean_utility_leaves_out_what_is_not_a_number(make_candidate: Candidates):
+def test_the_utility_leaves_out_what_is_not_a_number(make_model: Models, make_candidate: Candidates):
     missing = Estimate(math.nan, math.nan, math.nan)
     view = make_candidate(utility={"distances": missing, "clusters": Estimate(0.4, 0.4, 0.4)})
-    assert mean_utility(view) == pytest.approx(0.4)
-    assert mean_utility(replace(view, utility={"distances": missing})) is None
+    assert make_model(view).utility(view) == pytest.approx(0.4)
+    bare = replace(view, utility={"distances": missing})
+    assert make_model(bare).utility(bare) is None
+
+
+def test_one_utility_is_said_everywhere(make_model: Models, make_candidate: Candidates):
+    """Over the uses that all candidates allow: a use that only one allows moves no number."""
+    more = {"distances": Estimate(0.9, 0.9, 0.9), "clusters": Estimate(0.4, 0.4, 0.4), "means": Estimate(1, 1, 1)}
+    model = make_model(make_candidate("a", utility=more), make_candidate("b"))
+    assert model.uses == ("distances", "clusters")
+    assert model.utility(model.candidates[0]) == model.utility(model.candidates[1]) == pytest.approx(0.65)
+    text = page(model).replace("\u00a0", " ")
+    assert text.count("Utility kept <b>65.0 %</b>") == 2
+    assert "utility 65.0 %" in str(frontier(model)).replace("\u00a0", " ")
+    assert "Utility kept is the mean over distances between records and clusters found." in text
 
 
 def test_utility_bars_mark_goals_with_words():

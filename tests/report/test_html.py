@@ -165,7 +165,19 @@ def test_internal_edition_has_banner_and_records(make_model: Models, make_candid
 
 def test_explains_its_terms_and_limits(make_model: Models, make_candidate: Candidates):
     text = outline(make_model(make_candidate())).text
-    for term in ("Advantage", "Breach", "Tolerance", "Baseline", "Formal guarantee", "Interval"):
+    for term in (
+        "Individual advantage",
+        "What the release teaches",
+        "Absent person (control)",
+        "Constant guess",
+        "Breach rate",
+        "Not tested",
+        "Out of time",
+        "Too few records",
+        "Tolerance",
+        "Formal guarantee",
+        "Interval",
+    ):
         assert term in text
     assert "not an attack that does not exist" in text
     assert "Formal guarantee: none." in text

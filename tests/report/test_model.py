@@ -17,9 +17,13 @@ def test_levels_say_how_the_goals_fare(real_audit: veil.Audit):
     assert [(level.knowledge.label, level.state) for level in rotation.levels] == [
         ("nothing", rotation.levels[0].state),
         ("1 known record", rotation.levels[1].state),
+        ("2 known records", "breaks"),
         ("4 known records", "breaks"),
     ]
+    assert [level.searched for level in rotation.levels] == [False, False, True, False]
     assert rotation.levels[2].upper == 1
+    assert "2 known records" in {row.knowledge.label for row in rotation.rows}
+    assert rotation.levels[2].knowledge == rotation.breaks[0].knowledge
     assert {level.knowledge.kind for level in noise.levels} == {"nothing", "pairs"}
     assert {level.state for level in noise.levels} == {noise.levels[0].state}
 
@@ -62,13 +66,14 @@ def test_verdicts_name_knowledge_attack_and_guessing(real_audit: veil.Audit):
     sentence = verdict(view, model.max_advantage)
     assert sentence.startswith("Breaks with ")
     assert "known-pairs-attack gets 100 % of the " in sentence
-    assert "where guessing gets " in sentence
+    assert "; without the person's own row it would get " in sentence
+    assert "constant guess" in sentence
 
 
 def test_what_was_not_attacked_is_not_praised(real_audit: veil.Audit):
     bare = replace(real_audit.candidates[0], rows=(), label="mystery")
     model = replace(real_audit, candidates=(real_audit.candidates[0], bare)).model()
-    assert headline(model).startswith("None of the 2 candidates keeps every goal.")
+    assert headline(model).startswith("None of the 2 candidates is shown to keep every goal.")
     assert "No attack was found to try on mystery" in headline(model)
     assert "not a proof of safety" in verdict(model.candidates[1], model.max_advantage)
 

@@ -12,13 +12,18 @@ from veil.report.columns import exposed_columns
 from veil.report.failures import UtilityUnderGoal, Verdict
 from veil.report.html import page
 from veil.report.model import AdviceView, CandidateView, ColumnView, PointView, ReportModel, RiskView
-from veil.report.values import AttackView, Estimate, KnowledgeView, State, Unit
+from veil.report.values import AttackView, Estimate, KnowledgeView, ScoreView, State, Unit
 
 Candidates = Callable[..., CandidateView]
 Models = Callable[..., ReportModel]
 Advice = Callable[..., AdviceView]
 NOTHING = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
 SAMPLE = KnowledgeView("sample", 0.02, Unit.SHARE, "2 % sample", "a")
+
+
+def score(advantage: float) -> ScoreView:
+    gain = Estimate(advantage, 0.0, 1.0)
+    return ScoreView(Estimate(advantage, 0.0, 1.0), 0.0, 0.0, gain, gain)
 
 
 def said(markup: object) -> str:
@@ -50,7 +55,8 @@ def test_three_risks_have_rate_baseline_advantage_attack_and_knowledge(sweep_mod
     part = text[text.index("Three questions regulators ask") :]
     part = part[: part.index("Singling out. ")]
     assert (
-        "40.0 % 38.0 to 42.0 % 46.0 % of the records; guessing 10.0 % known-pairs-attack with 7 known records" in part
+        "40.0 % 38.0 to 42.0 % Of the records, guessed right: constant guess 8.0 % person absent 10.0 % "
+        "person present 46.0 % known-pairs-attack with 7 known records" in part
     )
     assert "no gain" in part
     assert part.count("Not measured: nobody is granted quasi or public columns.") == 1, (
@@ -79,8 +85,8 @@ def test_exposed_columns_worst_first_and_cut(make_swept: Candidates):
 
 def test_exposed_columns_by_different_attacks_name_each(make_swept: Candidates):
     columns = (
-        ColumnView("x", 0.4, AttackView("a-attack"), NOTHING),
-        ColumnView("y", 0.2, AttackView("b-attack"), SAMPLE),
+        ColumnView("x", score(0.4), AttackView("a-attack"), NOTHING),
+        ColumnView("y", score(0.2), AttackView("b-attack"), SAMPLE),
     )
     text = said(exposed_columns(make_swept("a", {"nothing": 0.01}, columns=columns)))
     assert "a-attack with the release alone" in text
@@ -89,7 +95,7 @@ def test_exposed_columns_by_different_attacks_name_each(make_swept: Candidates):
 
 def test_no_exposed_columns(make_swept: Candidates):
     assert exposed_columns(make_swept("a", {"nothing": 0.01}, columns=())) is None
-    none = (ColumnView("x", -0.1, AttackView("a-attack"), NOTHING),)
+    none = (ColumnView("x", score(0.0), AttackView("a-attack"), NOTHING),)
     assert "No attack gains anything" in said(exposed_columns(make_swept("a", {"nothing": 0.01}, columns=none)))
 
 

@@ -19,9 +19,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from veil.auditing.scores import Over
 from veil.errors import InputError
-from veil.report.values import Scored
+from veil.report.values import Over, Scored
 
 FORMS = (
     "no record within 0.1 standard units with more than 5 % advantage over an absent person against 5 known records",

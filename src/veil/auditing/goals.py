@@ -11,12 +11,12 @@ from veil.arguments import choice, number
 from veil.auditing import goal_words
 from veil.auditing.grants import Level
 from veil.auditing.rows import AuditRow
-from veil.auditing.scores import Over, Score, estimate
+from veil.auditing.scores import Score, estimate
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.release.models import Model
 from veil.report.failures import AdvantageOverGoal, UntestedKnowledge, UtilityUnderGoal
-from veil.report.values import Scored
+from veil.report.values import Over, Scored
 
 UTILITIES = (
     "distances",
@@ -223,6 +223,7 @@ class Goals:
             shown=score.advantage.low > self.limits[scored],
             repetitions=row.repetitions,
             n_scored=row.n_scored,
+            part=tuple(row.columns) if row.target and scored is not Scored.COLUMN else (),
         )
 
     def untested(

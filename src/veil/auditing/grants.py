@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -86,6 +86,20 @@ class Level:
 Swept = Literal["sweep"]
 """What stands for a kind that is not mentioned: the amounts of the sweep."""
 SWEEP: Swept = "sweep"
+
+
+def in_order(granted: Sequence[Level], others: Iterable[Level]) -> list[Level]:
+    """Levels that were granted, and others before the next larger amount of their kind.
+
+    >>> granted = [Level("nothing"), Level("pairs", 1), Level("pairs", 9), Level("sample", 0.1)]
+    >>> [level.label for level in in_order(granted, [Level("pairs", 5), Level("pairs", 3)])]
+    ['nothing', '1 known record', '3 known records', '5 known records', '9 known records', '10 % sample']
+    """
+    levels = [*granted]
+    for level in sorted({*others} - {*granted}, key=lambda level: (level.kind, level.amount)):
+        larger = (i for i, upper in enumerate(levels) if upper.kind == level.kind and upper.amount > level.amount)
+        levels.insert(next(larger, len(levels)), level)
+    return levels
 
 
 @dataclass(frozen=True, init=False)

@@ -21,13 +21,14 @@ from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
-from veil.auditing.scores import Contrast, GuessScores, Mask, Over, Score, nothing_scored, pooled
+from veil.auditing.scores import Contrast, GuessScores, Mask, Score, nothing_scored, pooled
 from veil.data.blocks import Matrix
 from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
 from veil.measures.units import scored_columns
 from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
+from veil.report.values import Over
 
 FEWEST_FAR_OUT = 5
 CODE_UNIT = 1e-9

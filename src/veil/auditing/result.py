@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
 from veil.auditing.goals import Goals
 from veil.auditing.pictures import SMALLEST_CELL
-from veil.auditing.rows import AuditRow, Candidate, strength
-from veil.auditing.summary import candidate_view, timings
+from veil.auditing.rows import AuditRow, Candidate, strongest_of
+from veil.auditing.summary import candidate_views, timings
 from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
 from veil.report.remarks import OrderTest, PublicColumns
-from veil.report.values import Edition, Matching
+from veil.report.values import Edition, Matching, Over
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,7 @@ class Audit:
     @property
     def worst(self) -> AuditRow | None:
         """The strongest attack found on any perturbation."""
-        strongest: Sequence[AuditRow] = [c.worst for c in self.candidates if c.worst is not None]
-        return max(strongest, key=strength, default=None)
+        return strongest_of([c.worst for c in self.candidates if c.worst is not None])
 
     def model(self, *, internal: bool = False, today: dt.date | None = None) -> ReportModel:
         """The report's content: the external edition, or the confidential one with single records."""
@@ -82,12 +80,13 @@ class Audit:
             min_utility=dict(self.goals.min_utility),
             goals=self.goals.words(),
             smallest_cell=SMALLEST_CELL,
-            candidates=tuple(candidate_view(c, self.goals, self.matching, internal=internal) for c in self.candidates),
+            candidates=candidate_views(self.candidates, self.goals, self.matching, internal=internal),
             context={name: value for name, value in self.context.items() if name != "remembered"},
             matching=self.matching,
             remarks=self.remarks,
             order=self.order,
             public=self.public,
+            over=Over(self.goals.over),
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )
 

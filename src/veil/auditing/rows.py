@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from veil.auditing.grants import Level
@@ -10,7 +11,7 @@ from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.failures import AdvantageOverGoal, Failure, UntestedKnowledge
 from veil.report.model import Picture
-from veil.report.values import AttackView
+from veil.report.values import AttackView, Scored
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class AuditRow:
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column with the highest
     advantage, ``far_out`` the score on far-out values (None for fewer than ten), ``nrmse`` the root-mean-square error
     in standard units (a constant guess of the mean has about 1), and ``columns`` the score on each column.
-    ``tested`` says that the attack used the knowledge of its level. ``target`` names the methods of the parts that were
+    ``tested`` says that the attack used the knowledge of its level, and ``kinds`` how many kinds of knowledge and
+    assumptions it needed. ``target`` names the methods of the parts that were
     attacked, where a release has several. ``one_matrix`` says that the attack succeeds or fails on all records alike,
     so that its interval is over repetitions. Where the attack ``links`` people to rows instead of guessing values,
     every score is that of its links. ``seconds`` differ between audits that are otherwise equal, and are not compared.
@@ -52,6 +54,7 @@ class AuditRow:
     links: bool = False
     one_matrix: bool = False
     n_far_out: int = 0
+    kinds: int = 0
 
     @property
     def column_gains(self) -> dict[str, float]:
@@ -81,7 +84,14 @@ class AuditRow:
     @property
     def advantage(self) -> Measure:
         """The higher of the advantages per value and per record."""
-        return max(self.value.advantage, self.record.advantage, key=lambda m: (float(m), m.high))
+        return self.record.advantage if self.scored is Scored.RECORDS else self.value.advantage
+
+    @property
+    def scored(self) -> Scored:
+        """What the advantage is on: links, or the higher one of values and records."""
+        if self.links:
+            return Scored.LINKS
+        return Scored.RECORDS if self.record.advantage > self.value.advantage else Scored.VALUES
 
     @property
     def upper(self) -> float:
@@ -174,15 +184,32 @@ class Candidate:
     @property
     def worst(self) -> AuditRow | None:
         """The strongest attack found, at any level; None when no attack applies."""
-        return max((r for r in self.rows if r.states_values), key=strength, default=None)
+        return strongest_of([r for r in self.rows if r.states_values])
 
     def strongest(self, level: Level) -> AuditRow | None:
         """The strongest attack with this knowledge or less of the same kind."""
-        rows = [r for r in self.rows if r.level.within(level) and r.states_values]
-        return max(rows, key=strength, default=None)
+        return strongest_of([r for r in self.rows if r.level.within(level) and r.states_values])
+
+    @property
+    def searched(self) -> tuple[Level, ...]:
+        """Levels that were not granted, and that a search for the least that breaks came to."""
+        return tuple(each.level for each in self.breaks if each.level not in self.levels)
 
 
-def strength(row: AuditRow) -> tuple[float, float]:
-    """What makes one attack stronger than another: its advantage, then its error to six digits."""
-    # Two attacks that gain nothing still differ in how near they come; rounding is no difference.
-    return float(row.advantage), -float(f"{row.nrmse:.6g}")
+def strongest_of(
+    rows: Sequence[AuditRow], gain: Callable[[AuditRow], Measure] = lambda row: row.advantage
+) -> AuditRow | None:
+    """The strongest of the rows, by one of their advantages; None without any.
+
+    Of rows with advantages that reports show as equal, the simplest: that with the fewest kinds of knowledge, then the
+    smallest error as reports show it, then the first, as in the catalogue. A row whose attack did not use the knowledge
+    of its level counts only where the attack did not run with less: it would be named for what it did not use.
+    """
+    used = {(row.attack, row.target) for row in rows if row.tested}
+    named = [row for row in rows if row.tested or (row.attack, row.target) not in used]
+    return max(named, key=lambda row: (_shown(gain(row)), -row.kinds, -round(row.nrmse, 2)), default=None)
+
+
+def _shown(gain: Measure) -> float:
+    """An advantage with the digits that reports have; what is not a number comes last."""
+    return -math.inf if math.isnan(gain) else round(float(gain), 3)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +21,11 @@ from veil import measures
 from veil.attacks.knowledge import Rows
 from veil.data.blocks import Matrix, Vector
 from veil.measures import Measure
-from veil.report.values import Estimate
+from veil.report.values import Estimate, Over
 
 ENOUGH_KEYS = 5
 """Repetitions from which the spread between keys is known well enough to narrow an interval."""
 Mask = npt.NDArray[np.bool_]
-
-
-class Over(StrEnum):
-    """What an advantage is counted over: the same attacker with the person absent, or the best constant guess."""
-
-    ABSENT = "absent"
-    CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
@@ -116,7 +108,7 @@ class Contrast:
         """
         if not baseline > self.control:
             return self
-        return Contrast(baseline + max(0.0, self.advantage) * (1.0 - baseline), baseline, self.error, self.n)
+        return Contrast(baseline + self.advantage * (1.0 - baseline), baseline, self.error, self.n)
 
 
 NOTHING = Contrast(math.nan, math.nan, math.nan, 0)
@@ -182,19 +174,19 @@ def pooled(
     and not narrower than the keys themselves differ (Student). An attack that estimates one matrix succeeds or fails
     on all records alike, so its interval is over repetitions, and its upper end is at least the upper Wilson limit of
     the share of runs, and so of keys, whose advantage is over the goal: five runs that all fail do not show that one
-    key in five is safe. Nobody does worse than the baseline: an attacker who would takes it instead.
+    key in five is safe. Nobody does worse than the control: an attacker who would, over all keys, takes it instead.
 
     ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage.
     """
     if not runs or any(math.isnan(run.rate) for run in runs):
         return nothing_scored()
     runs = [run.raised(null).lifted(baseline) for run in runs]
-    rates = [max(run.rate, run.control) for run in runs]
+    rates = [run.rate for run in runs]
     control = float(np.mean([run.control for run in runs]))
     gains = [run.advantage for run in runs]
-    rate = _of_rates(rates, [run.n for run in runs], one_matrix, confidence)
+    rate = _at_least(control, _of_rates(rates, [run.n for run in runs], one_matrix, confidence))
     least = max(null, baseline)
-    taught = _ends(float(np.mean([max(0.0, float(measures.advantage(r, least))) for r in rates])), rate, least)
+    taught = _ends(max(0.0, float(measures.advantage(float(rate), least))), rate, least)
     individual = _individual(runs, gains, one_matrix, confidence)
     if one_matrix:
         individual, taught = (
@@ -225,6 +217,12 @@ def _of_rates(rates: Sequence[float], n: Sequence[int], one_matrix: bool, confid
     elif one_matrix:
         low, high = 0.0, 1.0
     return Measure(mean, low=min(low, mean), high=max(high, mean), higher_is="exposed")
+
+
+def _at_least(control: float, rate: Measure) -> Measure:
+    """A rate that is not under the control."""
+    value = max(control, float(rate))
+    return Measure(value, low=rate.low, high=max(rate.high, value), higher_is="exposed")
 
 
 def _ends(mean: float, rate: Measure, baseline: float) -> Measure:

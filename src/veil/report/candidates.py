@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from veil.report.bars import ADVANTAGE, three_bars
 from veil.report.columns import exposed_columns
-from veil.report.conclusions import main_score, verdict
+from veil.report.conclusions import verdict
 from veil.report.markup import Markup, el, join
 from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.pictures import heat_map, utility_bars
-from veil.report.values import State
-from veil.report.words import count, gain, interval, knowing, letter, listed, percent, shortened, units
+from veil.report.values import Over, Scored, State
+from veil.report.words import count, counted, gain, interval, knowing, letter, listed, percent, shortened, units, within
 
 MOST_FAILURES = 5
 
@@ -30,12 +31,15 @@ def status(candidate: CandidateView) -> tuple[str, str, str]:
     if privacy == State.BREAKS:
         return "✕", "a goal fails", "bad"
     if not candidate.verdict.useful:
-        return "✕", "a goal fails" if privacy == State.UNPROVEN else "not useful enough", "bad"
+        return "✕", "not useful enough" if privacy == State.HOLDS else "a goal fails", "bad"
+    if privacy == State.HOLDS:
+        return "✓", "goals hold where tested" if candidate.untested else "goals hold", "good"
     return _STATUS[privacy]
 
 
 _STATUS = {
-    State.HOLDS: ("✓", "goals hold", "good"),
+    State.NOT_TESTED: ("◇", "not tested", "open"),
+    State.OUT_OF_TIME: ("◷", "out of time", "open"),
     State.UNPROVEN: ("?", "not shown safe", "open"),
     State.NO_ATTACK: ("–", "not attacked", "open"),
 }
@@ -57,8 +61,9 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     row = candidate.strongest
     left = [
         el("p", verdict(candidate, model.max_advantage), class_="verdict"),
-        _strongest(row) if row else None,
+        _strongest(row, model.over) if row else None,
         _failures(candidate),
+        _too_few(candidate),
         exposed_columns(candidate),
         _utility(model, candidate, key),
     ]
@@ -72,18 +77,28 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
     )
 
 
-def _strongest(row: RowView) -> Markup:
-    what, score = main_score(row)
+def _strongest(row: RowView, over: Over) -> Markup:
+    score = row.main
     numbers = [
-        ("Breach rate", percent(score.rate.value), f"of the {what}"),
-        ("Guessing alone", percent(score.baseline), "best constant guess"),
-        ("Advantage", gain(score.advantage.value), interval(score.advantage.low, score.advantage.high)),
-        ("Error", units(row.nrmse), "standard units"),
+        (ADVANTAGE[Over.ABSENT], score.advantage),
+        ("What the release teaches", score.taught),
     ]
-    tiles = [el("div", el("dt", name), el("dd", value, el("small", note))) for name, value, note in numbers]
+    if over == Over.CONSTANT:
+        numbers = [(ADVANTAGE[over], score.taught)]
+    tiles = [
+        el("div", el("dt", name), el("dd", gain(gained.value), el("small", interval(gained.low, gained.high))))
+        for name, gained in numbers
+    ]
+    tiles.append(el("div", el("dt", "Error"), el("dd", units(row.nrmse), el("small", "standard units"))))
     return join(
         el("h4", "The strongest attack"),
         el("p", story(row)),
+        el(
+            "div",
+            el("p", f"Of the {row.scored}{within(row.part)}, guessed right:"),
+            three_bars(score, named=True, links=row.scored == Scored.LINKS),
+            class_="rates",
+        ),
         el("dl", tiles, class_="tiles"),
     )
 
@@ -110,6 +125,18 @@ def _failures(candidate: CandidateView) -> Markup | None:
     if more:
         items.append(el("li", f"and {more} more, marked in the table of ", el("a", "all attacks", href="#attacks")))
     return join(el("h4", "Goals that fail or are not shown to hold"), el("ul", items, class_="failures"))
+
+
+def _too_few(candidate: CandidateView) -> Markup | None:
+    """What the table is too small to show, whatever the method."""
+    if not candidate.too_few:
+        return None
+    shown = candidate.too_few[:MOST_FAILURES]
+    more = len(candidate.too_few) - len(shown)
+    items = [el("li", f"{each}.") for each in shown] + (
+        [el("li", f"And {counted(more, 'more column')}.")] if more else []
+    )
+    return join(el("h4", "What this table is too small to show"), el("ul", items, class_="too-few"))
 
 
 def _utility(model: ReportModel, candidate: CandidateView, key: str) -> Markup:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from statistics import fmean
 
 from veil.report.drawing import (
     CHARACTER,
@@ -123,19 +122,9 @@ def _highest(model: ReportModel) -> list[float]:
 
 
 def utility_axis(model: ReportModel) -> tuple[tuple[str, ...], float | None]:
-    """The utilities on the frontier's horizontal axis, and the goal for them where there is exactly one."""
-    shared = [n for n in model.candidates[0].utility if all(n in c.utility for c in model.candidates)]
-    goals = [name for name in model.min_utility if name in shared]
-    if len(goals) == 1:
-        return (goals[0],), model.min_utility[goals[0]]
-    return tuple(shared), None
-
-
-def mean_utility(candidate: CandidateView, names: tuple[str, ...] | None = None) -> float | None:
-    """The mean of a candidate's utilities; None when it has none."""
-    values = [v.value for name, v in candidate.utility.items() if names is None or name in names]
-    values = [v for v in values if not math.isnan(v)]
-    return fmean(values) if values else None
+    """The uses on the frontier's horizontal axis, and the goal for them where there is exactly one."""
+    uses = model.uses
+    return uses, model.min_utility.get(uses[0]) if len(uses) == 1 else None
 
 
 def frontier(model: ReportModel) -> Markup | None:
@@ -144,7 +133,7 @@ def frontier(model: ReportModel) -> Markup | None:
     placed = [
         (i, candidate, useful, candidate.strongest.advantage)
         for i, candidate in enumerate(model.candidates)
-        if (useful := mean_utility(candidate, names)) is not None
+        if (useful := model.utility(candidate)) is not None
         and candidate.strongest is not None
         and _known(candidate.strongest.advantage)
     ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from veil.report.failures import CopiedRecords
+from collections.abc import Sequence
+
+from veil.report.failures import CopiedRecords, OutOfTime, TooFewRecords, UntestedKnowledge
+from veil.report.folding import level_names
 from veil.report.model import CandidateView, ReportModel, RowView
-from veil.report.values import ScoreView, State
-from veil.report.words import knowing, listed, percent
+from veil.report.values import State
+from veil.report.words import compared, count, counted, knowing, listed, percent, within
 
 
 def headline(model: ReportModel) -> str:
@@ -16,15 +19,32 @@ def headline(model: ReportModel) -> str:
     if len(model.candidates) == 1:
         return verdict(model.candidates[0], model.max_advantage)
     n = len(model.candidates)
-    untested = [c.label for c in model.candidates if c.strongest is None]
-    good = [c.label for c in model.candidates if c.passed and c.strongest is not None]
+    bare = [c.label for c in model.candidates if c.verdict.privacy == State.NO_ATTACK]
+    late = [c.label for c in model.candidates if c.verdict.privacy == State.OUT_OF_TIME]
+    good = [c for c in model.candidates if c.passed and c.strongest is not None]
+    if len(late) == n:
+        return OUT_OF_TIME
     if not good:
-        says = f"None of the {n} candidates keeps every goal"
+        broken = all(c.verdict.privacy == State.BREAKS or not c.verdict.useful for c in model.candidates)
+        sentences = [f"None of the {n} candidates {'keeps' if broken else 'is shown to keep'} every goal."]
     elif len(good) == n:
-        says = f"All {n} candidates keep every goal"
+        sentences = [f"All {n} candidates keep every goal{_where_tested(good)}."]
     else:
-        says = f"{len(good)} of {n} candidates {'keeps' if len(good) == 1 else 'keep'} every goal: {listed(good)}"
-    return f"{says}. No attack was found to try on {listed(untested)}." if untested else f"{says}."
+        keep = "keeps" if len(good) == 1 else "keep"
+        names = listed([c.label for c in good])
+        sentences = [f"{len(good)} of {n} candidates {keep} every goal{_where_tested(good)}: {names}."]
+    sentences += [f"No attack was found to try on {listed(bare)}."] if bare else []
+    sentences += (
+        [f"The time was over before {listed(late)} {'was' if len(late) == 1 else 'were'} decided."] if late else []
+    )
+    return " ".join(sentences)
+
+
+OUT_OF_TIME = "Out of time: nothing was decided."
+
+
+def _where_tested(candidates: Sequence[CandidateView]) -> str:
+    return " where it was tested" if any(candidate.untested for candidate in candidates) else ""
 
 
 def verdict(candidate: CandidateView, most: float) -> str:
@@ -32,17 +52,68 @@ def verdict(candidate: CandidateView, most: float) -> str:
     row, end = candidate.strongest, candidate.verdict
     if isinstance(end.reason, CopiedRecords):
         return f"Breaks with the release alone: {end.reason}."
+    if isinstance(end.reason, OutOfTime):
+        were = "was" if end.reason.n_attacks == 1 else "were"
+        return f"Out of time: {counted(end.reason.n_attacks, 'attack')} {were} not run, so nothing is decided."
     if row is None:
         return "No attack that Veil knows applies with the knowledge granted; that is not a proof of safety."
     if end.privacy == State.BREAKS:
         return _broken(candidate, row, most)
+    if end.privacy == State.NOT_TESTED:
+        return f"Not tested: {end.reason}."
     if end.privacy == State.UNPROVEN:
         return f"Not shown to be safe: {end.reason}."
     if not end.useful:
         return f"Private enough, but not useful enough: {end.reason}."
-    gained = f"gains {percent(row.advantage.value)}" if row.advantage.value > 0 else "gains nothing"
-    by = f"{row.attack.name} with {knowing(row.knowledge)}"
-    return f"Every goal holds. The strongest attack, {by}, {gained} over guessing."
+    return " ".join([_holds(candidate), f"The strongest attack, {_by(row)}, {outcome(row)}.", *_too_small(candidate)])
+
+
+def _holds(candidate: CandidateView) -> str:
+    if not candidate.untested:
+        return "Every goal holds."
+    return f"Every goal holds where it was tested; not tested: {untested_names(candidate.untested)}."
+
+
+def _too_small(candidate: CandidateView) -> list[str]:
+    return [f"{too_few_words(candidate.too_few)}."] if candidate.too_few else []
+
+
+def untested_names(untested: Sequence[UntestedKnowledge]) -> str:
+    """The knowledge that no attack used, by part where a release has several."""
+    names = [
+        f"{level_names(each.knowledge, alone=True)}{f' on {each.method}' if each.method else ''}" for each in untested
+    ]
+    return "; ".join(dict.fromkeys(names))
+
+
+def too_few_words(columns: Sequence[TooFewRecords]) -> str:
+    """Which columns the records are too few for, and how many would do for all of them.
+
+    >>> too_few_words([TooFewRecords("income", 1000, 2400, 0.05)])
+    "1,000 records cannot show 5 % in column 'income'; about 2,400 could"
+    >>> too_few_words([TooFewRecords("income", 1000, 2400, 0.05), TooFewRecords("age", 1000, 1800, 0.05)])
+    "1,000 records cannot show 5 % in columns 'income' and 'age'; about 2,400 could"
+    """
+    worst = max(columns, key=lambda each: each.n_needed)
+    if len(columns) == 1:
+        return str(worst)
+    whole = str(worst).partition(" in column ")[0]
+    return f"{whole}{within([each.column for each in columns])}; about {count(worst.n_needed)} could"
+
+
+def outcome(row: RowView) -> str:
+    """What an attack gets right, beside the same attacker with the person absent and a constant guess."""
+    what, score = f"{percent(row.main.rate.value)} of the {row.scored} right{within(row.part)}", row.main
+    if not row.advantage.value > 0:
+        absent, constant = percent(score.control), percent(score.baseline)
+        if absent == constant:
+            return f"gets {what}, no more than without the person's own row or by a constant guess"
+        return f"gets {what}, no more than without the person's own row; a constant guess gets {constant}"
+    return f"gets {what}; {compared(score.control, score.baseline)}"
+
+
+def _by(row: RowView) -> str:
+    return f"{row.attack.name} with {knowing(row.knowledge)}"
 
 
 def _broken(candidate: CandidateView, row: RowView, most: float) -> str:
@@ -51,16 +122,5 @@ def _broken(candidate: CandidateView, row: RowView, most: float) -> str:
     first = knowing(least) if least else "the knowledge granted"
     if not row.advantage.value > most:
         return f"Breaks with {first}: {reason}."
-    what, score = main_score(row)
     at_worst = ": " if least == row.knowledge else f". With {knowing(row.knowledge)}, "
-    return (
-        f"Breaks with {first}{at_worst}{row.attack.name} gets {percent(score.rate.value)} of the {what} right, "
-        f"where guessing gets {percent(score.baseline)}."
-    )
-
-
-def main_score(row: RowView) -> tuple[str, ScoreView]:
-    """Whether values or records are given away more, and that score."""
-    if row.record.advantage.value > row.value.advantage.value:
-        return "records", row.record
-    return "values", row.value
+    return f"Breaks with {first}{at_worst}{row.attack.name} {outcome(row)}."

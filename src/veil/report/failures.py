@@ -9,16 +9,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from veil.report.values import AttackView, CopyKind, Estimate, KnowledgeView, Scored, State
-from veil.report.words import knowing, listed, percent
+from veil.report.words import count, goal, knowing, listed, percent, within
 
 
 @dataclass(frozen=True)
 class AdvantageOverGoal:
     """An attack gains more than the goal allows, or cannot be shown not to.
 
-    ``scored`` says on what, ``column`` which one where it is a single column. Scores are held to the upper end of
-    ``advantage``, far-out values to the lower one. ``shown`` says that the goal is shown to break; where it is not, the
-    ``repetitions``, or the ``n_scored`` records of the only one, are too few to exclude it.
+    ``scored`` says on what, ``column`` which one where it is a single column, and ``part`` which columns the attack
+    guesses where it is on one part of a release. Scores are held to the upper end of ``advantage``, far-out values to
+    the lower one. ``shown`` says that the goal is shown to break; where it is not, the ``repetitions``, or the
+    ``n_scored`` records of the only one, are too few to exclude it.
 
     >>> from veil.report.values import Unit
     >>> alone = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
@@ -37,11 +38,12 @@ exclude it
     shown: bool
     repetitions: int
     n_scored: int
+    part: tuple[str, ...] = ()
     kind: Literal["advantage"] = field(default="advantage", init=False)
 
     def __str__(self) -> str:
         """Which attack gains how much on what, with which knowledge."""
-        what = f"column {self.column!r}" if self.scored == Scored.COLUMN else str(self.scored)
+        what = f"column {self.column!r}" if self.scored == Scored.COLUMN else f"{self.scored}{within(self.part)}"
         gain = self.advantage
         reach = f"at least {percent(gain.low)}" if self.shown else f"up to {percent(gain.high)}"
         evidence = f"{self.repetitions} runs" if self.repetitions > 1 else f"{self.n_scored:,} records"
@@ -144,6 +146,27 @@ class CopiedRecords:
 
 Failure = AdvantageOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal | CopiedRecords
 """A goal that does not hold; ``shown`` is False where it is only not shown to hold."""
+
+
+@dataclass(frozen=True)
+class TooFewRecords:
+    """A column of which the records are too few to show that the goal holds, whatever the method; a larger table could.
+
+    >>> print(TooFewRecords("income", 1000, 2400, 0.05))
+    1,000 records cannot show 5 % in column 'income'; about 2,400 could
+    """
+
+    column: str
+    n_records: int
+    n_needed: int
+    most: float
+
+    def __str__(self) -> str:
+        """How many there are, and how many could show it."""
+        return (
+            f"{count(self.n_records)} records cannot show {goal(self.most)} in column {self.column!r}; about "
+            f"{count(self.n_needed)} could"
+        )
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,8 @@ def gains_no_more(candidate: CandidateView, place: int) -> bool:
     alone, level = candidate.levels[0], candidate.levels[place]
     if place == 0 or alone.knowledge.kind != "nothing" or level.state != alone.state:
         return False
+    if level.state in (State.NOT_TESTED, State.OUT_OF_TIME):  # nobody knows
+        return False
     if alone.advantage is None or level.advantage is None:
         return alone.advantage is level.advantage
     if level.strongest == alone.strongest and level.advantage == alone.advantage:
@@ -87,8 +89,8 @@ def _over(level: LevelView) -> str:
     return "" if level.advantage is None else "gain" if level.advantage.value > 0 else "no gain"
 
 
-def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
-    """Levels in a few words, those of one kind together.
+def level_names(levels: Sequence[KnowledgeView], *, last: str = "and", alone: bool = False) -> str:
+    """Levels in a few words, those of one kind together; with ``alone``, nothing is said as the release alone.
 
     >>> pairs = [KnowledgeView("pairs", k, Unit.RECORDS, f"{k} known records", noun="known records") for k in (2, 5)]
     >>> samples = [KnowledgeView("sample", s, Unit.SHARE, f"{s:.1%} sample", "a", "sample") for s in (0.005, 0.02)]
@@ -99,7 +101,8 @@ def level_names(levels: Sequence[KnowledgeView], *, last: str = "and") -> str:
     """
     kinds: dict[str, list[KnowledgeView]] = {}
     for level in levels:
-        kinds.setdefault(level.kind, []).append(level)
+        named = replace(level, label=knowing(level)) if alone and level.kind == "nothing" else level
+        kinds.setdefault(level.kind, []).append(named)
     return "; ".join(_together(same, last) for same in kinds.values())
 
 
@@ -147,13 +150,18 @@ def breaks_line(candidate: CandidateView) -> str:
     }
     if least:
         return f"Breaks with {listed([knowing(known) for known in reversed(least.values())])}."
-    open_ends = [level.knowledge for level in candidate.levels if level.state == State.UNPROVEN]
-    if not open_ends:
-        return "No goal is shown to break."
-    if len(open_ends) == len(candidate.levels):
+    ends = {
+        "not shown to hold with": State.UNPROVEN,
+        "not tested:": State.NOT_TESTED,
+        "out of time:": State.OUT_OF_TIME,
+    }
+    open_ends = {
+        words: [level.knowledge for level in candidate.levels if level.state == state] for words, state in ends.items()
+    }
+    if len(open_ends["not shown to hold with"]) == len(candidate.levels):
         return "No goal is shown to break, and none is shown to hold."
-    alone = [replace(known, label=knowing(known)) if known.kind == "nothing" else known for known in open_ends]
-    return f"No goal is shown to break; not shown to hold with {level_names(alone)}."
+    doubts = [f"{words} {level_names(known, alone=True)}" for words, known in open_ends.items() if known]
+    return f"{'; '.join(['No goal is shown to break', *doubts])}."
 
 
 def not_run(view: NotRunView) -> str:

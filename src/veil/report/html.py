@@ -6,6 +6,7 @@ import re
 from importlib import resources
 
 from veil.report.advice import advice_section
+from veil.report.bars import OVER
 from veil.report.candidates import candidates_section
 from veil.report.charts import frontier, knowledge_curve, left_out, many_levels, utility_axis
 from veil.report.drawing import marker
@@ -13,9 +14,10 @@ from veil.report.markup import Markup, el, join, scrolling
 from veil.report.methods import attacks_section, context_section, reading_section
 from veil.report.model import ReportModel
 from veil.report.risks import risks_section
+from veil.report.terms import utility_meaning
 from veil.report.values import Edition
 from veil.report.verdict import verdict_section
-from veil.report.words import UTILITIES, letter, listed
+from veil.report.words import letter
 
 EDITIONS = {
     Edition.EXTERNAL: "External edition: rates, intervals and binned pictures; nothing about single records.",
@@ -116,15 +118,15 @@ def _risk(model: ReportModel) -> Markup:
     ]
     names, least = utility_axis(model)
     zone = "The shaded zone keeps the goals" if least is not None else "The shaded zone keeps the goal for risk"
-    meaning = f" Utility is the mean over {listed([UTILITIES.get(n, n) for n in names])}." if len(names) > 1 else ""
+    meaning = f" {utility_meaning(model)}" if len(names) > 1 else ""
     idle = left_out(model)
     folded = f" Not drawn, because no attack gains more than with nothing: {idle}." if idle else ""
     curve = _figure(
         "Risk by knowledge",
         knowledge_curve(model),
-        "How much the strongest attack gains over guessing (vertical), by what the attacker knows (horizontal). "
+        f"How much the strongest attack gains {OVER[model.over]} (vertical), by what the attacker knows (horizontal). "
         "Bars are 95 % intervals. Lines join levels where the right one includes the left one. "
-        f"No gain is drawn at 0 %; where there is no marker, no attack applies.{folded}",
+        f"No gain is drawn at 0 %; where there is no marker, no attack used the knowledge.{folded}",
         "No attack applies with the knowledge granted, so there is no curve.",
         wide=many_levels(model),
     )

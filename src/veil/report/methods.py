@@ -4,66 +4,76 @@ from __future__ import annotations
 
 from typing import Any
 
+from veil.report.bars import ADVANTAGE, OVER, key, three_bars
 from veil.report.candidates import badge
 from veil.report.folding import level_names, not_run
 from veil.report.markup import Content, Markup, el, join, scrolling
 from veil.report.model import CandidateView, LevelView, ReportModel, RowView
 from veil.report.terms import LIMITS, NO_GUARANTEE, SOME_GUARANTEE, terms
-from veil.report.values import Estimate, ScoreView, State
-from veil.report.words import MISSING, STATES, count, interval, listed, percent, shortened, units
+from veil.report.values import Estimate, Over, ScoreView, State
+from veil.report.words import MISSING, STATES, count, counted, interval, listed, percent, shortened, units, within
 
 MOST_COLUMNS = 100
-_HEADS = (
-    ("Attack", ""),
-    ("Knowledge", ""),
-    ("Breach rate", "num"),
-    ("Baseline", "num"),
-    ("Advantage, values", "num"),
-    ("Advantage, records", "num"),
-    ("Worst column", ""),
-    ("Far-out values", "num"),
-    ("Error", "num"),
-    ("Runs", "num"),
-    ("Goals", ""),
-)
+N_HEADS = 10
+
+
+def _heads(over: Over) -> list[Markup]:
+    advantage = ADVANTAGE[over]
+    heads: list[tuple[Content, str | None]] = [
+        ("Attack", None),
+        ("Knowledge", None),
+        (join("Values guessed right", key()), None),
+        (advantage, "num"),
+        ("What the release teaches", "num"),
+        (f"{advantage}, records", "num"),
+        ("Worst column", None),
+        ("Far-out values", "num"),
+        ("Error", "num"),
+        ("Goals", None),
+    ]
+    return [el("th", name, scope="col", class_=style) for name, style in heads]
 
 
 def attacks_section(model: ReportModel) -> Markup:
     """Every attack on every candidate with every knowledge that it could use."""
-    head = el("thead", el("tr", [el("th", name, scope="col", class_=style or None) for name, style in _HEADS]))
     bodies = [_body(i, candidate) for i, candidate in enumerate(model.candidates)]
     caption = el(
         "caption",
-        "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals, or "
-        "how far the attack is below guessing where it has no gain; "
-        "errors are in standard units; the worst column and far-out values show their advantage.",
+        "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals. The advantage is "
+        f"what the attack gains {OVER[model.over]}; what the release teaches is what it gains over the best constant "
+        "guess, about this person or about people like them. Errors are in standard units; the worst column and "
+        "far-out values show their advantage.",
     )
-    table = el("table", caption, head, bodies, class_="all")
+    table = el("table", caption, el("thead", el("tr", _heads(model.over))), bodies, class_="all")
     return el(
         "section",
         el("h2", "All attacks", id="attacks-title"),
-        scrolling(table, "All attacks"),
+        scrolling(table, "Table of all attacks"),
         id="attacks",
         aria_labelledby="attacks-title",
     )
 
 
 def _body(index: int, candidate: CandidateView) -> Markup:
-    title = el("tr", el("th", badge(index), candidate.label, scope="rowgroup", colspan=len(_HEADS), class_="group"))
+    title = el("tr", el("th", badge(index), candidate.label, scope="rowgroup", colspan=N_HEADS, class_="group"))
     rows = [_row(row) for row in candidate.rows]
     if not rows:
         note = "No attack applies with the knowledge granted."
-        rows = [el("tr", el("td", note, colspan=len(_HEADS), class_="empty"))]
+        rows = [el("tr", el("td", note, colspan=N_HEADS, class_="empty"))]
     missed = [
-        el("tr", el("td", f"Not run: {not_run(view)}.", colspan=len(_HEADS), class_="empty"))
-        for view in candidate.not_run
+        el("tr", el("td", f"Not run: {not_run(view)}.", colspan=N_HEADS, class_="empty")) for view in candidate.not_run
     ]
     return el("tbody", title, rows, missed)
 
 
-def _open(row: RowView) -> Markup | None:
-    """What a guess left open, where its score depends on it."""
-    return el("small", f" scored up to {listed(row.up_to)}, not counted") if row.up_to else None
+def _notes(row: RowView) -> list[Markup]:
+    """What a guess left open, where its score depends on it; which columns it guesses; and what it did not use."""
+    notes = []
+    if row.up_to:
+        notes.append(f"scored up to {listed(row.up_to)}{', not counted' if 'scale' in row.up_to else ''}")
+    notes += [f"guesses{within(row.part)}"] if row.part else []
+    notes += [] if row.tested else ["did not use this knowledge"]
+    return [el("small", f" {note}") for note in notes]
 
 
 _GOALS = {
@@ -78,28 +88,24 @@ def _row(row: RowView) -> Markup:
     sign, (words, style) = STATES[row.state][0], _GOALS[row.state]
     return el(
         "tr",
-        el("th", row.attack.name, " ", el("small", row.catalogue), _open(row), scope="row"),
+        el("th", row.attack.name, " ", el("small", row.catalogue), _notes(row), scope="row"),
         el("td", row.knowledge.label),
-        _number(percent(row.value.rate.value)),
-        _number(percent(row.value.baseline)),
+        el("td", three_bars(row.value)),
         _advantage(row.value.advantage),
+        _advantage(row.value.taught),
         _advantage(row.record.advantage),
         el("td", el("bdi", shortened(row.worst_column, 60), class_="name"), " ", _brief(row.column)),
         el("td", _brief(row.far_out) if row.far_out else MISSING, class_="num"),
-        _number(units(row.nrmse)),
-        _number(str(row.repetitions)),
+        el("td", units(row.nrmse), el("small", counted(row.repetitions, "run")), class_="num"),
         el("td", el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"word {style}")),
         class_=None if row.passed else "failed",
     )
 
 
-def _number(value: str) -> Markup:
-    return el("td", value, class_="num")
-
-
 def _advantage(advantage: Estimate) -> Markup:
     if advantage.value <= 0:
-        return el("td", el("span", "no gain", class_="none"), el("small", percent(advantage.value)), class_="num")
+        most = max(0.0, advantage.high)
+        return el("td", el("span", "no gain", class_="none"), el("small", f"up to {percent(most)}"), class_="num")
     return el("td", percent(advantage.value), el("small", interval(advantage.low, advantage.high)), class_="num")
 
 
@@ -140,7 +146,7 @@ def _levels(model: ReportModel) -> list[tuple[str, Content]]:
         kinds.setdefault(level.knowledge.kind, []).append(level)
     entries: list[tuple[str, Content]] = []
     for levels in kinds.values():
-        more = " The smaller amounts are meant alike." if len(levels) > 1 else ""
+        more = " The smaller sizes work the same way." if len(levels) > 1 else ""
         entries.append((level_names([level.knowledge for level in levels], last="or"), f"{levels[-1].words}{more}"))
     return entries
 

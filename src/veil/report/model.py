@@ -7,10 +7,12 @@ names of columns, and nothing about single records.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
-from veil.report.failures import Failure, Verdict
+from veil.report.failures import Failure, TooFewRecords, UntestedKnowledge, Verdict
 from veil.report.remarks import OrderTest, PublicColumns
 from veil.report.values import (
     AdviceState,
@@ -19,7 +21,9 @@ from veil.report.values import (
     Estimate,
     KnowledgeView,
     Matching,
+    Over,
     Risk,
+    Scored,
     ScoreView,
     State,
     Unmeasured,
@@ -44,7 +48,9 @@ class RowView:
     """One attack with one level of knowledge.
 
     ``ambiguity`` is what the attack could not settle ("none", "sign", ...), ``up_to`` what of the columns is arbitrary
-    and was matched by the judge: where that is the scale, the guess states no values and is not counted.
+    and was matched by the judge: where that is the scale, the guess states no values and is not counted. ``scored`` is
+    what the ``advantage`` is on, the higher one of values and records, and ``part`` the columns that the attack guesses
+    where it is on one part of a release. ``tested`` says that the attack used the knowledge.
     """
 
     attack: AttackView
@@ -63,19 +69,28 @@ class RowView:
     repetitions: int
     state: State
     failures: tuple[Failure, ...]
+    scored: Scored = Scored.VALUES
+    part: tuple[str, ...] = ()
+    tested: bool = True
 
     @property
     def passed(self) -> bool:
         """Whether every goal holds against this attack."""
         return not self.failures
 
+    @property
+    def main(self) -> ScoreView:
+        """The score that the advantage is of."""
+        return self.record if self.scored == Scored.RECORDS else self.value
+
 
 @dataclass(frozen=True)
 class LevelView:
-    """A knowledge level and the strongest attack with it or less (None: no attack applies).
+    """A knowledge level and the strongest attack with it or less (None: no attack used it).
 
     ``state`` says how the goals fare; it is "not counted" where the owner set no goal against this knowledge. ``upper``
-    is the highest upper limit of an advantage, which is what the goal is held against.
+    is the highest upper limit of an advantage, which is what the goal is held against. ``score`` is that of the
+    strongest attack. ``searched`` says that the level was not granted: an audit searched for the least that breaks.
     """
 
     knowledge: KnowledgeView
@@ -84,6 +99,8 @@ class LevelView:
     advantage: Estimate | None
     upper: float | None
     state: State
+    score: ScoreView | None = None
+    searched: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,7 +115,8 @@ class BreakView:
 class RiskView:
     """One of the three risks that regulators ask about, at the strongest attack that bears on it.
 
-    Where nothing was measured, ``unmeasured`` says why.
+    ``part`` are the columns that the attack guesses where it is on one part of a release. Where nothing was measured,
+    ``unmeasured`` says why.
     """
 
     risk: Risk
@@ -106,6 +124,7 @@ class RiskView:
     knowledge: KnowledgeView | None
     score: ScoreView | None
     unmeasured: Unmeasured | None = None
+    part: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +132,7 @@ class ColumnView:
     """The highest advantage on one column, and the attack and knowledge that reach it."""
 
     name: str
-    advantage: float
+    score: ScoreView
     attack: AttackView
     knowledge: KnowledgeView
 
@@ -142,7 +161,8 @@ class CandidateView:
     """One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.
 
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
-    ``columns`` every scored column, the most exposed first.
+    ``columns`` every scored column, the most exposed first. ``untested`` is the knowledge that no attack used, and
+    ``too_few`` the columns that the records are too few for.
     """
 
     label: str
@@ -163,6 +183,8 @@ class CandidateView:
     breaks: tuple[BreakView, ...] = ()
     risks: tuple[RiskView, ...] = ()
     columns: tuple[ColumnView, ...] = ()
+    untested: tuple[UntestedKnowledge, ...] = ()
+    too_few: tuple[TooFewRecords, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -208,8 +230,8 @@ class ReportModel:
 
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
     about the audit as a whole, ``goals`` the goals as sentences. ``order`` is whether the data support the matching of
-    a release from elsewhere, ``public`` the columns that are released unchanged. ``timing`` is apart from what an audit
-    found, which is the same under the same seed.
+    a release from elsewhere, ``public`` the columns that are released unchanged. ``over`` is what advantages are
+    counted over. ``timing`` is apart from what an audit found, which is the same under the same seed.
     """
 
     model_version: int
@@ -231,10 +253,27 @@ class ReportModel:
     order: OrderTest | None = None
     public: PublicColumns | None = None
     goals: tuple[str, ...] = ()
+    over: Over = Over.ABSENT
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):
             raise ValueError("single records belong in the internal edition only")
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """The uses whose mean is the utility of a candidate: those that advice counts, those with a goal, or all.
+
+        All are those that every candidate allows.
+        """
+        shared = [n for n in self.candidates[0].utility if all(n in c.utility for c in self.candidates)]
+        named = self.advice.utilities if self.advice is not None else [n for n in self.min_utility if n in shared]
+        return tuple(named or shared)
+
+    def utility(self, candidate: CandidateView) -> float | None:
+        """The mean utility of a candidate; None where nothing was measured. In advice, what was not counts as 0."""
+        measured = {name: value.value for name, value in candidate.utility.items() if not math.isnan(value.value)}
+        kept = [measured.get(name, 0.0) for name in self.uses if name in measured or self.advice]
+        return fmean(kept) if kept and measured else None
 
     def to_dict(self) -> dict[str, Any]:
         """The model as plain JSON values."""

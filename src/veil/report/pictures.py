@@ -123,7 +123,7 @@ def _picture_in_words(picture: Picture) -> str:
 
 def utility_bars(utility: dict[str, Estimate], goals: dict[str, float], *, name: str, label: str) -> Markup:
     """One bar per utility, with its interval and its goal."""
-    height, left, width = 27.0, 176.0, 156.0
+    height, left, width = 27.0, 190.0, 156.0
     right = left + width + (136 if goals.keys() & utility.keys() else 56)
     parts: list[Markup] = []
     descriptions: list[str] = []
@@ -132,7 +132,7 @@ def utility_bars(utility: dict[str, Estimate], goals: dict[str, float], *, name:
         least = goals.get(key)
         words = UTILITIES.get(key, key)
         number = percent(value.value)
-        parts.append(el("text", shortened(words, 27), x=0, y=middle + 4, class_="use"))
+        parts.append(el("text", shortened(words, 30), x=0, y=middle + 4, class_="use"))
         parts.append(el("text", number, x=left + width + 54, y=middle + 4, text_anchor="end", class_="number"))
         parts.append(el("rect", x=left, y=middle - 5, width=width, height=10, class_="track"))
         if not math.isnan(value.value):

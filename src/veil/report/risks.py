@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from veil.report.bars import LEGEND, OVER, three_bars
 from veil.report.candidates import badge
 from veil.report.markup import Markup, el, scrolling
 from veil.report.model import CandidateView, ReportModel, RiskView
 from veil.report.values import Risk, Unmeasured
-from veil.report.words import gain, interval, knowing, percent
+from veil.report.words import gain, interval, knowing, within
 
 QUESTIONS = {
     Risk.SINGLING_OUT: "Can somebody be picked out of the release?",
@@ -20,6 +21,7 @@ MEANINGS = {
 }
 NOTES = {
     Unmeasured.NO_ATTACK: "no attack applies with the knowledge granted",
+    Unmeasured.OUT_OF_TIME: "not measured: out of time",
     Unmeasured.NO_TABLE: "not measured: nobody is granted quasi or public columns",
     Unmeasured.UNMATCHED: "not measured: whose row is whose is not known, so no link can be checked",
 }
@@ -36,8 +38,8 @@ def risks_section(model: ReportModel) -> Markup | None:
     rows = [_row(model, i, candidate) for i, candidate in enumerate(model.candidates)]
     caption = el(
         "caption",
-        "Each risk at the strongest attack that bears on it, with knowledge that counts. The large figure is the "
-        "advantage over guessing, with its 95 % interval.",
+        "Each risk at the strongest attack that bears on it, with knowledge that counts. The large figure is what it "
+        f"gains {OVER[model.over]}, with its 95 % interval. {LEGEND}",
     )
     meanings = [
         el("li", el("b", f"{r.risk[:1].upper()}{r.risk[1:]}. "), MEANINGS[r.risk]) for r in model.candidates[0].risks
@@ -61,8 +63,12 @@ def _cell(model: ReportModel, index: int, place: int, risk: RiskView) -> Markup 
     if risk.score is not None:
         return _measured(risk)
     if _same_note(model, place):  # said once for all candidates
-        return el("td", _note(risk), rowspan=len(model.candidates), class_="note") if index == 0 else None
-    return el("td", _note(risk), class_="note")
+        return (
+            el("td", _note(risk), rowspan=len(model.candidates), class_="note", data_risk=risk.risk)
+            if index == 0
+            else None
+        )
+    return el("td", _note(risk), class_="note", data_risk=risk.risk)
 
 
 def _same_note(model: ReportModel, place: int) -> bool:
@@ -85,14 +91,16 @@ def _note(risk: RiskView) -> str:
 def _measured(risk: RiskView) -> Markup:
     score = risk.score
     if score is None:
-        return el("td", _note(risk), class_="note")
-    what = COUNTED[risk.risk]
+        return el("td", _note(risk), class_="note", data_risk=risk.risk)
+    what = f"Of the {COUNTED[risk.risk]}{within(risk.part)}, guessed right:"
     gained = score.advantage.value > 0
     limits = interval(score.advantage.low, score.advantage.high)
     return el(
         "td",
         el("span", gain(score.advantage.value), class_="figure" if gained else "figure none"),
         el("span", f" {limits}", class_="detail"),
-        el("small", f"{percent(score.rate.value)} of the {what}; guessing {percent(score.baseline)}"),
+        el("small", what),
+        three_bars(score, named=True, links=risk.risk == Risk.LINKABILITY),
         el("small", f"{risk.attack.name} with {knowing(risk.knowledge)}") if risk.attack and risk.knowledge else None,
+        data_risk=risk.risk,
     )

@@ -30,11 +30,11 @@ _DESCRIPTIONS = {
     "AttackView": "An attack and, where a release has several parts, the methods of those that it was on.",
     "BreakView": "The least knowledge of one kind with which a goal is shown to break, and the attack that does it.",
     "CandidateView": "One perturbation: verdict, strongest attack, curve over knowledge, utility, all rows.",
-    "ColumnView": "The highest advantage on one column, and the attack and knowledge that reach it.",
+    "ColumnView": "The score with the highest advantage on one column, and the attack and knowledge that reach it.",
     "CopiedRecords": "A release holds private records, more than have an equal among other people.",
     "Estimate": "A number with its 95 % interval.",
     "KnowledgeView": "A level of knowledge: its kind, how much of it, and the words for both.",
-    "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack applies).",
+    "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack used it).",
     "NotRunView": "An attack that has a theory for the method and could not run with some knowledge, and why.",
     "OrderTest": "Whether the data support that rows of a release belong to the records that they were matched to.",
     "OutOfTime": "Attacks that were not run because the time was over.",
@@ -48,7 +48,8 @@ _DESCRIPTIONS = {
     "constant guess (baseline), the advantage that goals are held against, and the advantage over the constant "
     "(taught).",
     "TimingView": "How long an attack took, in seconds per run: the one part that differs from audit to audit.",
-    "UntestedKnowledge": "No attack was run with some knowledge that counts.",
+    "TooFewRecords": "A column of which the records are too few to show that the goal holds, whatever the method.",
+    "UntestedKnowledge": "No attack used some knowledge.",
     "UtilityUnderGoal": "A utility is under its goal, or could not be measured (null).",
     "Verdict": "How one candidate fares: its privacy goals, whether it is useful enough, and what decides.",
 }

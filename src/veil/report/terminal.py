@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -12,21 +13,27 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
-from veil.report.conclusions import headline, verdict
+from veil.report.conclusions import headline, too_few_words, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
-from veil.report.model import CandidateView, ReportModel, RiskView
+from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
 from veil.report.risks import unmeasured
-from veil.report.values import Matching, State
-from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened
+from veil.report.values import AdviceState, AttackView, Matching, ScoreView, State
+from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened, within
 
 MOST_FAILURES = 2
 MOST_NOT_RUN = 4
 MOST_COLUMNS = 3
 FEW, LINES_EACH = 2, 2
 TEXT_WIDTH = 88
-WIDE = 100
+RATED, LIMITED, WIDE = 76, 84, 100
+"""Widths from which a table of levels has rates, upper limits, and intervals."""
+LEVEL_WIDTH = 15
+NAME_WIDTH = 14
+STATE_WIDTH = 11
 _COLOURS = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
+_MARKS = {True: ("✕", "red"), False: ("?", "yellow")}
+"""Of goals that are shown to break, and of goals that are not shown to hold."""
 _SHORT = {"no attack applies": "no attack", "not shown safe": "unproven"}
 _STATE_COLOURS = {
     State.HOLDS: "green",
@@ -60,6 +67,8 @@ def plain_text(model: ReportModel) -> str:
 def _opening(model: ReportModel, width: int) -> RenderableType:
     styles = [status(candidate)[2] for candidate in model.candidates]
     style = styles[0] if len(set(styles)) == 1 else "open" if "good" in styles else "bad"
+    if model.advice is not None and model.advice.recommendation is None:
+        style = "open" if model.advice.state is AdviceState.OUT_OF_TIME else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
     goals = [f"advantage at most {goal(model.max_advantage)} (upper 95 % limit)"]
     goals += [f"{name} at least {goal(least)}" for name, least in model.min_utility.items()]
@@ -73,13 +82,10 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
 
 
 def _notes(model: ReportModel, width: int) -> list[RenderableType]:
-    """What is recommended, how rows were matched, and what else a reader should know."""
+    """Why something is recommended, how rows were matched, and what else a reader should know."""
     notes: list[RenderableType] = []
     if model.advice is not None:
-        chosen, nearest = model.advice.recommendation, model.advice.nearest
-        advice = f"Recommended: {chosen}." if chosen else f"{model.advice.words_for_none}."
-        advice += f" Nearest miss: {nearest}" if nearest and not chosen else ""
-        notes += [_prose(advice, width, style="bold"), _prose(model.advice.words, width)]
+        notes.append(_prose(model.advice.words, width))
     if model.matching == Matching.INFERRED:
         notes.append(_prose("Rows were matched by Veil: nobody said which row belongs to whom.", width))
     return notes + [_prose(remark, width) for remark in model.remarks]
@@ -113,13 +119,14 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += ["", *_levels(candidate, model.max_advantage, width), ""]
     parts += [_risk(risk, width) for risk in candidate.risks]
     parts += [_columns(candidate, width)] if candidate.columns else []
+    if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
+        parts.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
     parts += [_utility(candidate, model, width)] if candidate.utility else []
-    missed = [f"Not run: {not_run(view)}" for view in candidate.not_run]
-    parts += [""] if candidate.failures or missed else []
-    parts += _several(
-        [str(failure) for failure in candidate.failures], MOST_FAILURES, "✕", "red", "goal not kept", width
-    )
-    parts += _several(missed, MOST_NOT_RUN, "–", "dim", "not run", width)
+    missed = [("–", "dim", f"Not run: {not_run(view)}") for view in candidate.not_run]
+    open_ends = [(*_MARKS[failure.shown], str(failure)) for failure in candidate.failures]
+    parts += [""] if open_ends or missed else []
+    parts += _several(open_ends, MOST_FAILURES, "of this kind, in the report", width)
+    parts += _several(missed, MOST_NOT_RUN, "not run", width)
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
 
@@ -127,32 +134,61 @@ def _levels(candidate: CandidateView, most: float, width: int) -> list[Renderabl
     """A table of the levels that matter, and a line on those that change nothing."""
     narrow = width < WIDE
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style="dim")
-    table.add_column("Attacker knows", no_wrap=not narrow)
-    table.add_column("Strongest attack", overflow="fold")
-    table.add_column("Advantage", justify="right", no_wrap=True)
-    table.add_column("95 % interval", justify="right", no_wrap=True)
-    table.add_column("Goals", overflow="fold")
+    table.collapse_padding = narrow
+    table.add_column("Attacker knows", min_width=LEVEL_WIDTH, no_wrap=not narrow)
+    table.add_column("Strongest attack", min_width=NAME_WIDTH)
+    if width >= RATED:
+        table.add_column(Text("Present / absent\n/ constant, %"), justify="right", no_wrap=True)
+    table.add_column("Gain" if narrow else "Advantage", justify="right", no_wrap=True)
+    if width >= LIMITED:
+        table.add_column("Up to" if narrow else "95 % interval", justify="right", no_wrap=True)
+    table.add_column("Goals", min_width=STATE_WIDTH)
     idle = ""
     for fold in folded([candidate], reads_alike):
         if fold.no_more:
             idle = fold.label
             continue
         level = candidate.levels[fold.places[-1]]
+        attack = legible(_short(level.strongest) if narrow else level.strongest.name) if level.strongest else MISSING
         sign, words = STATES[level.state]
-        attack = legible(level.strongest.name if level.strongest else MISSING)
-        advantage = level.advantage
-        part = part_that_breaks(candidate, fold.places[-1], most)
         state = f"{sign} {_SHORT.get(words, words) if narrow else words}"
+        part = part_that_breaks(candidate, fold.places[-1], most)
         table.add_row(
             Text(legible(fold.label)),
-            Text(attack.removesuffix("-attack") if narrow else attack),
-            Text(gain(advantage.value) if advantage else MISSING),
-            Text(interval(advantage.low, advantage.high) if advantage else MISSING),
+            Text(textwrap.fill(attack, NAME_WIDTH) if narrow else attack),
+            *_numbers(level, width),
             Text(
                 state if part is None else f"{state}: {shortened(legible(part), 30)}", style=_STATE_COLOURS[level.state]
             ),
         )
     return [table, _prose(f"{idle}: as with nothing", width, style="dim")] if idle else [table]
+
+
+def _numbers(level: LevelView, width: int) -> list[Text]:
+    """The rates of the strongest attack, its advantage, and the limits of that, as far as there is room."""
+    cells = [MISSING] * 3
+    if level.score is not None and level.advantage is not None:
+        low, high = level.advantage.low, level.advantage.high
+        limits = percent(high) if width < WIDE else interval(low, high)
+        cells = [rates(level.score).removesuffix(" %"), gain(level.advantage.value), limits]
+    return [Text(cell) for cell, least in zip(cells, (RATED, 0, LIMITED), strict=True) if width >= least]
+
+
+def _short(attack: AttackView) -> str:
+    """An attack without the word for what it is."""
+    return replace(attack, label=attack.label.removesuffix("-attack")).name
+
+
+def rates(score: ScoreView) -> str:
+    """What is right with the person present, absent, and by a constant guess.
+
+    >>> from veil.report.values import Estimate
+    >>> gain = Estimate(0.36, 0.31, 0.41)
+    >>> rates(ScoreView(Estimate(0.42, 0.38, 0.46), 0.09, 0.08, gain, gain))
+    '42.0 / 9.0 / 8.0 %'
+    """
+    shares = [percent(share).removesuffix(" %") for share in (score.rate.value, score.control, score.baseline)]
+    return f"{' / '.join(shares)} %"
 
 
 def _risk(risk: RiskView, width: int) -> Text:
@@ -161,12 +197,10 @@ def _risk(risk: RiskView, width: int) -> Text:
     if risk.score is None:
         finding = unmeasured(risk)
     else:
-        attack = (risk.attack.name if risk.attack else MISSING).removesuffix("-attack")
-        rate, guessing = percent(risk.score.rate.value), percent(risk.score.baseline)
-        gained = gain(risk.score.advantage.value)
-        finding = (
-            f"{gained} ({rate}, guess {guessing}), {attack}, {risk.knowledge.label if risk.knowledge else MISSING}"
-        )
+        attack = (risk.attack.label if risk.part else _short(risk.attack)) if risk.attack else MISSING
+        knowledge = risk.knowledge.label if risk.knowledge else MISSING
+        gained, numbers = gain(risk.score.advantage.value), f"{rates(risk.score)}{within(risk.part)}"
+        finding = f"{gained} ({numbers}), {attack.removesuffix('-attack')}, {knowledge}"
     room = max(20, width - 2 - 13)
     text = Text(f"{name} ", style="dim")
     return text.append(Text(shortened(legible(finding), room).replace(" %", "\u00a0%"), style="default"))
@@ -174,10 +208,10 @@ def _risk(risk: RiskView, width: int) -> Text:
 
 def _columns(candidate: CandidateView, width: int) -> Text:
     """The most exposed columns on a line."""
-    gained = [column for column in candidate.columns if column.advantage > 0]
+    gained = [column for column in candidate.columns if column.score.advantage.value > 0]
     if not gained:
         return _prose("Most exposed: no attack gains on any single column", width)
-    shown = [f"{shortened(c.name, 20)} {percent(c.advantage)}" for c in gained[:MOST_COLUMNS]]
+    shown = [f"{shortened(c.name, 20)} {percent(c.score.advantage.value)}" for c in gained[:MOST_COLUMNS]]
     more = len(candidate.columns) - len(shown)
     return _prose(f"Most exposed: {', '.join(shown)}{f' and {more} more columns' if more else ''}", width)
 
@@ -194,14 +228,12 @@ def _utility(candidate: CandidateView, model: ReportModel, width: int) -> Text:
     return text
 
 
-def _several(lines: Sequence[str], most: int, mark: str, colour: str, what: str, width: int) -> list[RenderableType]:
-    """The first few lines behind a mark, and how many more there are."""
+def _several(lines: Sequence[tuple[str, str, str]], most: int, what: str, width: int) -> list[RenderableType]:
+    """The first few lines, each behind its mark with its colour, and how many more there are."""
     shown = lines[:most]
     room = (width - 4) if len(shown) > FEW else LINES_EACH * (width - 4) - 8
     rendered: list[RenderableType] = [
-        _hanging(Text(mark, style=colour), _prose(shortened(line, room), width - 2)) for line in shown
+        _hanging(Text(mark, style=colour), _prose(shortened(line, room), width - 2)) for mark, colour, line in shown
     ]
     more = len(lines) - len(shown)
-    if more > 1:
-        what = what.replace("goal", "goals")
     return [*rendered, Text(f"  and {more} more {what}", style="dim")] if more else rendered

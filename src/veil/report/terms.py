@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from veil.report.model import ReportModel
-from veil.report.words import goal
+from veil.report.values import Over
+from veil.report.words import UTILITIES, goal, listed
+
+
+def utility_meaning(model: ReportModel) -> str:
+    """Over which uses the utility of a candidate is a mean; the same wherever a report says utility."""
+    uses = [UTILITIES.get(name, name) for name in model.uses]
+    if not uses:
+        return ""
+    return f"Utility kept is the mean over {listed(uses)}." if len(uses) > 1 else f"Utility kept is that of {uses[0]}."
 
 
 def terms(model: ReportModel) -> list[tuple[str, str]]:
@@ -30,29 +39,56 @@ def terms(model: ReportModel) -> list[tuple[str, str]]:
         ),
         (
             "Breach rate",
-            "The share of values (or records) that the attack breaches. Records that the attacker was given "
-            "beforehand are not counted.",
+            "The share of values (or records) that the attack breaches, of people who are in the release (present). "
+            "Records that the attacker was given beforehand are not counted.",
         ),
         (
-            "Baseline",
-            "The breach rate of the best constant guess: one number per column, the same for everybody. "
-            "It needs no release, so what it gets right is not the release's fault.",
+            "Constant guess",
+            "One number (or category) per column, the same for everybody: the one that is right most often. It needs "
+            "no release, so what it gets right is not the release's fault.",
         ),
         (
-            "Advantage",
-            "What the attack gains over the baseline, as a share of what there was to gain: "
-            "(breach rate − baseline) ÷ (1 − baseline). 0 % is no better than guessing, 100 % is every value right. "
-            "An attack that does worse than the constant guess has no gain.",
+            "Absent person (control)",
+            "What the same attacker would get right of a person whose own row had not been there: from the guesses of "
+            "all others, and from what is public or known about the person. It is what the release tells about people "
+            "like this one.",
+        ),
+        (
+            "Individual advantage",
+            "What the attack gains over the absent person, as a share of what there was to gain: (present − absent) ÷ "
+            "(1 − absent). 0 % means that being in the table costs a person nothing, 100 % that every value is right. "
+            f"{'The goals are held against it.' if model.over == Over.ABSENT else ''}",
+        ),
+        (
+            "What the release teaches",
+            "What the attack gains over the constant guess, counted in the same way. A release exists to teach about "
+            "people, so this is no harm in itself: it holds for people who are not in the table, too. "
+            f"{'The goals are held against it.' if model.over == Over.CONSTANT else ''}",
         ),
         (
             "Interval",
             "The range that holds the true advantage with 95 % confidence. "
-            f"A goal holds when the upper end is at most {goal(model.max_advantage)}.",
+            f"A goal holds when the upper end is at most {goal(model.max_advantage)}, overall and on every column; it "
+            "breaks when the lower end is over it. In between, it is not shown to be safe.",
         ),
         (
             "Worst column",
-            "The column on which the attack gains most. It fails the goal when even the lower end of its interval, "
-            "widened for having looked at every column, is over the goal.",
+            "The column that is shown to be most exposed. Its interval is wider, because every column was looked at.",
+        ),
+        (
+            "Not tested",
+            "No attack used this knowledge against this method. That is no pass: nothing is known about an attacker "
+            "who has it.",
+        ),
+        (
+            "Out of time",
+            "The audit's time was over before the attacks that would use this knowledge were run.",
+        ),
+        (
+            "Too few records",
+            "A column of which the table has too few records to show that the goal holds, even if the release said "
+            "nothing about it. That is no fault of the method; a larger table could show it. Such a column fails only "
+            "when it is shown to break.",
         ),
         (
             "Far-out values",
@@ -71,7 +107,8 @@ def terms(model: ReportModel) -> list[tuple[str, str]]:
         ),
         (
             "Utility",
-            "How much of a use survives in the release, from 0 % (nothing) to 100 % (as good as the original).",
+            "How much of a use survives in the release, from 0 % (nothing) to 100 % (as good as the original). "
+            f"{utility_meaning(model)}",
         ),
     ]
 

@@ -20,6 +20,13 @@ class State(StrEnum):
     NOT_COUNTED = "not counted"
 
 
+class Over(StrEnum):
+    """What an advantage is counted over: the same attacker with the person absent, or the best constant guess."""
+
+    ABSENT = "absent"
+    CONSTANT = "constant"
+
+
 class Risk(StrEnum):
     """The three risks that regulators ask about.
 
@@ -43,11 +50,14 @@ class Scored(StrEnum):
 
 
 class Unmeasured(StrEnum):
-    """Why a risk was not measured: no attack bears on it; the attacker is granted no other table, for want of columns
-    that it could share with the release or by the owner's wish; or nobody knows whose row is whose.
+    """Why a risk was not measured.
+
+    No attack bears on it; the time was over; the attacker is granted no other table, for want of columns that it could
+    share with the release or by the owner's wish; or nobody knows whose row is whose.
     """
 
     NO_ATTACK = "no attack"
+    OUT_OF_TIME = "out of time"
     NO_TABLE = "no external table"
     UNMATCHED = "unmatched rows"
 

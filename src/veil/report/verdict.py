@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from veil.report.bars import OVER
 from veil.report.candidates import badge, chip
-from veil.report.charts import mean_utility
 from veil.report.conclusions import headline
 from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
 from veil.report.markup import Markup, el, join, scrolling
 from veil.report.model import CandidateView, ReportModel
-from veil.report.values import Matching
-from veil.report.words import STATES, UTILITIES, counted, goal, letter, percent, shortened
+from veil.report.terms import utility_meaning
+from veil.report.values import Matching, State
+from veil.report.words import STATES, UTILITIES, counted, goal, letter, listed, percent, shortened
 
 MATCHED = (
     "Veil did not make this release and was not told which row belongs to whom. Every person is compared with the "
-    "released row that comes nearest, and “guessing” means how near the nearest other person is. Somebody who knows "
-    "the true rows could find more than is shown here."
+    "released row that comes nearest, and “absent” means how near the row of the nearest other person is. Somebody who "
+    "knows the true rows could find more than is shown here."
 )
 MOST_LONG_NAMES = 4
+NOTES = {State.NOT_TESTED: "no attack used it", State.OUT_OF_TIME: "give the audit more time"}
 
 
 def verdict_section(model: ReportModel) -> Markup:
@@ -33,7 +35,7 @@ def verdict_section(model: ReportModel) -> Markup:
         el("h2", "Verdict", id="verdict-title"),
         el("p", headline(model), class_="headline"),
         _notice(model),
-        el("ul", [_line(i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
+        el("ul", [_line(model, i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
         el("h3", "Who is safe from whom"),
         _matrix(model),
         el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
@@ -53,8 +55,8 @@ def _notice(model: ReportModel) -> Markup | None:
     return el("div", matched, remarks, class_="notice", role="note")
 
 
-def _line(index: int, candidate: CandidateView) -> Markup:
-    useful = mean_utility(candidate)
+def _line(model: ReportModel, index: int, candidate: CandidateView) -> Markup:
+    useful = model.utility(candidate)
     utility = join("Utility kept ", el("b", percent(useful))) if useful is not None else join("Utility not measured")
     return el(
         "li",
@@ -75,10 +77,10 @@ def _matrix(model: ReportModel) -> Markup:
     rows = [_matrix_row(model, fold) for fold in folded(model.candidates, looks_alike)]
     caption = el(
         "caption",
-        "Percentages are the most that the strongest attack may gain over guessing (upper 95 % limit). "
-        f"The goal holds where this is at most {goal(model.max_advantage)} and no single column stands out. "
-        "“Gains no more” is measured against the release alone. "
-        "Utility kept, further above, is the mean over the uses that were measured.",
+        f"Percentages are the most that the strongest attack may gain {OVER[model.over]} (upper 95 % limit). "
+        f"The goal holds where this is at most {goal(model.max_advantage)} overall and on every column. "
+        "“Gains no more” is measured against the release alone. “Not tested” is no pass: no attack used this knowledge."
+        f"{_searched(model)} {utility_meaning(model)}",
     )
     table = el(
         "table",
@@ -88,6 +90,11 @@ def _matrix(model: ReportModel) -> Markup:
         class_="matrix even" if len(model.candidates) <= MOST_LONG_NAMES else "matrix",
     )
     return scrolling(table, "Verdict by knowledge and candidate")
+
+
+def _searched(model: ReportModel) -> str:
+    searched = [level.knowledge.label for level in model.candidates[0].levels if level.searched]
+    return f" The level {listed(searched)} was found by a search for the least that breaks." if searched else ""
 
 
 def _head(index: int, candidate: CandidateView, *, long: bool) -> Markup:
@@ -116,6 +123,8 @@ def _cell(candidate: CandidateView, fold: Fold, most: float) -> Markup:
     part = part_that_breaks(candidate, place, most)
     if part is not None:
         detail = f"on {shortened(part, 40)}"
+    elif level.state in NOTES:
+        detail = NOTES[level.state]
     elif fold.no_more:
         detail = "as above"
     elif gains_no_more(candidate, place) and level.advantage is not None:
@@ -125,7 +134,7 @@ def _cell(candidate: CandidateView, fold: Fold, most: float) -> Markup:
         detail = f"up to {limit}" if limit else ""
     return el(
         "td",
-        el("span", el("span", icon, aria_hidden="true"), f" {words}", class_="state"),
+        el("span", el("span", icon, aria_hidden="true"), f"\u00a0{words}", class_="state"),
         el("span", detail, class_="detail") if detail else None,
         class_=f"cell {level.state.replace(' ', '-')}",
     )

@@ -10,6 +10,7 @@ from typing import Protocol
 from veil.report.values import State
 
 MISSING = "–"
+MOST_NAMES = 3
 _DIRECTION_MARKS = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -121,6 +122,32 @@ def knowing(level: Level) -> str:
     'a 2 % sample'
     """
     return "the release alone" if level.kind == "nothing" else f"{level.article} {level.label}".strip()
+
+
+def compared(control: float, baseline: float) -> str:
+    """What an attacker would get right without the person's own row, and by a constant guess.
+
+    >>> compared(0.09, 0.08)
+    "without the person's own row it would get 9.0 %, a constant guess 8.0 %"
+    >>> compared(0.08, 0.08)
+    "without the person's own row it would get 8.0 %, no more than a constant guess"
+    """
+    absent, constant = percent(control), percent(baseline)
+    guess = "no more than a constant guess" if absent == constant else f"a constant guess {constant}"
+    return f"without the person's own row it would get {absent}, {guess}"
+
+
+def within(columns: Sequence[str]) -> str:
+    """Where an attack guesses, if it guesses only some of the columns.
+
+    >>> within(["sex"]), within(["sex", "age"]), within("abcde"), within([])
+    (" in column 'sex'", " in columns 'sex' and 'age'", ' in 5 columns', '')
+    """
+    if not columns:
+        return ""
+    if len(columns) > MOST_NAMES:
+        return f" in {len(columns)} columns"
+    return f" in column{'s' if len(columns) > 1 else ''} {listed([repr(name) for name in columns])}"
 
 
 def listed(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from veil.auditing.trials.trial import TrialRunner
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.values import Scored
-from veil.report.words import knowing, percent
+from veil.report.words import compared, knowing, percent, within
 
 CONFIDENCE = 0.99
 LUCK = 2.0
@@ -264,14 +264,15 @@ def gains(row: AuditRow) -> str:
 
     The strongest of its scores is named: values, records, links, one column, or far-out values.
     """
-    scores = [("people linked", row.record)] if row.links else [("values", row.value), ("records", row.record)]
+    place = within(tuple(row.columns)) if row.target else ""
+    scores = [("links", row.record)] if row.links else [("values", row.value), (f"records{place}", row.record)]
     if not row.links:
         scores.append((f"values of column {row.worst_column!r}", row.column))
         scores += [("far-out values", row.far_out)] if row.far_out is not None else []
     what, score = max(scores, key=lambda named: _gain(named[1]))
     return (
-        f"{row.name} with {knowing(row.level)} gets {percent(float(score.rate))} of the {what} right, where "
-        f"guessing gets {percent(score.baseline)}"
+        f"{row.name} with {knowing(row.level)} gets {percent(float(score.rate))} of the {what} right; "
+        f"{compared(score.control, score.baseline)}"
     )
 
 

@@ -13,7 +13,7 @@ from veil.auditing.goals import Goals
 from veil.auditing.grants import NOTHING, Level
 from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
-from veil.auditing.rows import AuditRow, Break, Candidate, strength
+from veil.auditing.rows import AuditRow, Break, Candidate, strongest_of
 from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.auditing.trials.target import WHOLE, PartTarget
@@ -217,12 +217,12 @@ class Schedule:
     def _break(self, candidate: int, level: Level) -> Break:
         """A level that breaks a goal, with the strongest attack that does it."""
         rows = [self.board.row(trial) for trial in self.board.breakers(candidate, level)]
-        row = max(rows, key=strength)
+        row = strongest_of(rows) or rows[0]
         return Break(level, row.attack, row.target)
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
         plan, exposures = self._runner.candidates[index], self._runner.exposures
-        manifest, rows = self._runner.manifest(index), self.board.rows(index)
+        manifest, rows = self._runner.manifest(index), self.board.rows(index, [each.level for each in breaks])
         utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
         untested = tuple(self._untested(index, rows))
         late = sum(trial.late for trial in skipped)

@@ -12,10 +12,11 @@ import numpy as np
 from veil.attacks import Attack, catalogue_place
 from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
-from veil.auditing.grants import Level
+from veil.auditing.grants import NOTHING, Level
 from veil.auditing.rows import AuditRow, Skipped
-from veil.auditing.scores import GuessScores, Over, pooled
+from veil.auditing.scores import GuessScores, pooled
 from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
+from veil.report.values import Over
 
 FEWEST_REPETITIONS = 5
 PLAIN = 0.9
@@ -67,9 +68,12 @@ class Scoreboard:
         outcomes = self._outcomes.get(run.trial, [])
         return outcomes[-1].seconds if outcomes else 0.0
 
-    def rows(self, candidate: int) -> list[AuditRow]:
-        """The rows of a candidate: by level as granted, by attack as in the catalogue (A1, A2, …), and by part."""
-        levels = self._runner.exposures.levels
+    def rows(self, candidate: int, searched: Sequence[Level] = ()) -> list[AuditRow]:
+        """The rows of a candidate: by level as granted, by attack as in the catalogue (A1, A2, …), and by part.
+
+        ``searched`` are levels that were not granted, and that a search came to; they come last.
+        """
+        levels = [*self._runner.exposures.levels, *searched]
         return [self.row(trial) for trial in self._ordered(self._outcomes, candidate) if trial.level in levels]
 
     def skipped(self, candidate: int) -> list[Skipped]:
@@ -159,7 +163,7 @@ class Scoreboard:
     def _scored(self, trial: Trial, outcomes: Sequence[Outcome]) -> AuditRow:
         attack = self._attack(trial)
         guesses = [o.scores for o in outcomes if o.scores is not None]
-        first = outcomes[0]
+        first, tested = outcomes[0], any(outcome.tested for outcome in outcomes)
         row = AuditRow(
             perturbation=self._runner.candidates[trial.candidate].describe(),
             attack=attack.label,
@@ -177,7 +181,8 @@ class Scoreboard:
             one_matrix=self._lottery(trial),
             picture=first.picture,
             records=first.records,
-            tested=any(outcome.tested for outcome in outcomes),
+            tested=tested,
+            kinds=len({*attack.requires, *([trial.level.knowledge] if tested and trial.level.kind != NOTHING else [])}),
             **self._scores(trial, guesses),
         )
         return replace(row, failures=tuple(self._goals.failures(row, self._runner.exposures.levels)))
