@@ -18,7 +18,7 @@ import numpy as np
 
 from veil.attacks.posterior.candidates import Candidates
 from veil.attacks.posterior.cells import Codes, marginal
-from veil.attacks.posterior.margins import likeliest, sample_margins
+from veil.attacks.posterior.margins import beta_masses, likeliest
 from veil.attacks.posterior.observations import Number
 from veil.attacks.posterior.own_laws import Interval
 from veil.data.blocks import Vector
@@ -28,6 +28,9 @@ from veil.numerics.priors import GridPrior
 MOST_NOISE = 1.5
 """Noise, in steps of whole numbers, beyond which their distribution does not show through it."""
 POINTS_PER_REACH = 3
+COARSE, RESOLVED = 1.5, 0.3
+"""Steps of the grid, and deviations of a normal posterior, by which a joint prior is blurred before a column's own
+marginal takes its place: finer details of a component are chance where the marginal shows another."""
 MOST_POINTS = 1_000
 TAILS = 6.0
 MOST_TILT = 1e6
@@ -38,7 +41,7 @@ LEAST_MARGIN = 1e-9
 @dataclass(frozen=True, eq=False)
 class ColumnGrid:
     """A grid in the working scale; ``place`` are its points as private values, ``shape`` the column's marginal,
-    ``tilt`` what multiplies the density."""
+    ``tilt`` what multiplies the density, and ``blur`` the least deviation of a candidate where it does."""
 
     start: float
     step: float
@@ -47,6 +50,7 @@ class ColumnGrid:
     shape: Vector
     tilt: Vector
     reach: float
+    blur: float
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -65,10 +69,12 @@ def column_grid(
     law: str | None,
     sample: Vector | None,
     ends: tuple[float, float] | None,
+    left: float,
 ) -> ColumnGrid:
     """The grid of the candidates' ``i``-th number, whose noise has the standard deviation ``sigma``.
 
-    ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others.
+    ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others,
+    ``ends`` a known range and ``left`` the standard deviation that a normal prior leaves.
     """
     unit, mean = candidates.unit[i], candidates.mean[i]
     centres = candidates.centres[:, i] * unit + mean
@@ -78,18 +84,26 @@ def column_grid(
     points: Vector = start + step * np.arange(size, dtype=np.float64)
     place: Vector = np.exp(points) if number.logs else points.copy()
     widths: Vector = step * place if number.logs else np.full(size, step)
-    # The joint prior's marginal may have points where the column's own has bins: both are taken as coarse.
-    coarse = np.hypot(deviations, 1.5 * step)
-    own = marginal(candidates.weights, first, centres, coarse, start, step, size)
+    # The joint prior may have points where the column's own marginal has bins: what is divided is taken as coarse.
+    blur = max(COARSE * step, RESOLVED * left)
+    own = marginal(candidates.weights, first, centres, np.hypot(deviations, blur), start, step, size)
     own = own / max(float(own.sum()), 1e-300)
     whole = number.whole and not number.logs and reach < 0.5
     shapes = [own]
+    limits = _limits(number, ends)
+    if ends is not None and not number.logs:
+        # A normal curve that is cut has too small a spread; this one has the column's own.
+        middle = float(candidates.weights @ centres)
+        bounded = beta_masses(points, step, limits, middle, reach / tolerance)
+        shapes = [own if bounded is None else bounded]
     if law is not None:
         prior = deconvolve(number.z[~np.isnan(number.z)], law, sigma)
         if isinstance(prior, GridPrior) and prior.kind == "nonparametric":
-            shapes.append(_on_grid(prior, start, step, size, whole=whole and sigma < MOST_NOISE))
-    of_sample = [] if sample is None else sample_margins(number.working(sample), shapes[-1], start, step)
-    shape = likeliest(shapes, of_sample, number, points, sigma)
+            deconvolved = _on_grid(prior, start, step, size, whole=whole and sigma < MOST_NOISE)
+            shapes.append(deconvolved / max(float(deconvolved.sum()), 1e-300))
+    others = np.empty(0) if sample is None else number.working(sample)
+    shape = likeliest(shapes, number, points, sigma, others)
+    free = len(shapes) > 1 and shape is shapes[1]
     if whole:
         shape = _comb(shape, place, step)
     if sample is not None:
@@ -97,22 +111,25 @@ def column_grid(
         heaps = counts > 1
         if heaps.any():
             shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
-    shape = _within(shape, place, 1e-6 * widths, *_limits(number, ends))
+    if shape is own:
+        blur = 0.0
+    shape = _within(shape, place, 1e-6 * widths, *limits, moved=free)
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
-    return ColumnGrid(start, step, place, widths, shape, tilt, reach)
+    return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur)
 
 
-def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float) -> Vector:
-    """The marginal between two ends; what it has beyond, as a blurred heap at an end does, goes to that end."""
+def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float, *, moved: bool) -> Vector:
+    """The marginal between two ends; what it has beyond is left out, or ``moved`` to the end as a blurred heap's."""
     inside = np.flatnonzero((place >= low - slack) & (place <= high + slack))
     if not len(inside) or len(inside) == len(place):
         return shape
     out = np.zeros_like(shape)
     first, last = inside[0], inside[-1]
     out[first : last + 1] = shape[first : last + 1]
-    out[first] += shape[:first].sum()
-    out[last] += shape[last + 1 :].sum()
-    return out
+    if moved:
+        out[first] += shape[:first].sum()
+        out[last] += shape[last + 1 :].sum()
+    return out if out.any() else shape
 
 
 def _limits(number: Number, ends: tuple[float, float] | None) -> tuple[float, float]:

@@ -108,6 +108,8 @@ def _guesses(
     probability = np.full_like(values, np.nan)
     first = np.r_[np.searchsorted(fit.group, np.arange(fit.n_groups)), len(fit.group)].astype(np.int64)
     sigma = np.sqrt(np.diag(fit.noise)) * fit.unit
+    single = one_normal(seen)
+    plain = np.sqrt(single.filters(np.ones(len(single.unit), dtype=bool))[1][0]) * single.unit
     grids: dict[int, ColumnGrid] = {}
     for i, at in enumerate(fit.numbers):
         number = seen.numbers[at]
@@ -117,13 +119,15 @@ def _guesses(
         own = None if sample is None else sample.values[:, number.place]
         ends = None if ranges is None else (float(ranges[0][number.place]), float(ranges[1][number.place]))
         width = float(sigma[i])
-        grids[i] = column_grid(number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends)
+        grids[i] = column_grid(
+            number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends, left=float(plain[at])
+        )
     z = fit.standard(seen.z)
     chosen = [seen.variables[v] for v in fit.variables]
     guessed = [v for v, variable in enumerate(chosen) if max(variable.places) >= 0]
     for present, rows in patterns(z):
-        gains, left = fit.filters(present)
-        deviations = np.sqrt(left) * fit.unit
+        gains, variances = fit.filters(present)
+        deviations = np.sqrt(variances) * fit.unit
         rest = fit.centres.copy()
         for k, gain in enumerate(gains):
             group = slice(first[k], first[k + 1])
@@ -136,7 +140,8 @@ def _guesses(
                 number = seen.numbers[fit.numbers[i]]
                 shifts = np.einsum("kp,np->nk", gains[:, i], z[part][:, present]) * fit.unit[i]
                 centres = rest[:, i] * fit.unit[i] + fit.mean[i]
-                out = _cells(number, grid, weights, first, shifts, centres, deviations[:, i], float(sigma[i]), part)
+                spread = np.hypot(deviations[:, i], grid.blur)
+                out = _cells(number, grid, weights, first, shifts, centres, spread, float(sigma[i]), part)
                 column = out[:, 0] if aim == "hit" else out[:, 2]
                 values[part, number.place], probability[part, number.place] = _placed(number, column, out[:, 1], part)
             for v in guessed:

@@ -2,8 +2,8 @@
 
 A marginal p on a grid of points gives what is seen the density ``Σ_b p_b f(z | u_b)``, with f the column's own law of
 noise. Compared are the joint prior's own marginal, the deconvolved one of A2 and, with a sample, kernel estimates from
-the sample's values; the likeliest on some records of the release is taken, another than the joint prior's only for a
-gain in log-likelihood that chance does not give.
+the sample's values. The likeliest on some records of the release and on the sample itself is taken, another than the
+joint prior's only for a gain in log-likelihood that chance does not give.
 """
 
 from __future__ import annotations
@@ -19,52 +19,74 @@ from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 
-LEAST_GAIN, OVER_SAMPLE = 3.0, 12.0
-"""Log-likelihood by which a marginal must win over the joint prior's (20 to 1), and over the sample's: it was itself
-fitted to the release, and the sample's was not."""
-MOST_JUDGES = 3_000
+LEAST_GAIN = 3.0
+"""Log-likelihood by which a marginal must win over the joint prior's: 20 to 1."""
+MOST_JUDGES, FEWEST_SAMPLED = 3_000, 10
 BANDWIDTHS = (0.1, 0.4, 1.0, 2.0)
 """Of a kernel estimate, in units of Silverman's rule."""
 OTHERS = 20.0
 """Records of the joint prior that a kernel estimate counts in: for values beyond those of the sample."""
 
 
-def likeliest(
-    shapes: Sequence[Vector], of_sample: Sequence[Vector], number: Number, points: Vector, sigma: float
-) -> Vector:
-    """The marginal under which the release is most likely.
+def likeliest(shapes: Sequence[Vector], number: Number, points: Vector, sigma: float, sample: Vector) -> Vector:
+    """The marginal under which release and sample are most likely; the first without a clear gain.
 
-    Without a clear gain it is one of the sample, which has seen the values themselves, or else the first.
+    ``sample`` are values in the working scale, perhaps none. With some, kernel estimates from them are tried as well,
+    and each judges a value of the sample without that value.
     """
     rows = np.flatnonzero(~np.isnan(number.z))
     rows = rows[row_order(number.z[rows, None])][:MOST_JUDGES]
-    every = [*shapes, *of_sample]
-    if len(every) == 1 or not len(rows):
-        return every[0]
+    sample = sample[~np.isnan(sample)]
+    step = float(points[1] - points[0])
+    at = np.clip(np.rint((sample - points[0]) / step), 0, len(points) - 1).astype(np.intp)
+    tried = [(shape, shape[at]) for shape in shapes]
+    if len(sample) >= FEWEST_SAMPLED and np.ptp(sample) > 0:
+        tried += [_kernel_estimate(sample, at, shapes[-1], points, factor) for factor in BANDWIDTHS]
+    if len(tried) == 1 or not len(rows):
+        return shapes[0]
     seen = own_density(number, rows, points, sigma)
-    scores = np.array([np.log(np.maximum(seen @ (shape / shape.sum()), 1e-300)).sum() for shape in every])
-    best = int(scores.argmax())
-    usual = len(shapes) + int(scores[len(shapes) :].argmax()) if of_sample else 0
-    least = OVER_SAMPLE if of_sample else LEAST_GAIN
-    return every[best] if scores[best] > scores[usual] + least else every[usual]
+    scores = [_log_likelihood(seen @ shape) + _log_likelihood(own) for shape, own in tried]
+    best = int(np.argmax(scores))
+    return tried[best][0] if scores[best] > scores[0] + LEAST_GAIN else shapes[0]
 
 
-def sample_margins(u: Vector, other: Vector, start: float, step: float) -> list[Vector]:
-    """Kernel estimates from a sample's values on a grid, by several bandwidths, each with a share of another margin."""
-    u = u[~np.isnan(u)]
-    if len(u) < 10 or not np.ptp(u) > 0:
-        return []
-    low, high = np.quantile(u, (0.25, 0.75))
-    spread = min(float(u.std()), float(high - low) / 1.34) or float(u.std())
-    margins = []
-    for factor in BANDWIDTHS:
-        width = factor * 0.9 * spread * len(u) ** -0.2
-        first = np.array([0, len(u)], dtype=np.int64)
-        shape = marginal(np.full(len(u), 1.0 / len(u)), first, u, np.array([width]), start, step, len(other))
-        share = OTHERS / (OTHERS + len(u))
-        if shape.sum() > 0:
-            margins.append((1.0 - share) * shape / shape.sum() + share * other)
-    return margins
+def _log_likelihood(density: Vector) -> float:
+    return float(np.log(np.maximum(density, 1e-300)).sum())
+
+
+def _kernel_estimate(sample: Vector, at: Codes, other: Vector, points: Vector, factor: float) -> tuple[Vector, Vector]:
+    """A kernel estimate with a share of another marginal, and its value at every record without that record."""
+    m, step = len(sample), float(points[1] - points[0])
+    low, high = np.quantile(sample, (0.25, 0.75))
+    spread = min(float(sample.std()), float(high - low) / 1.34) or float(sample.std())
+    width = np.array([factor * 0.9 * spread * m**-0.2])
+    first, one = np.array([0, m], dtype=np.int64), np.array([0, 1], dtype=np.int64)
+    shape = marginal(np.full(m, 1.0 / m), first, sample, width, float(points[0]), step, len(points))
+    middle = points[[len(points) // 2]]
+    peak = marginal(np.ones(1), one, middle, width, float(points[0]), step, len(points)).max()
+    share = OTHERS / (OTHERS + m)
+    without = np.maximum(m * shape[at] - peak, 0.0) / (m - 1)
+    return (1.0 - share) * shape + share * other, (1.0 - share) * without + share * other[at]
+
+
+def beta_masses(points: Vector, step: float, ends: tuple[float, float], mean: float, spread: float) -> Vector | None:
+    """The masses of a beta distribution between two ends that has a mean and a standard deviation; None if none has.
+
+    >>> points = np.linspace(0.0, 1.0, 5)
+    >>> beta_masses(points, 0.25, (0.0, 1.0), 0.5, 12**-0.5).round(3).tolist()
+    [0.125, 0.25, 0.25, 0.25, 0.125]
+    """
+    from scipy.special import betainc
+
+    low, high = ends
+    if not np.isfinite(ends).all() or not high > low:
+        return None
+    m, v = (mean - low) / (high - low), (spread / (high - low)) ** 2
+    size = m * (1.0 - m) / v - 1.0 if 0.0 < m < 1.0 else 0.0
+    if not size > 0.02:
+        return None
+    edges = np.clip((np.append(points, points[-1] + step) - 0.5 * step - low) / (high - low), 0.0, 1.0)
+    return np.asarray(np.diff(betainc(m * size, (1.0 - m) * size, edges)))
 
 
 def own_density(number: Number, rows: Codes, points: Vector, sigma: float) -> Matrix:

@@ -25,7 +25,7 @@ from veil.attacks.noise.mixture_fit import NoisyMixture
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
 from veil.attacks.posterior.candidates import Candidates, Mask, is_covariate, log_density
 from veil.attacks.posterior.observations import Observations, Variable
-from veil.attacks.posterior.own_laws import Interval
+from veil.attacks.posterior.own_laws import Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 from veil.numerics.response_likelihood import most_likely
@@ -43,6 +43,7 @@ FEWEST = 8
 EXACT_GRAIN, MIXED_GRAIN = 1e-4, 0.05
 """Noise, in standard deviations, that stands in for none in known columns: of one normal, and of several."""
 MARGIN_STEPS = 200
+OWN_RECORDS = 1.0
 PSEUDO = 1.0
 """Records that every component's distribution of a variable is drawn to the common one with."""
 
@@ -64,16 +65,18 @@ def split_rows(seen: Observations) -> Split:
     return Split(order[n:], order[:n])
 
 
-def one_normal(seen: Observations) -> Candidates:
-    """The prior of one component, from all records."""
-    z = seen.z
+def one_normal(seen: Observations, rows: Rows | None = None) -> Candidates:
+    """The prior of one component, from all records or some."""
+    z, variables = seen.z, list(seen.variables)
+    if rows is not None:
+        z, variables = z[rows], [replace(variable, reports=variable.reports[rows]) for variable in variables]
     mean, unit = _standards(z)
     standard = (z - mean) / unit
     exact = np.array([number.known is not None for number in seen.numbers], dtype=bool)
     noise = _grained(seen.noise / np.outer(unit, unit), exact, EXACT_GRAIN)
     spread = _joint_normal(standard, noise, exact)
-    tables = tuple(_margin(variable)[None] for variable in seen.variables)
-    guessed = tuple(v for v, variable in enumerate(seen.variables) if not is_covariate(variable))
+    tables = tuple(_margin(variable)[None] for variable in variables)
+    guessed = tuple(v for v, variable in enumerate(variables) if not is_covariate(variable))
     return Candidates(
         numbers=np.arange(z.shape[1]),
         variables=guessed,
@@ -149,38 +152,52 @@ def _margin(variable: Variable) -> Vector:
 
 def best_mixture(seen: Observations, split: Split) -> tuple[Candidates, dict[int, float]]:
     """The mixture whose number of components held-out records support; and their mean log density by number."""
-    single = one_normal(seen)
     given = np.array([number.known is not None for number in seen.numbers], dtype=bool)
-    scores = {1: log_density(single, seen.z, seen.variables, split.judges, given)}
-    best, chosen, failures = 1, single, 0
     usable = np.array([not number.feature for number in seen.numbers], dtype=bool)
     complete = split.fitted[~np.isnan(seen.z[np.ix_(split.fitted, usable)]).any(axis=1)]
-    if len(split.judges) >= FEWEST_JUDGES:
-        for groups in _groupings(seen, complete):
-            fit = fit_components(seen, complete, usable, int(groups.max()) + 1, groups)
-            score = log_density(fit, seen.z, seen.variables, split.judges, given[usable])
-            if score.mean() > scores[best].mean():
-                best, chosen = fit.n_groups, fit
-                scores[best] = score
+
+    def judged(fit: Candidates) -> Vector:
+        return log_density(fit, seen.z, seen.variables, split.judges, given[fit.numbers])
+
+    plain = judged(one_normal(seen, split.fitted))
+    scores, best, chosen = {1: float(plain.mean())}, plain, one_normal(seen)
+    if len(split.judges) < FEWEST_JUDGES or len(seen.numbers) + len(seen.variables) < (1 if seen.numbers else 2):
+        return chosen, scores
+    for groups in _groupings(seen, complete):
+        fit = fit_components(seen, complete, usable, int(groups.max()) + 1, groups)
+        score = judged(fit)
+        scores[fit.n_groups] = max(float(score.mean()), scores.get(fit.n_groups, -np.inf))
+        if score.mean() > best.mean():
+            best, chosen = score, fit
+    failures, reached = 0, -np.inf
     for k in NUMBERS_OF_COMPONENTS:
-        if k * FEWEST * (1 + int(usable.sum())) > len(complete) or len(split.judges) < FEWEST_JUDGES:
+        if k * FEWEST * (1 + int(usable.sum())) > len(complete) or failures == PATIENCE:
             break
         fit = fit_components(seen, complete, usable, k)
-        score = log_density(fit, seen.z, seen.variables, split.judges, given[usable])
-        if k not in scores or score.mean() > scores[k].mean():
-            scores[k] = score
-        if score.mean() > scores[best].mean() or (score is scores[k] and k == best):
-            best, chosen, failures = k, fit, 0
-        else:
-            failures += 1
-            if failures == PATIENCE:
-                break
-    gain = scores[best] - scores[1]
+        score = judged(fit)
+        scores[k] = max(float(score.mean()), scores.get(k, -np.inf))
+        failures = 0 if score.mean() > reached else failures + 1
+        reached = max(reached, float(score.mean()))
+        if score.mean() > best.mean():
+            best, chosen = score, fit
     # One component has no link between variables and anything else: there it is given up for any gain.
-    errors = 0.0 if single.variables else 2.0
-    if best > 1 and gain.mean() <= errors * gain.std(ddof=1) / np.sqrt(len(gain)):
-        chosen = single
-    return chosen, {k: float(score.mean()) for k, score in scores.items()}
+    errors, gain = 0.0 if chosen.variables else 2.0, best - plain
+    least = _of_laws(seen) + errors * gain.std(ddof=1) / np.sqrt(len(gain))
+    if best is not plain and gain.mean() <= least:
+        chosen = one_normal(seen)
+    return chosen, scores
+
+
+def _of_laws(seen: Observations) -> float:
+    """The log-likelihood per record that several components may gain by fitting the shape of noise that is not normal.
+
+    With the share s of a column's variance that is noise, what is seen has s² of the noise's excess kurtosis, and
+    differs from a normal law by nearly s⁴ of what the noise does; half as much again is allowed for.
+    """
+    _, unit = _standards(seen.z)
+    shares = np.diag(seen.noise) / unit**2
+    laws = [number.law.divergence if isinstance(number.law, OwnLaw) else 0.0 for number in seen.numbers]
+    return 1.5 * float(np.array(laws) @ np.minimum(shares, 1.0) ** 4) if laws else 0.0
 
 
 def _groupings(seen: Observations, rows: Rows) -> list[Rows]:
@@ -211,7 +228,7 @@ def fit_components(seen: Observations, rows: Rows, usable: Mask, k: int, label: 
         label = _seeded(_features(z, variables), k, rng)
     fit = _Fit.start(z, noise, floor, variables, label, k)
     before = -np.inf
-    tolerance = TOLERANCE if z.shape[1] else FINE_TOLERANCE
+    tolerance = TOLERANCE if all(is_covariate(variable) for variable in variables) else FINE_TOLERANCE
     for _ in range(ITERATIONS):
         total, shares = fit.expect(z, variables)
         now = float(total.mean())
@@ -276,7 +293,7 @@ class _Fit(NamedTuple):
         for k, share in enumerate(shares):
             centred = (z - means[k]) * np.sqrt(share)[:, None]
             scatters[k] = centred.T @ centred
-        within, prior = scatters.sum(axis=0) / len(z), q + 2.0
+        within, prior = scatters.sum(axis=0) / len(z), OWN_RECORDS * (q + 2.0)
         scatters = (scatters + prior * within) / (size + prior)[:, None, None]
         spreads = _clipped(scatters, noise) + floor if q else scatters
         updated = []
