@@ -197,7 +197,7 @@ class Candidate:
 
 
 def strongest_of(
-    rows: Sequence[AuditRow], gain: Callable[[AuditRow], Measure] = lambda row: row.advantage
+    rows: Sequence[AuditRow], gain: Callable[[AuditRow], float] = lambda row: row.advantage
 ) -> AuditRow | None:
     """The strongest of the rows, by one of their advantages; None without any.
 
@@ -210,6 +210,6 @@ def strongest_of(
     return max(named, key=lambda row: (_shown(gain(row)), -row.kinds, -round(row.nrmse, 2)), default=None)
 
 
-def _shown(gain: Measure) -> float:
+def _shown(gain: float) -> float:
     """An advantage with the digits that reports have; what is not a number comes last."""
     return -math.inf if math.isnan(gain) else round(float(gain), 3)

@@ -217,7 +217,7 @@ class Schedule:
     def _break(self, candidate: int, level: Level) -> Break:
         """A level that breaks a goal, with the strongest attack that does it."""
         rows = [self.board.row(trial) for trial in self.board.breakers(candidate, level)]
-        row = strongest_of(rows) or rows[0]
+        row = strongest_of(rows, lambda row: max(failure.advantage.value for failure in row.broken)) or rows[0]
         return Break(level, row.attack, row.target)
 
     def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
