@@ -40,8 +40,12 @@ LEAST_MARGIN = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ColumnGrid:
-    """A grid in the working scale; ``place`` are its points as private values, ``shape`` the column's marginal,
-    ``tilt`` what multiplies the density, and ``blur`` the least deviation of a candidate where it does."""
+    """A grid in the working scale.
+
+    ``place`` are its points as private values, ``widths`` those of its bins, ``shape`` the column's marginal, ``tilt``
+    what multiplies the density and ``blur`` the least deviation of a candidate where it does; ``plain`` says that
+    nothing but the joint prior is known of the column.
+    """
 
     start: float
     step: float
@@ -51,6 +55,7 @@ class ColumnGrid:
     tilt: Vector
     reach: float
     blur: float
+    plain: bool
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -111,11 +116,12 @@ def column_grid(
         heaps = counts > 1
         if heaps.any():
             shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
+    plain = shape is own and number.law is None and limits == (-np.inf, np.inf) and not number.logs
     if shape is own:
         blur = 0.0
     shape = _within(shape, place, 1e-6 * widths, *limits, moved=free)
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
-    return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur)
+    return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur, plain)
 
 
 def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float, *, moved: bool) -> Vector:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import erf
 
 from veil.attacks.base import Details, Guess
 from veil.attacks.knowledge import Knowledge
@@ -161,9 +162,13 @@ def _cells(
     rows: Rows,
 ) -> Matrix:
     """Hit, probability and mean of one column's cells; the plain posterior mean off the grid."""
+    out = np.empty((len(rows), 3))
+    if grid.plain and weights.shape[1] == 1:  # a normal posterior: no grid is needed
+        out[:, 0] = out[:, 2] = shifts[:, 0] + centres[0]
+        out[:, 1] = erf(grid.reach / max(float(deviations[0]), 1e-9 * grid.reach) / np.sqrt(2.0))
+        return out
     own, own_reach, factor = own_tables(number)
     ends = class_ends(number, rows)
-    out = np.empty((len(rows), 3))
     seen = np.ascontiguousarray(number.z[rows])
     number_guesses(
         np.ascontiguousarray(weights),
