@@ -137,6 +137,14 @@ def test_the_luckiest_of_many_attacks_that_gain_nothing_does_not_send_the_search
     assert max(ends[0]) > 0.05 > max(ends[1])
 
 
+def test_few_runs_of_an_attack_far_from_the_goal_have_their_records_alone():
+    """Three runs do not know how keys differ; an audit takes their records, and so does advice."""
+    gains = [Measure(g, low=0.0, high=g + 0.02, higher_is="exposed") for g in (0.0, 0.0, 0.03)]
+    even = [Measure(0.01, low=0.0, high=0.03, higher_is="exposed")] * 3
+    limits = [limit_of([Score(g, 0.0, 0.0, g, g) for g in each]) for each in (gains, even)]
+    assert limits[0] == pytest.approx(limits[1])
+
+
 def test_strengths_are_rounded_to_the_private_side():
     for strength in (0.1234, 0.99, 1.0, 7.77, 123.4):
         assert rounded_up(strength) >= strength

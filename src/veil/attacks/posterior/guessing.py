@@ -204,7 +204,7 @@ def _cells(
         allowed = grid.place[grid.tilt > 0.0]
         plain = np.exp(plain) if number.logs else plain
         bounded = grid.tilt.min() == 0.0
-        out[off, 0] = out[off, 2] = np.clip(plain, allowed.min(), allowed.max()) if bounded else plain
+        out[off, 0] = out[off, 2] = np.clip(plain, allowed.min(), allowed.max()) if bounded and len(allowed) else plain
         out[off, 1] = 0.0
     return out
 

@@ -17,7 +17,7 @@ from scipy.special import chdtri, ndtri, stdtrit
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.exposure import Exposures
-from veil.auditing.scores import Score
+from veil.auditing.scores import ENOUGH_KEYS, Score
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.progress import Progress, silent
@@ -88,7 +88,8 @@ def limit_of(
     ``unclear``, which an audit takes for too few records. ``luck`` is how many standard errors of one run are taken
     off its mean. The standard error of our runs is that of their
     records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
-    of them know badly (:func:`standard_errors`). One run alone has its records, and says where to look. A lower limit
+    of them know badly (:func:`standard_errors`). Few runs, of an attack that is not near the goal, have
+    their records alone, as in an audit, and one run says where to look. A lower limit
     varies as the keys do, and stays as far under the mean as ours.
     """
     gains = np.array([float(score.advantage) for score in scores])
@@ -97,7 +98,7 @@ def limit_of(
     quantile = float(ndtri((1.0 + confidence) / 2.0))
     errors = np.array([(score.advantage.high - float(score.advantage)) / quantile for score in scores])
     by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
-    by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) > 1 else 0.0
+    by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) >= ENOUGH_KEYS else 0.0
     apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
     student = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0))
     mean = float(gains.mean()) - (luck * float(errors[0]) if len(gains) == 1 else 0.0)
