@@ -82,21 +82,30 @@ def _of_nearest(features: Matrix, values: Matrix, at: Matrix, reach: Vector) -> 
     k = min(NEIGHBOURS, len(features))
     _, near = cKDTree(features).query(at, k=k)
     near = near.reshape(len(at), k)
+    columns = np.ascontiguousarray(values.T)
     means, windows = (np.empty((len(at), values.shape[1])) for _ in range(2))
     for start in range(0, len(at), _BLOCK):
         block = slice(start, start + _BLOCK)
-        some = np.sort(values[near[block]], axis=1)
-        means[block] = some.mean(axis=1)
-        count = np.zeros(some.shape, dtype=np.intp)
-        last = np.zeros(some.shape, dtype=np.intp)
-        for i in range(k):
-            inside = (some <= some[:, [i]] + 2.0 * reach) & (np.arange(k)[:, None] >= i)
-            count[:, i], last[:, i] = inside.sum(axis=1), k - 1 - np.argmax(inside[:, ::-1], axis=1)
-        first = count.argmax(axis=1)[:, None]
-        low = np.take_along_axis(some, first, axis=1)
-        high = np.take_along_axis(some, np.take_along_axis(last, first, axis=1), axis=1)
-        windows[block] = ((low + high) / 2.0)[:, 0]
+        # Columns before people, so that sorting runs along memory; then places first, so that comparing does.
+        some = np.ascontiguousarray(np.sort(columns[:, near[block]], axis=2).transpose(2, 0, 1))
+        means[block] = (some.sum(axis=0) / k).T
+        windows[block] = _fullest(some, 2.0 * reach[:, None]).T
     return means, windows
+
+
+def _fullest(rising: npt.NDArray[np.float64], width: Matrix) -> Matrix:
+    """The middle of the window of a width that holds most of the values that rise along the first axis."""
+    upper = rising + width
+    count = np.ones(rising.shape, dtype=np.int8)
+    for m in range(1, len(rising)):
+        inside = rising[m:] <= upper[:-m]
+        if not inside.any():  # nor is anything farther on
+            break
+        count[:-m] += inside
+    first = count.argmax(axis=0)[None]
+    last = first + np.take_along_axis(count, first, axis=0) - 1
+    ends = np.take_along_axis(rising, first, axis=0) + np.take_along_axis(rising, last, axis=0)
+    return np.asarray(ends[0] / 2.0)
 
 
 def best_by_column(hits: Sequence[Mask], fold: Fold) -> npt.NDArray[np.intp]:
