@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 from scipy.stats import ortho_group, special_ortho_group
 
-from veil.attacks.rotation import procrustes
 from veil.attacks.rotation.principal_axes import spectral_start
 from veil.attacks.rotation.procrustes import energy_procrustes, nearest_distances, nearest_procrustes, polar, twins
+from veil.attacks.rotation.record_tree import RecordTree
 from veil.attacks.rotation.signs import greedy_signs
 from veil.errors import InputError
 
@@ -130,14 +129,6 @@ def test_normal_law_of_the_paper_stays_below_two_percent():
     assert np.median(errors) <= 0.02
 
 
-def test_memory_tiles_do_not_change_the_result(monkeypatch):
-    _, y, s, _ = normal_problem(2, records=500, sample=30)
-    whole = energy_procrustes(y, s, np.eye(3), max_iter=5)
-    monkeypatch.setattr(procrustes, "_TILE_PAIRS", 1000)
-    tiled = energy_procrustes(y, s, np.eye(3), max_iter=5)
-    np.testing.assert_allclose(tiled.history, whole.history, rtol=1e-12)
-
-
 def test_pairs_are_thinned_above_the_limit():
     _, y, s, matrix = normal_problem(3)
     few = energy_procrustes(y, s, matrix, max_pairs=40_000)
@@ -175,15 +166,15 @@ def test_rounded_records_lock_in_exactly():
         held = {tuple(record) for record in x}
         expected = sum(tuple(record) in held for record in s)
         assert expected > 20
-        assert twins(KDTree(y), fit, s) == expected
-        assert twins(KDTree(y), energy_procrustes(y, s, start), s) == 0
+        assert twins(RecordTree(y), fit, s) == expected
+        assert twins(RecordTree(y), energy_procrustes(y, s, start), s) == 0
 
 
 def test_continuous_records_have_no_twins():
     _, y, s, matrix = normal_problem(6)
     fit = nearest_procrustes(y, s, matrix)
-    assert twins(KDTree(y), fit, s) == 0
-    assert nearest_distances(KDTree(y), fit, s).mean() == pytest.approx(fit.objective)
+    assert twins(RecordTree(y), fit, s) == 0
+    assert nearest_distances(RecordTree(y), fit, s).mean() == pytest.approx(fit.objective)
 
 
 def test_a_record_at_the_origin_is_harmless():

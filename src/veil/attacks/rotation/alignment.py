@@ -29,11 +29,18 @@ from functools import partial
 from typing import Final, Literal
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from veil.attacks.rotation.gray_code import Floats
 from veil.attacks.rotation.principal_axes import principal_axes, rough_start, spectral_start
-from veil.attacks.rotation.procrustes import Fit, energy_procrustes, nearest_distances, nearest_procrustes, twins
+from veil.attacks.rotation.procrustes import (
+    Fit,
+    energy_procrustes,
+    nearest_distances,
+    nearest_procrustes,
+    snapped,
+    twins,
+)
+from veil.attacks.rotation.record_tree import RecordTree
 from veil.attacks.rotation.signs import SignChoice, record_energies, sign_margins, t_ratio
 from veil.attacks.rotation.thinning import check_pair, thin_pairs, thin_rows
 from veil.data.blas import one_blas_thread
@@ -45,6 +52,9 @@ _TREE_VALUES: Final = 400_000  # a tree's queries slow down with columns as well
 _SOME_RECORDS: Final = 400  # of the sample, where refits are repeated
 _RIVALS: Final = 20  # starts of the search for nearest records that are followed to the end
 _FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
+_SOME_PAIRS: Final = 400_000  # bring the winner so near that few steps on all pairs are left
+_GLANCED: Final = 100  # records of the sample by which rivals are chosen
+_SLACK: Final = 0.5  # in the search for nearest records, where maps are compared: few records are mistaken
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,18 +165,20 @@ def _align(
     slow = partial(energy_procrustes, translation=translation, proper=proper)
     quick = partial(slow, few_y, max_iter=40, tol=1e-6, max_pairs=max_pairs)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
-    fit = slow(y, s, fits[0].matrix, offset=fits[0].offset)
+    near_y, near_s = thin_pairs(y, s, _SOME_PAIRS)
+    fit = slow(near_y, near_s, fits[0].matrix, offset=fits[0].offset)
+    fit = slow(y, s, fit.matrix, offset=fit.offset)
     energy = fit.objective
 
     some = thin_rows(s, _SOME_RECORDS)
     modes = [fit, *fits]
     refits = _refits(some, modes, _energies(few_y, modes, some), quick, replicates, rng)
 
-    tree = KDTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
+    tree = RecordTree(thin_rows(y, max(1, _TREE_VALUES // y.shape[1])))
     close = partial(nearest_procrustes, tree, translation=translation, proper=proper)
-    near = partial(close, max_iter=20, tol=1e-4)
-    glance = partial(close, max_iter=3)
-    promising = sorted(_distinct([*modes, *refits]), key=lambda f: glance(some, f.matrix, offset=f.offset).objective)
+    near = partial(close, max_iter=20, tol=1e-4, slack=_SLACK)
+    glance = partial(close, thin_rows(some, _GLANCED), max_iter=3, slack=_SLACK)
+    promising = sorted(_distinct([*modes, *refits]), key=lambda f: glance(f.matrix, offset=f.offset).objective)
     rivals = {f: near(some, f.matrix, offset=f.offset) for f in (fit, *promising[:_RIVALS])}
     best = min(rivals, key=lambda f: rivals[f].objective)
     use_nearest = twins(tree, rivals[best], some) > y.shape[1]
@@ -176,8 +188,10 @@ def _align(
         use_nearest = gains[best] > 1.0
     if use_nearest:
         fit = close(s, rivals[best].matrix, offset=rivals[best].offset)
+        certain = twins(tree, fit, s) > y.shape[1]
+        fit = snapped(tree, fit, s, translation=translation, proper=proper) if certain else fit
         modes = [fit, *rivals.values()]
-        if twins(tree, fit, s) > y.shape[1]:
+        if certain:
             modes = _exact_modes(tree, some, modes, close)
         refits = _refits(some, modes, _nearest(tree, modes, some), near, replicates, rng)
 
@@ -226,7 +240,7 @@ def _energies(y: Floats, modes: list[Fit], s: Floats) -> Floats:
     return np.array([record_energies(y, mode.forward(s)) for mode in modes])
 
 
-def _nearest(tree: KDTree, modes: list[Fit], s: Floats) -> Floats:
+def _nearest(tree: RecordTree, modes: list[Fit], s: Floats) -> Floats:
     return np.array([nearest_distances(tree, mode, s) for mode in modes])
 
 
@@ -239,7 +253,7 @@ def _distinct(fits: list[Fit], apart: float = 0.005) -> list[Fit]:
     return distinct
 
 
-def _exact_modes(tree: KDTree, s: Floats, modes: list[Fit], close: Callable[..., Fit]) -> list[Fit]:
+def _exact_modes(tree: RecordTree, s: Floats, modes: list[Fit], close: Callable[..., Fit]) -> list[Fit]:
     """The first mode, and others well away from it that put records on released ones as well."""
     first, *others = _distinct(modes, apart=0.1)
     polished = [close(s, mode.matrix, offset=mode.offset, max_iter=50) for mode in others]
@@ -273,7 +287,7 @@ def _reliability(fits: list[Fit]) -> Floats:
 
 
 def _held_out_gain(
-    tree: KDTree, s: Floats, fit: Fit, start: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]
+    tree: RecordTree, s: Floats, fit: Fit, start: Fit, energy: Callable[..., Fit], nearest: Callable[..., Fit]
 ) -> float:
     """How much nearer to released records does fitting to nearest records bring held-out ones?
 

@@ -18,20 +18,22 @@ release; the objective has a cusp where twins meet, and the recovered ``M`` is e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.spatial import KDTree
-from scipy.spatial.distance import cdist
+import numpy.typing as npt
 
 from veil.attacks.rotation.gray_code import Floats
+from veil.attacks.rotation.record_tree import RecordTree, pulls
 from veil.attacks.rotation.thinning import check_pair, thin_pairs
 from veil.errors import InputError
 
 _FLOOR: Final = 1e-10  # shortest distance, relative to the records' lengths, that gets its own weight
-_TILE_PAIRS: Final = 1 << 19
+_ON: Final = 1e-6  # how far from a record, relative to the records' lengths, counts as on it
+_CLOSE: Final = 1e-4  # how far twins may turn a map that they determine
+_FARTHEST: Final = 4.0  # how far steps are extrapolated at first, and by what that grows and shrinks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,26 +132,17 @@ def energy_procrustes(
     floor = _floor(y, s)
     pairs = len(y) * len(s)
 
+    columns = np.ascontiguousarray(y.T)
+
     def step(matrix: Floats, shift: Floats) -> tuple[float, _Cloud]:
-        mapped = s @ matrix.T + shift
-        total, row, column = 0.0, np.zeros(y.shape[1]), np.zeros(len(s))
-        cross = np.zeros((y.shape[1], s.shape[1]))
-        for part in _tiles(y, len(s)):
-            distance = cdist(part, mapped)
-            total += float(distance.sum())
-            np.maximum(distance, floor, out=distance)
-            weight = np.reciprocal(distance, out=distance)
-            pull = part.T @ weight
-            cross += pull @ s
-            row += pull.sum(axis=1)
-            column += weight.sum(axis=0)
-        return total / pairs, _Cloud(float(column.sum()), row, column @ s, cross)
+        total, weights, pull = pulls(columns, s @ matrix.T + shift, floor)
+        return total / pairs, _Cloud(float(weights.sum()), pull.sum(axis=0), weights @ s, pull.T @ s)
 
     return _descend(step, y, s, start, offset, translation, max_iter, tol, proper)
 
 
 def nearest_procrustes(
-    y: Floats | KDTree,
+    y: Floats | RecordTree,
     s: Floats,
     start: Floats,
     *,
@@ -158,39 +151,57 @@ def nearest_procrustes(
     max_iter: int = 500,
     tol: float = 1e-9,
     proper: bool = False,
+    slack: float = 0.0,
 ) -> Fit:
     """Lower the mean distance from each mapped sample record to the nearest released one.
 
-    Parameters as in `energy_procrustes`; ``y`` may be a tree built before.
+    Parameters as in `energy_procrustes`; ``y`` may be a tree built before. With ``slack``, a record that is at most
+    that share farther may be taken for the nearest.
     """
-    tree = y if isinstance(y, KDTree) else KDTree(check_pair(y, s)[0])
-    records, s = check_pair(tree.data, s)
+    tree = y if isinstance(y, RecordTree) else RecordTree(check_pair(y, s)[0])
+    records, s = check_pair(tree.records, s)
     floor = _floor(records, s)
 
     def step(matrix: Floats, shift: Floats) -> tuple[float, _Cloud]:
-        distances, nearest = tree.query(s @ matrix.T + shift)
-        distance = np.asarray(distances)
+        distance, nearest = tree.nearest(s @ matrix.T + shift, slack=slack)
         weight = 1.0 / np.maximum(distance, floor)
         pulled = weight[:, None] * records[nearest]
         cloud = _Cloud(float(weight.sum()), pulled.sum(axis=0), weight @ s, pulled.T @ s)
         return float(distance.mean()), cloud
 
-    return _descend(step, records, s, start, offset, translation, max_iter, tol, proper)
+    # Where records meet their twins the objective has a cusp, which steps that go further would miss.
+    return _descend(step, records, s, start, offset, translation, max_iter, tol, proper, further=False)
 
 
-def nearest_distances(tree: KDTree, fit: Fit, s: Floats) -> Floats:
+def nearest_distances(tree: RecordTree, fit: Fit, s: Floats) -> Floats:
     """Per sample record, how far its image is from the nearest released record."""
-    return np.asarray(tree.query(fit.forward(s))[0])
+    return tree.nearest(fit.forward(s))[0]
 
 
-def twins(tree: KDTree, fit: Fit, s: Floats, *, tol: float = 1e-6) -> int:
-    """How many sample records fall on a released record, to ``tol`` of the records' lengths.
+def twins(tree: RecordTree, fit: Fit, s: Floats) -> int:
+    """How many sample records fall on a released record, to a millionth of the records' lengths.
 
     Records drawn from a continuous law never do. A count above the number of columns shows that the
     map is exact, up to a symmetry of the grid that the values lie on.
     """
+    return int(np.count_nonzero(_fallen(tree, fit, s)[0]))
+
+
+def snapped(tree: RecordTree, fit: Fit, s: Floats, *, translation: bool = False, proper: bool = False) -> Fit:
+    """The map by twins alone, to rounding; the same as before where they leave some of it open."""
+    on, rows = _fallen(tree, fit, s)
+    y, s = tree.records[rows[on]], s[on]
+    cloud = _Cloud(float(len(s)), y.sum(axis=0), s.sum(axis=0), y.T @ s)
+    matrix, shift = cloud.solve(translation=translation, proper=proper) if len(s) else (fit.matrix, fit.offset)
+    near = float(np.abs(matrix - fit.matrix).max()) < _CLOSE
+    return Fit(matrix, shift, fit.history, fit.converged) if near else fit
+
+
+def _fallen(tree: RecordTree, fit: Fit, s: Floats) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.intp]]:
+    """Which sample records fall on a released one, and the nearest row of each."""
     scale = float(np.sqrt(np.mean(np.sum(s * s, axis=1))))
-    return int(np.count_nonzero(nearest_distances(tree, fit, s) <= tol * scale))
+    distances, rows = tree.nearest(fit.forward(s))
+    return distances <= _ON * scale, rows
 
 
 def _descend(
@@ -203,8 +214,14 @@ def _descend(
     max_iter: int,
     tol: float,
     proper: bool,
+    *,
+    further: bool = True,
 ) -> Fit:
-    """Repeat ``step`` and solve; keep the last map that did not raise the objective."""
+    """Repeat ``step`` and solve, and keep the last map that did not raise the objective.
+
+    With ``further``, every second step is extrapolated from the two before it (squared extrapolation; Varadhan and
+    Roland 2008) where that lowers the objective: reweighted problems come near their solution fast and then creep.
+    """
     columns = y.shape[1]
     matrix = np.asarray(start, dtype=np.float64)
     if matrix.shape != (columns, columns) or np.abs(matrix.T @ matrix - np.eye(columns)).max() > 1e-6:
@@ -217,26 +234,57 @@ def _descend(
         shift = np.zeros(columns)
     else:
         shift = y.mean(axis=0) - matrix @ s.mean(axis=0) if offset is None else np.asarray(offset, float)
-    value, cloud = step(matrix, shift)
-    history = [value]
-    for _ in range(max_iter):
-        candidate = cloud.solve(translation=translation, proper=proper)
-        value, cloud = step(*candidate)
+    here = matrix, shift
+    value, cloud = step(*here)
+    history, reach, steps = [value], _FARTHEST, 0
+    while steps < max_iter:
+        first = cloud.solve(translation=translation, proper=proper)
+        value, ahead = step(*first)
+        steps += 1
         if value > history[-1]:  # rounding: the majorised objective differs by the floor
-            return Fit(matrix, shift, tuple(history), converged=True)
-        matrix, shift = candidate
+            return Fit(*here, tuple(history), converged=True)
         history.append(value)
         if history[-2] - value <= tol * value:
-            return Fit(matrix, shift, tuple(history), converged=True)
-    return Fit(matrix, shift, tuple(history), converged=False)
+            return Fit(*first, tuple(history), converged=True)
+        if steps == max_iter:
+            return Fit(*first, tuple(history), converged=False)
+        if not further:
+            here, cloud = first, ahead
+            continue
+        far, farthest = _extrapolated(here, first, ahead.solve(translation=translation, proper=proper), reach, proper)
+        value, beyond = step(*far)
+        steps += 1
+        if value <= history[-1]:
+            history.append(value)
+            here, cloud, reach = far, beyond, reach * (_FARTHEST if farthest else 1.0)
+        else:
+            here, cloud, reach = first, ahead, max(reach / _FARTHEST, 1.0)
+    return Fit(*here, tuple(history), converged=False)
+
+
+def _extrapolated(
+    start: tuple[Floats, Floats],
+    first: tuple[Floats, Floats],
+    second: tuple[Floats, Floats],
+    reach: float,
+    proper: bool,
+) -> tuple[tuple[Floats, Floats], bool]:
+    """Where two steps lead if they go on as they began, and whether that is as far as it may go.
+
+    With differences r and then r + v, ``start + 2 a r + a² v`` for ``a = ‖r‖/‖v‖``, from 1 (the second step itself) to
+    ``reach``.
+    """
+    r = first[0] - start[0]
+    v = second[0] - first[0] - r
+    size = float(np.linalg.norm(v))
+    a = min(max(float(np.linalg.norm(r)) / size, 1.0), reach) if size > 0.0 else 1.0
+    matrix, shift = (
+        here + 2.0 * a * (there - here) + a * a * (last - 2.0 * there + here)
+        for here, there, last in zip(start, first, second, strict=True)
+    )
+    return (polar(matrix, proper=proper), shift), a >= reach
 
 
 def _floor(y: Floats, s: Floats) -> float:
     scale = max(float(np.abs(y).max()), float(np.abs(s).max()))
     return _FLOOR * scale or 1.0
-
-
-def _tiles(y: Floats, width: int) -> Iterator[Floats]:
-    rows = max(1, _TILE_PAIRS // width)
-    for k in range(0, len(y), rows):
-        yield y[k : k + rows]
