@@ -23,7 +23,7 @@ PLAIN = 0.9
 """An advantage so high that two runs are enough to see it."""
 MOST_REFUSALS = 3
 FEW = 3
-"""Runs after which an attack that is far from the goal is not run again, where others are."""
+"""Runs after which an attack that is far from the goal is not run again, where others are or another breaks it."""
 LOOKS = (1, 5, 10, 30, 100)
 """Runs after which an attack on single records is judged."""
 MOST_REPETITIONS = 100
@@ -138,8 +138,40 @@ class Scoreboard:
         if row.broken:
             return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
-            return lottery and n < min(2, limit)
+            return lottery and n < min(2, limit) and not self._is_hopeless(trial)
+        if lottery and lost and self._is_spared(trial, n):
+            return False
         return bool(row.failures)
+
+    def _gain(self, trial: Trial) -> float:
+        """The highest advantage that an attack has reached in anything, on average over its runs."""
+        row = self.row(trial)
+        scores = [row.value, row.record, *row.columns.values(), *([row.far_out] if row.far_out is not None else [])]
+        return max((float(score.advantage) for score in scores if not math.isnan(score.advantage)), default=0.0)
+
+    def _is_hopeless(self, trial: Trial) -> bool:
+        """Whether an attack gained less than half of what breaks the goal."""
+        return self._gain(trial) <= self._goals.max_advantage / 2
+
+    def _is_spared(self, trial: Trial, n: int) -> bool:
+        """Whether an attack on one matrix is run no more, since another breaks the candidate and it does not.
+
+        Few runs are enough of one that is hopeless, and some of one that is near the goal, which no number of keys that
+        an audit runs would settle. Who is hopeless with more knowledge of a kind is hopeless with less: there, one.
+        """
+        if n >= FEWEST_REPETITIONS and self._gain(trial) <= 2 * self._goals.max_advantage:
+            return True
+        return self._is_hopeless(trial) and (n >= FEW or any(map(self._is_hopeless, self._above(trial))))
+
+    def _above(self, trial: Trial) -> list[Trial]:
+        """The same attack with more knowledge of the same kind."""
+        return [
+            other
+            for other in self._outcomes
+            if (other.candidate, other.attack, other.part) == (trial.candidate, trial.attack, trial.part)
+            and other.level.kind == trial.level.kind
+            and other.level.amount > trial.level.amount
+        ]
 
     def _matters(self, trial: Trial) -> bool:
         """Whether an attack is anywhere near the goal, so that more runs could say something."""
