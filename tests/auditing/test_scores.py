@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from veil.attacks.base import Guess
+from veil.auditing.judge import Judge
 from veil.auditing.scores import Contrast, pooled
 
 
@@ -28,3 +30,16 @@ def test_rate_control_and_advantage_of_several_runs_agree(rates: tuple[float, ..
     assert float(score.rate) == pytest.approx(expected)
     assert float(score.advantage) == pytest.approx((expected - 0.11) / 0.89)
     assert float(score.taught) == pytest.approx((expected - 0.1) / 0.9)
+
+
+def test_far_out_values_that_a_constant_gets_more_of_are_no_gain():
+    rng = np.random.default_rng(0)
+    far = np.array([10.0, 20.0] * 25)
+    truth = np.concatenate([rng.normal(size=400).clip(-2, 2), far])[:, None]
+    judge = Judge(truth, ["x"], 0.1)
+    assert judge.far_out_baseline == pytest.approx(0.5)
+    values = np.concatenate([np.zeros(400), np.where(np.arange(50) % 5 == 0, far, 0.0)])[:, None]
+    scores = judge.try_guess(Guess(values, ("x",), np.arange(450)), np.arange(450), np.array([], dtype=np.intp))
+    far_out = judge.scores([scores], one_matrix=False, goal=0.05)["far_out"]
+    assert float(far_out.rate) == far_out.control == pytest.approx(0.5)
+    assert far_out.advantage == 0

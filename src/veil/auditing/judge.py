@@ -227,7 +227,8 @@ class Judge:
         pool = partial(pooled, one_matrix=one_matrix, goal=goal, over=over)
         far_out = None
         if min(t.far_out.n for t in guesses) >= FEWEST_FAR_OUT:
-            far_out = pool([t.far_out for t in guesses], self.far_out_baseline)
+            # Whoever says the best constant of the far-out values does not gain by an attack that gets fewer of them.
+            far_out = pool([t.far_out for t in guesses], self.far_out_baseline, null=self.far_out_baseline)
         columns = self._column_scores(guesses, pool)
         worst = self._worst(columns)
         return {
