@@ -206,7 +206,7 @@ def test_known_records_break_the_rotated_part():
     table = patients(300)[["smokes", "age", "weight"]]
     rotated = veil.Plan([("smokes", veil.RandomizedResponse(keep=0.6)), (None, veil.OrthogonalTransform())])
     found = veil.audit(table, rotated, grants=veil.Grants.only(pairs=2), seed=0, repetitions=5)
-    rows = {row.name: row for row in found.rows}
+    rows = {row.name: row for row in found.rows if row.level in found.candidates[0].levels}
     row = rows["known-pairs-attack on orthogonal-transform"]
     assert row.value.advantage == pytest.approx(1)
     assert row.n_scored == 298
