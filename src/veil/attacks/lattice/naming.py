@@ -80,7 +80,7 @@ def named_columns(whole: Matrix, lengths: Vector, evidence: Evidence) -> Named:
     """The private columns of whole-number coordinates along orthogonal directions of these lengths."""
     d = len(evidence.unit)
     table = [[_candidate(whole[:, i] * lengths[i], lengths[i], j, evidence) for j in range(d)] for i in range(d)]
-    cost = np.array([[candidate.cost for candidate in row] for row in table])
+    cost = finite(np.array([[candidate.cost for candidate in row] for row in table]))
     order = assigned(cost, np.abs(whole).mean(axis=0), evidence.names)
     chosen = [table[order[j]][j] for j in range(d)]
     return Named(
@@ -100,10 +100,20 @@ def assigned(cost: Matrix, size: Vector, names: Sequence[str]) -> npt.NDArray[np
     guess is the same.
     """
     directions, columns = np.argsort(size, kind="stable"), np.argsort(np.array(names), kind="stable")
-    chosen, place = linear_sum_assignment(cost[np.ix_(directions, columns)])
+    chosen, place = linear_sum_assignment(finite(cost)[np.ix_(directions, columns)])
     order = np.empty(len(names), dtype=np.intp)
     order[columns[place]] = directions[chosen]
     return order
+
+
+def finite(cost: Matrix) -> Matrix:
+    """Costs of which those that cannot be told are dear: a direction without any spread is no column.
+
+    >>> finite(np.array([[0.5, np.inf], [np.nan, 1.0]])).tolist()
+    [[0.5, 10000.0], [10000.0, 1.0]]
+    """
+    dear = 10 * _REFUTED
+    return np.nan_to_num(cost, nan=dear, posinf=dear, neginf=dear)
 
 
 def _only(cost: Matrix, order: npt.NDArray[np.intp]) -> bool:
