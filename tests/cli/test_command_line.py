@@ -32,6 +32,8 @@ def test_perturb_attack_restore(folder):
         "people.csv",
         "--method",
         "orthogonal-transform",
+        "--set",
+        "dither=false",
         *ROLES,
         "-o",
         "rotated",

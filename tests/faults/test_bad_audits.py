@@ -710,7 +710,7 @@ def test_tables_that_advice_refuses(table, refuses):
     refuses(lambda: advise(-table, ["log-normal-noise"]), "'a' (40)")
     refuses(lambda: advise(table.assign(t="SECRETCELL")), "'t'")
     refuses(lambda: advise(table.assign(t="SECRETCELL"), roles={"t": "sensitive"}), "'t'")
-    refuses(lambda: advise(table, budget=0.001), "budget")
+    assert advise(table, budget=0.001).state == "out of time"
 
 
 @pytest.mark.parametrize("candidates", [[], "x", ["nope"], [None], [veil.AdditiveNoise]], ids=repr)

@@ -10,7 +10,7 @@ import pytest
 
 import veil
 
-NOISE, TURN = "additive-noise", "orthogonal-transform"
+NOISE, TURN = "additive-noise", "orthogonal-transform:dither=false"
 
 
 @pytest.fixture

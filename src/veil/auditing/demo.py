@@ -25,15 +25,17 @@ def demo_table() -> pa.Table:
 
 
 def demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
-    """Three candidates, every attack that applies, privacy and utility."""
+    """Three candidates, every attack that applies, privacy and utility.
+
+    The rotation goes without dither, to show what a grid of decimals gives away: the release alone breaks it.
+    """
     return audit(
         demo_table(),
-        [AdditiveNoise(scale=0.5), AdditiveNoise(scale=2.0), OrthogonalTransform()],
+        [AdditiveNoise(scale=0.5), AdditiveNoise(scale=4.0), OrthogonalTransform(dither=False)],
         goals=Goals(max_advantage=0.05, tolerance=0.1),
         roles={"diagnosis": "public"},
         target="diagnosis",
         n_clusters=2,
-        repetitions=5,
         seed=seed,
         progress=progress,
     )

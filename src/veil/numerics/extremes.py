@@ -59,8 +59,9 @@ class _Sums(NamedTuple):
 def _sums(values: Vector) -> _Sums:
     if not len(values):
         return _Sums(0, 0.0, 0.0)
-    mean = float(values.mean())
-    return _Sums(len(values), mean, float(((values - mean) ** 2).sum()))
+    with np.errstate(over="ignore", invalid="ignore"):  # squares that are not finite name no value
+        mean = float(values.mean())
+        return _Sums(len(values), mean, float(((values - mean) ** 2).sum()))
 
 
 class Spread(NamedTuple):

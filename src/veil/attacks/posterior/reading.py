@@ -21,7 +21,7 @@ from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, f
 from veil.attacks.posterior.responses import add_responses
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.laws import NORMAL
+from veil.numerics.laws import NORMAL, is_law
 from veil.release.manifest import Part
 from veil.release.models import (
     AdditiveModel,
@@ -39,7 +39,7 @@ from veil.release.release import Release
 def supported(model: Model) -> bool:
     """Whether every record has draws of its own, from a published law."""
     if isinstance(model, AdditiveModel):
-        return True
+        return is_law(model.distribution)
     kinds = (MultiplicativeModel, LogNormalModel, ResponseModel, ClassModel)
     return isinstance(model, kinds) or (isinstance(model, BasketModel) and model.kind != "select")
 

@@ -83,7 +83,8 @@ def limit_of(
     """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
-    The goal is held against the upper limit m' + t·s' of the next audit, where t is Student's point for ten keys, or,
+    The goal is held against the upper limit m' + t·s' of the next audit, where t is the normal point, or Student's for
+    ten keys that differ by more than records explain, or,
     where only a goal ``shown`` to break counts, against the lower one; so it is where half the interval is wider than
     ``unclear``, which an audit takes for too few records. ``luck`` is how many standard errors of one run are taken
     off its mean. The standard error of our runs is that of their
@@ -100,15 +101,15 @@ def limit_of(
     by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
     by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) >= ENOUGH_KEYS else 0.0
     apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
-    student = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0))
+    point = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)) if apart else quantile
     mean = float(gains.mean()) - (luck * float(errors[0]) if len(gains) == 1 else 0.0)
-    if shown or student * max(by_records, by_keys) > unclear:
-        return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - student * max(by_records, by_keys)
-    return mean, mean + max(by_records, by_keys) * standard_errors(student, known=not apart)
+    if shown or point * max(by_records, by_keys) > unclear:
+        return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - point * max(by_records, by_keys)
+    return mean, mean + max(by_records, by_keys) * standard_errors(point, known=not apart)
 
 
 @lru_cache(maxsize=256)
-def standard_errors(student: float, *, known: bool) -> float:
+def standard_errors(point: float, *, known: bool) -> float:
     """How many standard errors e of ten runs the end m' + t·s' of ten others stays within, with 99 % probability.
 
     For normal runs it is the 99 % quantile of (√2·Z + t·S')/S, where S and S' are the estimated standard errors over
@@ -116,7 +117,7 @@ def standard_errors(student: float, *, known: bool) -> float:
     """
     rng, n = np.random.default_rng(0), 100_000
     theirs, ours = (np.sqrt(rng.chisquare(RUNS - 1, n) / (RUNS - 1)) for _ in range(2))
-    ends = (math.sqrt(2.0) * rng.standard_normal(n) + student * theirs) / (1.0 if known else ours)
+    ends = (math.sqrt(2.0) * rng.standard_normal(n) + point * theirs) / (1.0 if known else ours)
     return float(np.quantile(ends, CONFIDENCE))
 
 

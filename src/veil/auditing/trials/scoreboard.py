@@ -103,6 +103,14 @@ class Scoreboard:
         trials = [trial for trial in self._ordered(self._outcomes, candidate) if trial.level.within(level)]
         return [trial for trial in trials if self.row(trial).broken]
 
+    def needs_nothing(self, trial: Trial) -> bool:
+        """Whether an attack recovers a secret matrix from the release alone, so that knowledge cannot help it."""
+        alone = replace(trial, level=Level(NOTHING))
+        if not self._attack(trial).one_matrix or alone not in self._outcomes:
+            return False
+        row = self.row(alone)
+        return row.states_values and row.advantage > PLAIN
+
     def next_round(self) -> list[Run]:
         """The rows that matter, to be run once more: those that can still change a verdict."""
         lost = dict.fromkeys((trial.candidate for trial in self._outcomes), False)
