@@ -88,7 +88,7 @@ def report(folder: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if browser is None:
         sys.exit("the picture of the report needs chromium on the path")
-    candidates = [veil.OrthogonalTransform(), veil.AdditiveNoise(1.5)]
+    candidates = [veil.OrthogonalTransform(), veil.AdditiveNoise(3)]
     page, shot = folder / "report.html", folder / "report.png"
     veil.audit(private_table(), candidates, seed=1).to_html(page)
     subprocess.run(
