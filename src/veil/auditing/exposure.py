@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +101,8 @@ class Exposures:
         if any(schema.perturbed != schemas[0].perturbed for schema in schemas):
             raise InputError("perturbations change different columns; audit them one by one, or give roles")
         self._hold(private, schemas[0], grants, seed)
-        self._previous: Previous = matched_previous(previous, private)
+        shuffles = any(as_plan(p).shuffle for p in perturbations)
+        self._previous: Previous = matched_previous(previous, private, shuffles=shuffles)
 
     def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
         """Take in the private table with its roles, and what is to be granted of it."""
@@ -128,9 +129,13 @@ class Exposures:
         self._features: dict[tuple[int, ...], Matrix | None] = {}
         self._previous = ()
 
-    def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
-        """The utilities of a release of the whole table."""
-        return plan_utilities(self.private, release, **uses)
+    def utilities(self, exposure: Exposure, *, labels: Any = None, **uses: Any) -> dict[str, Measure]:
+        """The utilities of a release of the whole table; truth and ``labels`` follow the order of its rows."""
+        release, rows = exposure.release, exposure.private_rows
+        if release.manifest.row_order is not RowOrder.SHUFFLED:
+            return plan_utilities(self.private, release, labels=labels, **uses)
+        truth = replace(self.private, values=self.truth[rows])
+        return plan_utilities(truth, release, labels=None if labels is None else labels[rows], **uses)
 
     def judge(self, *arguments: Any) -> Judge:
         """The judge of a part of the table."""
@@ -229,6 +234,9 @@ class Exposures:
         key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
         rows = self._table.take(pa.array(private_rows)) if len(grant.withheld) else self._table
         release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        order = key.row_order(key.entry(release.manifest.release_id))
+        if order is not None:
+            grant, private_rows = grant.shuffled(order), private_rows[order]
         grant = self._with_previous(grant, private_rows)
         if level.knowledge.of_key:
             matrices = [secret_matrix(release, key, i) for i in range(len(release.manifest.parts))]
@@ -251,10 +259,11 @@ class Exposures:
         return [self._seed, level.knowledge.address(), round(1e6 * level.amount), repetition]
 
 
-def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
+def matched_previous(previous: Sequence[Any], private: pa.Table, *, shuffles: bool = False) -> Previous:
     """Earlier releases with the row of each about every private record, -1 where there is none.
 
-    They are matched by a public column of theirs that names every record of both tables once, else by their order.
+    They are matched by a public column of theirs that names every record of both tables once, else by their order,
+    unless a plan ``shuffles`` the rows of the release to come.
     """
     matched: list[tuple[Release, Rows]] = []
     for i, item in enumerate(previous):
@@ -271,9 +280,10 @@ def matched_previous(previous: Sequence[Any], private: pa.Table) -> Previous:
                     f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
                     "that names each record in both, or use PreviousReleases with rows"
                 )
-            if rows is None and release.manifest.row_order is RowOrder.SHUFFLED:
+            if rows is None and (shuffles or release.manifest.row_order is RowOrder.SHUFFLED):
+                whose = "a plan shuffles its rows" if shuffles else f"the rows of entry {i} were shuffled"
                 raise InputError(
-                    f"previous: the rows of entry {i} were shuffled; publish a public column that names each record in "
+                    f"previous: {whose}; publish a public column that names each record in "
                     "both, or use PreviousReleases with rows"
                 )
             if rows is not None and (rows >= n_rows).any():

@@ -2,6 +2,8 @@
 
 ::
 
+    shuffle = true                 # rows in a secret order
+
     [roles]
     name = "drop"
 
@@ -42,7 +44,8 @@ from veil.report.inspection import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
-SECTIONS = ("roles", "part", "goals", "grants")
+SHUFFLE = "shuffle"
+SECTIONS = (SHUFFLE, "roles", "part", "goals", "grants")
 SENTENCES = "sentences"
 """The key of goals that are said in words."""
 
@@ -72,7 +75,10 @@ def load_plan(path: str | Path) -> PlanFile:
         raise InputError(f"{path.name}: part must be sections with a method each, [[part]]")
     plan_parts = [_part(dict(part), f"{path.name}: part {i}") for i, part in enumerate(parts, 1)]
     roles = _section(sections, "roles", path.name)
-    plan = Plan(plan_parts, roles=roles) if plan_parts else None
+    shuffle = sections.get(SHUFFLE, False)
+    if not isinstance(shuffle, bool):
+        raise InputError(f"{path.name}: {SHUFFLE} must be true or false, above the first section")
+    plan = Plan(plan_parts, roles=roles, shuffle=shuffle) if plan_parts else None
     return PlanFile(plan, _goals(sections, path.name), _settings(Grants, sections, "grants", path.name), roles)
 
 
@@ -152,6 +158,9 @@ def draft_plan(facts: Inspection, source: str) -> str:
     lines = [
         f"# A plan for {visible(source)}: {facts.n_rows:,} records, {len(facts.columns)} columns.",
         "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
+        "",
+        "# Rows in a secret order: where neighbouring rows resemble each other, their order tells what noise hides.",
+        f"# {SHUFFLE} = true",
         "",
         "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
         "# identifier, drop: not released. Numbers are sensitive unless you say otherwise.",

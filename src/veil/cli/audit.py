@@ -41,6 +41,7 @@ from veil.cli.settings import build_method
     type=click.Path(path_type=Path),
     help="An earlier release (a folder) that the attacker has; may be given many times.",
 )
+@click.option("--shuffle", is_flag=True, help="Audit each --method with its rows released in a secret order.")
 @list_option("methods")
 @set_option
 @role_option
@@ -77,6 +78,8 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     if (len(methods) > 1 or not methods) and settings:
         raise click.UsageError("with several methods, write parameters inline: --method additive-noise:scale=1")
     candidates: list[Any] = [build_method(m, settings, allow_seed=options["allow_seed"]) for m in methods]
+    if options["shuffle"]:
+        candidates = [_shuffled(candidate, foreign) for candidate in candidates]
     plan, common = setting(options)
     if plan is None and not candidates and options["plan_file"] is not None:
         from veil.auditing.plan_file import needed_plan
@@ -101,3 +104,11 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     if remembered and not as_json:
         print_line(f"{remembered:,} runs were remembered from an earlier audit (--no-cache runs them again).")
     exit_with(answer.passed)
+
+
+def _shuffled(candidate: Any, foreign: Path | None) -> Any:
+    from veil.publishing.plan import as_plan
+
+    if foreign is not None:
+        raise click.UsageError("--shuffle goes with --method alone: the rows of --release have their order already")
+    return as_plan(candidate).shuffled()

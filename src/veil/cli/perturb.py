@@ -33,7 +33,11 @@ from veil.cli.settings import build_method, parse_pairs
 @click.option("--reuse-key", type=click.Path(path_type=Path), help="An existing key file to use again.")
 @role_option
 @click.option("--consistent-on", metavar="COLUMN", help="An id column whose unchanged cells keep their noise.")
-@click.option("--shuffle", is_flag=True, help="Release the rows in a secret order.")
+@click.option(
+    "--shuffle/--keep-order",
+    default=None,
+    help="Release the rows in a secret order, or in their own. Default: as the plan says, else in their own.",
+)
 @click.option("--again", is_flag=True, help="Allow another release under a reused key.")
 @click.option(
     "--format",

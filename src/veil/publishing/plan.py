@@ -22,6 +22,8 @@ from veil.data.tables import Table
 from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
 
+NOTHING_TO_SHUFFLE = "shuffle has nothing to shuffle: the release has no rows that are records; leave it out"
+
 
 class Plan:
     """Different methods for different columns of one release.
@@ -33,6 +35,9 @@ class Plan:
         most one part).
     roles : dict, optional
         Column roles, as for :func:`veil.publish`; roles given there win.
+    shuffle : bool, default False
+        Release the rows in a secret order, which the key knows: where neighbouring rows resemble each other, their
+        order tells what noise hides.
 
     Examples
     --------
@@ -40,11 +45,22 @@ class Plan:
     >>> plan = veil.Plan([(["age", "income"], veil.AdditiveNoise(0.5)), (None, veil.OrthogonalTransform())])
     >>> plan.describe()
     'additive noise (scale 0.5) on 2 columns + orthogonal transform on the rest'
+    >>> veil.Plan([(None, veil.AdditiveNoise(0.5))], shuffle=True).describe()
+    'additive noise (scale 0.5), rows shuffled'
     """
 
-    def __init__(self, parts: Any, roles: Mapping[str, str] | None = None) -> None:
+    def __init__(self, parts: Any, roles: Mapping[str, str] | None = None, *, shuffle: bool = False) -> None:
         self.parts: tuple[tuple[tuple[str, ...] | None, Perturbation], ...] = tuple(_checked_parts(parts))
         self.roles: dict[str, str] = as_roles(roles)
+        if not isinstance(shuffle, bool):
+            raise InputError(f"shuffle must be True or False; got a {type(shuffle).__name__}")
+        self.shuffle = shuffle
+        if shuffle and self.reduces:
+            raise InputError(NOTHING_TO_SHUFFLE)
+
+    def shuffled(self, shuffle: bool = True) -> Plan:
+        """The same plan with its rows in a secret order, or in their own."""
+        return self if shuffle == self.shuffle else Plan(self.parts, self.roles, shuffle=shuffle)
 
     @property
     def perturbations(self) -> tuple[Perturbation, ...]:
@@ -58,14 +74,15 @@ class Plan:
 
     def describe(self) -> str:
         """The plan in one line."""
+        order = ", rows shuffled" if self.shuffle else ""
         if len(self.parts) == 1 and self.parts[0][0] is None:
-            return self.parts[0][1].describe()
+            return self.parts[0][1].describe() + order
         parts = []
         for columns, perturbation in self.parts:
             n = 0 if columns is None else len(columns)
             where = "the rest" if columns is None else f"{n} column{'s' if n != 1 else ''}"
             parts.append(f"{perturbation.describe()} on {where}")
-        return " + ".join(parts)
+        return " + ".join(parts) + order
 
     def __repr__(self) -> str:
         return f"<Plan: {self.describe()}>"

@@ -29,7 +29,7 @@ from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
 from veil.publishing.parts import Corrections, FittedPart, released_columns
-from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
 from veil.publishing.second_pass import Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
 from veil.release.release import Release
@@ -74,13 +74,14 @@ class Publication:
         again: bool = False,
         roles: Mapping[str, str] | None = None,
         consistent_on: str | None = None,
-        shuffle: bool = False,
+        shuffle: bool | None = None,
         progress: Progress = silent,
         engine: Engine | None = None,
     ) -> None:
         plan = as_plan(perturbation)
+        shuffle = plan.shuffle if shuffle is None else shuffle
         if shuffle and plan.reduces:
-            raise InputError("shuffle has nothing to shuffle: the release has no rows that are records; leave it out")
+            raise InputError(NOTHING_TO_SHUFFLE)
         if key is not None and not isinstance(key, Key):
             raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
         self._plan, self._consistent_on, self._progress, self._engine = plan, consistent_on, progress, engine
@@ -220,6 +221,11 @@ class Publication:
             consistent_on=self._consistent_on,
             id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
         )
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether the rows are released in a secret order."""
+        return self._entry.shuffled
 
     @property
     def reduces(self) -> bool:

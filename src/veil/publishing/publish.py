@@ -25,7 +25,7 @@ def publish(
     again: bool = False,
     roles: Mapping[str, str] | None = None,
     consistent_on: str | None = None,
-    shuffle: bool = False,
+    shuffle: bool | None = None,
 ) -> tuple[Release, Key]:
     """Perturb a private table: the release goes out, the key stays home.
 
@@ -47,7 +47,7 @@ def publish(
         An id column: an unchanged cell of the same id keeps its noise in every release of this key. A value that drifts
         (age + 1) gets new noise, so that releases of many years average it out.
     shuffle
-        Release the rows in a secret order.
+        Release the rows in a secret order, which the key knows. None does what the plan says.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def publish(
         shuffle=shuffle,
         engine=cluster,
     )
-    if isinstance(source, PartitionedTable) and not shuffle and not publication.reduces:
+    if isinstance(source, PartitionedTable) and not publication.shuffled and not publication.reduces:
         return publication.lazily(source, cluster), publication.key
     released, native = _like_source(publication.rows(), source)
     return memory_release(released, publication.manifest, source.kind, native), publication.key

@@ -56,7 +56,7 @@ def publish_file(
     again: bool = False,
     roles: Mapping[str, str] | None = None,
     consistent_on: str | None = None,
-    shuffle: bool = False,
+    shuffle: bool | None = None,
     format: str | None = None,
     resume: bool = False,
     engine: Engine | None = None,

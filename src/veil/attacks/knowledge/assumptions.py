@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.knowledge.base import Knowledge, Source
-from veil.errors import InputError
+from veil.attacks.knowledge.base import Knowledge, Rows, Source
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.errors import InputError, NotApplicableError
+from veil.release.manifest import RowOrder
+from veil.release.release import Release
 
 
 class IndependentSignals(Knowledge):
@@ -40,6 +43,14 @@ class TimeOrder(Knowledge):
                 raise InputError("order must be a list of whole numbers: rows of the release, earliest first")
             if not np.array_equal(np.sort(self.order), np.arange(len(self.order))):
                 raise InputError("order must name every row of the release once, counted from 0")
+
+    def rows(self, release: Release) -> Rows:
+        """The rows of a release from the earliest to the latest; where they were shuffled, nobody knows them."""
+        if self.order is not None:
+            return self.order
+        if release.manifest.row_order is RowOrder.SHUFFLED:
+            raise NotApplicableError("the rows were shuffled by a secret permutation: their order tells nothing")
+        return np.arange(count_rows(release))
 
     def describe(self) -> str:
         """That the order is known."""

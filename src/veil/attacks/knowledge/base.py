@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, Self
@@ -115,6 +115,12 @@ class Grant:
         )
         people = self.people if other.people is None else other.people
         return Grant((*more, *self.knowledge), withheld, given, (*self.columns, *other.columns), people)
+
+    def shuffled(self, order: Rows) -> Grant:
+        """The same about a release whose rows were shuffled: row i of it was row ``order[i]``."""
+        place = np.argsort(order)
+        knowledge = tuple(item.shuffled(order) for item in self.knowledge)
+        return replace(self, knowledge=knowledge, given=np.sort(place[self.given]))
 
 
 GROUP = "veil.attacks"
@@ -223,6 +229,10 @@ class Knowledge:
 
     def narrowed(self, at: Sequence[int], d: int) -> Self:
         """What is known of the columns ``at`` among d private ones."""
+        return self
+
+    def shuffled(self, order: Rows) -> Self:
+        """What is known of the rows of a release, after its row i has become what was row ``order[i]``."""
         return self
 
     def recoded(self, codes: Mapping[int, Vector]) -> Self:

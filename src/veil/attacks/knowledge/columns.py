@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Unit, counted, private_names
+from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Rows, Unit, counted, private_names
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
 from veil.data.blocks import Matrix
 from veil.data.files import open_table
@@ -51,6 +51,10 @@ class KnownAttributes(Knowledge):
     def describe(self) -> str:
         """How many attributes of how many records."""
         return f"{len(self.columns)} attribute{'s' if len(self.columns) != 1 else ''} of {len(self.values)} records"
+
+    def shuffled(self, order: Rows) -> KnownAttributes:
+        """The same people's values in the order of their new rows."""
+        return KnownAttributes(self.columns, self.values[order])
 
     @property
     def amount(self) -> int:

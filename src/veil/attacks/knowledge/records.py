@@ -10,7 +10,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Unit, counted, private_names, recoded_records
+from veil.attacks.knowledge.base import (
+    Grant,
+    Knowledge,
+    PrivateTable,
+    Rows,
+    Unit,
+    counted,
+    private_names,
+    recoded_records,
+)
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
 from veil.data.blocks import Vector
 from veil.data.files import open_table
@@ -67,6 +76,10 @@ class KnownPairs(Knowledge):
     def narrowed(self, at: Sequence[int], d: int) -> KnownPairs:
         """The known records' values in some columns."""
         return KnownPairs(self.records[:, at], self.rows)
+
+    def shuffled(self, order: Rows) -> KnownPairs:
+        """The same people at their new rows."""
+        return KnownPairs(self.records, np.argsort(order)[self.rows])
 
     def recoded(self, codes: Mapping[int, Vector]) -> KnownPairs:
         """The same people by other codes."""

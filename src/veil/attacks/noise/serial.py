@@ -37,7 +37,7 @@ class SerialDetails(Details):
 class SerialAttack(GuessingAttack):
     """A18. Kalman smoothing of every component of the release over time (H §3).
 
-    *Knowledge.* TimeOrder, and Σr (published, or KnownNoise).
+    *Knowledge.* TimeOrder, and Σr (published, or KnownNoise). Rows that were shuffled have no order to use.
 
     Bases tried: the columns, the principal components, and the eigenvectors of the lag-1 covariance, which the
     noise does not touch; the likelihood chooses. Without dependence over time every component is white, and the
@@ -71,9 +71,7 @@ class SerialAttack(GuessingAttack):
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         y = release.to_numpy()
-        order = needed(knowledge, TimeOrder).order
-        if order is None:
-            order = np.arange(len(y))
+        order = needed(knowledge, TimeOrder).rows(release)
         if len(order) != len(y):
             raise InputError(f"TimeOrder has {len(order)} rows; the release has {len(y)}")
         noise = noise_covariance(release, knowledge)

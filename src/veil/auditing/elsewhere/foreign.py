@@ -68,7 +68,7 @@ class ForeignPlan(Plan):
     """Stands for a method that nobody described."""
 
     def __init__(self) -> None:
-        self.parts, self.roles = (), {}
+        self.parts, self.roles, self.shuffle = (), {}, False
 
     def describe(self) -> str:
         """The candidate's name."""
@@ -231,11 +231,11 @@ class ForeignExposures(Exposures):
         private_rows = np.arange(len(self.truth) if self.matched else count_rows(self._release))
         return Exposure(self._release, private_rows, self._with_previous(grant, private_rows))
 
-    def utilities(self, release: Release, **uses: Any) -> dict[str, Measure]:
+    def utilities(self, exposure: Exposure, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""
         if self.matched:
-            return super().utilities(release, **uses)
-        return rowless_utilities(self.private, release)
+            return super().utilities(exposure, **uses)
+        return rowless_utilities(self.private, exposure.release)
 
     def judge(self, *arguments: Any) -> Judge:
         """The judge of matched or of unmatched rows."""

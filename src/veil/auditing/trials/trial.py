@@ -154,5 +154,5 @@ class TrialRunner:
 
     def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""
-        release = self._exposed(candidate, self.exposures.levels[0], repetition).release
-        return self.exposures.utilities(release, n_clusters=n_clusters, labels=labels)
+        exposure = self._exposed(candidate, self.exposures.levels[0], repetition)
+        return self.exposures.utilities(exposure, n_clusters=n_clusters, labels=labels)
