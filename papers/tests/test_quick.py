@@ -31,7 +31,39 @@ def all_errata() -> list[Erratum]:
     return [erratum for errata in ERRATA.values() for erratum in errata]
 
 
-@pytest.mark.parametrize("name", list(experiments()))
+LONG = frozenset(
+    [
+        "huang-be-vs-pca",
+        "huang-fig1",
+        "huang-fig3",
+        "huang-fig4",
+        "huang-thm5.2",
+        "liu-alg2.1.2.2",
+        "liu-cost-metrics",
+        "liu-fig4.1",
+        "liu-fig4.8",
+        "liu-table2.2",
+        "liu-table5.3",
+        "liu-tables5.5",
+        "liu-thm5.3.12",
+        "liu-thm5.4.1",
+        "liu-thm5.4.3",
+        "liu-weights",
+        "tutorial-akica-noise",
+        "tutorial-akica-size",
+        "tutorial-reconstruction",
+        "tutorial-strategy",
+    ]
+)
+"""Experiments that take more than two seconds even so."""
+
+
+def each_experiment():
+    assert set(experiments()) >= LONG
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in LONG else []) for name in experiments()]
+
+
+@pytest.mark.parametrize("name", each_experiment())
 def test_the_claims_hold(name, tmp_path):
     experiment = experiments()[name]
     context = Context(name, quick=True)

@@ -27,8 +27,13 @@ def advice():
 def test_what_is_recommended_keeps_the_goals_with_other_keys(advice):
     assert advice.possible
     assert advice.audit.passed
-    fresh = [veil.audit(normal(), advice.recommendation, grants=FEW, seed=seed).passed for seed in range(100, 108)]
-    assert sum(fresh) >= 7
+    assert veil.audit(normal(), advice.recommendation, grants=FEW, seed=100).passed
+
+
+@pytest.mark.slow
+def test_twenty_fresh_audits_agree(advice):
+    fresh = [veil.audit(normal(), advice.recommendation, grants=FEW, seed=seed).passed for seed in range(100, 120)]
+    assert sum(fresh) >= 19
 
 
 def test_the_frontier_falls_from_useful_to_private(advice):

@@ -142,6 +142,7 @@ def test_bad_usage_is_one_line_and_leaves_nothing(args, message, folder, tmp_pat
     assert [p.name for p in tmp_path.iterdir()] == ["people.csv"]
 
 
+@pytest.mark.slow
 def test_the_demo_runs_and_reports(tmp_path):
     said = call("demo", cwd=tmp_path)
     assert "1 of 3 candidates" in said.stdout

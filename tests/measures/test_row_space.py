@@ -55,7 +55,7 @@ def test_search_equals_brute_force(law):
         assert found.low == found.high == brute_l(matrix)
 
 
-@pytest.mark.parametrize(("k", "n"), [(1, 5), (3, 6), (5, 10), (10, 20), (4, 40)])
+@pytest.mark.parametrize(("k", "n"), [(1, 5), (3, 6), (5, 10), (4, 40), pytest.param(10, 20, marks=pytest.mark.slow)])
 def test_continuous_matrices_are_as_secure_as_can_be(k, n):
     """l = n − k: all equations have n − k + 1 unknowns (Liu 5.4.5)."""
     found = l_secure(np.random.default_rng(k).normal(size=(k, n)))

@@ -20,7 +20,7 @@ def attacked(x, sample, seed, variant="best", **options):
     return veil.KnownSampleAttack(variant=variant).run(release, veil.KnownSample(sample))
 
 
-@pytest.mark.parametrize(("scaling", "most"), [("std", 0.5), (None, 0.15)])
+@pytest.mark.parametrize(("scaling", "most"), [pytest.param("std", 0.5, marks=pytest.mark.slow), (None, 0.15)])
 def test_a_skewed_population_is_recovered(scaling, most):
     """Over 48 tables the median error is .22 where columns have one variance and only skewness tells, else .10."""
     errors = []
@@ -33,6 +33,7 @@ def test_a_skewed_population_is_recovered(scaling, most):
     assert np.median(errors) < most
 
 
+@pytest.mark.slow
 def test_the_published_number():
     """Liu Fig 4.4: mean relative error .0265 with 200 samples of 10,000; median of ours over 7 keys ≤ .02."""
     best, paper = [], []

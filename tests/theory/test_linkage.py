@@ -116,7 +116,7 @@ def test_coins_tell_nothing():
 # -- closed forms --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("gap", [0.5, 2.0])
+@pytest.mark.parametrize("gap", [0.5, pytest.param(2.0, marks=pytest.mark.slow)])
 def test_two_people_are_told_apart_as_often_as_theory_says(gap, monkeypatch):
     """Two people, two rows, one normal column: right when the noisy order is, P = Φ(gap / (σ√2))."""
     monkeypatch.setattr("veil.attacks.linkage.search.LEAST_STRANGERS", 1e-12)  # the two are known to be the two

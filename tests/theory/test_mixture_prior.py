@@ -80,7 +80,7 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize(("n", "slack"), [(1_000, 1.1), (10_000, 1.03)])
+@pytest.mark.parametrize(("n", "slack"), [pytest.param(1_000, 1.1, marks=pytest.mark.slow), (10_000, 1.03)])
 @pytest.mark.parametrize("law", LAWS)
 def test_skewed_columns(law, n, slack):
     distribution, margin = LAWS[law]
@@ -101,7 +101,9 @@ def test_clusters_in_several_columns(k, d):
     assert mse(values, x) < 0.85 * mse(normal_estimate(y, np.eye(d)), x)
 
 
-@pytest.mark.parametrize(("k", "d"), [(3, 5), (2, 10), pytest.param(3, 10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("k", "d"), [(3, 5), pytest.param(2, 10, marks=pytest.mark.slow), pytest.param(3, 10, marks=pytest.mark.slow)]
+)
 def test_a_thousand_records_in_clusters(k, d):
     """Within 10 % of optimal; with four clusters in ten columns, not even the true labels bring every fit there."""
     for seed in range(2):
@@ -110,7 +112,7 @@ def test_a_thousand_records_in_clusters(k, d):
         assert mse(values, x) < 1.1 * mse(prior.posterior_mean(y), x)
 
 
-@pytest.mark.parametrize("n", [50, 1_000, 5_000])
+@pytest.mark.parametrize("n", [50, pytest.param(1_000, marks=pytest.mark.slow), 5_000])
 @pytest.mark.parametrize("d", [1, 5])
 def test_normal_data_lose_nothing(n, d):
     """Nothing to gain: never 2 % above the normal filter."""

@@ -62,7 +62,16 @@ def projections(kind, axis):
 
 
 @pytest.mark.parametrize(
-    ("kind", "axis"), [*((kind, "attributes") for kind in KINDS), ("gaussian", "records"), ("sparse", "records")]
+    ("kind", "axis"),
+    [
+        ("gaussian", "attributes"),
+        ("achlioptas3", "attributes"),
+        ("sparse", "records"),
+        *(
+            pytest.param(*rest, marks=pytest.mark.slow)
+            for rest in [("achlioptas1", "attributes"), ("sparse", "attributes"), ("gaussian", "records")]
+        ),
+    ],
 )
 def test_inner_products_and_distances_over_keys(kind, axis):
     """Unbiased, with the variances of R7; projected records keep the inner products of attributes alike."""
@@ -104,7 +113,9 @@ def test_entries_have_mean_0_variance_1_and_their_kurtosis(kind):
         assert within_standard_errors((entries != 0).mean(), 1 / s, math.sqrt(1 / s * (1 - 1 / s) / n), 4.5)
 
 
-@pytest.mark.parametrize(("k", "eta"), [(10, 0.1), (10, 0.5), (50, 0.3)])
+@pytest.mark.parametrize(
+    ("k", "eta"), [(10, 0.5), *(pytest.param(*rest, marks=pytest.mark.slow) for rest in [(10, 0.1), (50, 0.3)])]
+)
 def test_a_distance_is_kept_with_the_chi_square_probability(k, eta):
     """Lemma 5.1.6 with equality: orthogonal differences under one normal R are independent draws."""
     d, keys = 60, 120

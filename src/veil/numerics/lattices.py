@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
+from operator import itemgetter
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from veil.data.blocks import Matrix, Vector
 
@@ -33,6 +33,8 @@ _ORTHOGONAL: Final = 1e-6
 """Cosines below this are 0."""
 _LARGEST_GROUP: Final = 6
 """Rows that are refined together; the work grows as 3 to this power."""
+_REFINEMENTS: Final = 4
+"""Reduced bases that are refined: rows so few reduce to nearly the same from everywhere."""
 _WHOLE: Final = 0.05
 """How far from whole numbers coordinates in a basis may be while it is still coarse."""
 
@@ -188,11 +190,14 @@ def orthogonal_basis(basis: Matrix, *, tries: int = 32, seed: int = 0) -> Matrix
     orthogonal to each other. Records may have a rule in common (two columns that are even or odd together), which makes
     their lattice a part of the orthogonal one; each such group is then refined by halves and thirds.
     """
-    rng, rows = np.random.default_rng(seed), basis.copy()
+    rng, rows, refinements = np.random.default_rng(seed), basis.copy(), 0
     for _ in range(tries):
         reduce_rows(rows, 0.9999)
         groups = _groups(rows)
         if max(map(len, groups)) <= _LARGEST_GROUP:
+            if refinements == _REFINEMENTS:
+                return None
+            refinements += 1
             refined = [_refined(rows[group]) for group in groups]
             whole = [part for part in refined if part is not None]
             if len(whole) == len(groups):
@@ -209,8 +214,15 @@ def _groups(rows: Matrix) -> list[npt.NDArray[np.intp]]:
     """Rows that are linked by not being orthogonal."""
     lengths = np.linalg.norm(rows, axis=1)
     linked = np.abs(rows @ rows.T) > _ORTHOGONAL * np.outer(lengths, lengths)
-    _, label = connected_components(linked, directed=False)
-    return [np.flatnonzero(label == each) for each in range(label.max() + 1)]
+    for _ in range(len(rows).bit_length()):  # paths of up to 2, 4, 8, … steps
+        linked = linked @ linked
+    first = linked.argmax(axis=1)
+    return [np.flatnonzero(first == each) for each in np.unique(first)]
+
+
+def _most_linked(rows: Matrix) -> int:
+    """The size of the largest group."""
+    return max(map(len, _groups(rows)))
 
 
 def _refined(rows: Matrix, depth: int = 3) -> Matrix | None:
@@ -229,8 +241,8 @@ def _refined(rows: Matrix, depth: int = 3) -> Matrix | None:
         return None
     finer = (_joined(reduced, share @ reduced) for share in _shares(len(rows)))
     # The fewer rows stay linked, the nearer an orthogonal basis is.
-    for candidate in sorted(finer, key=lambda each: max(map(len, _groups(each)))):
-        if max(map(len, _groups(candidate))) == len(rows) and depth < 2:
+    for size, candidate in sorted(((_most_linked(each), each) for each in finer), key=itemgetter(0)):
+        if size == len(rows) and depth < 2:
             break
         orthogonal = _refined(candidate, depth - 1)
         if orthogonal is not None:
