@@ -97,7 +97,7 @@ def test_the_least_number_of_records_that_breaks_is_searched_between_the_levels(
 
 
 def test_a_candidate_that_breaks_with_nothing_breaks_there_first():
-    found = veil.audit(correlated(), veil.AdditiveNoise(0.01), seed=0)
+    found = veil.audit(correlated(200, 3), veil.AdditiveNoise(0.01), seed=0)
     (least,) = found.candidates[0].breaks
     assert least.level.label == "nothing"
 

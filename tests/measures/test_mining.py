@@ -97,6 +97,7 @@ def test_retention_is_the_ratio_of_cross_validated_accuracies() -> None:
     assert named == retention
 
 
+@pytest.mark.slow
 def test_retention_interval_has_the_width_of_a_paired_ratio() -> None:
     # Over 60 independent tables the spread of the ratio must match the reported standard error:
     # a standard deviation over 60 has a relative error of 9 %, and folds add a little of their own.

@@ -563,14 +563,8 @@ def undisturbed(large, command, tmp_path_factory, hashes):
     return hashes(folder / "r")
 
 
-HOW = [
-    signal.SIGINT,
-    pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
-    pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
-]
-
-
-@pytest.mark.parametrize("how", HOW)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signals_while_parts_are_written(how, large, undisturbed, command, signalled, tmp_path, hashes):
     draft = Draft(tmp_path / "r")
     code, stderr = signalled(
