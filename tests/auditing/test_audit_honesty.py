@@ -64,15 +64,19 @@ def test_parts_with_noise_are_attacked_together():
     assert not apart.remarks
 
 
-def test_parts_with_other_methods_are_remarked_on():
-    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=200), "b": ["x", "y"] * 100})
-    plan = veil.Plan([("a", veil.AdditiveNoise(2.0)), ("b", veil.RandomizedResponse(epsilon=0.5))])
-    assert any("one by one" in remark for remark in veil.audit(frame, plan, grants=NONE, seed=0).remarks)
-    whole = veil.Plan([(["a", "b"], veil.RandomizedResponse(epsilon=0.5))])
-    coarse = frame.assign(a=(frame["a"] > 0).astype(str))
-    split = veil.Plan([("a", veil.RandomizedResponse(epsilon=0.5)), ("b", veil.RandomizedResponse(epsilon=0.5))])
-    assert len(veil.audit(coarse, [whole, split], grants=NONE, seed=0).remarks) == 1  # of any candidate
-    assert not veil.audit(frame[["a"]], veil.AdditiveNoise(2.0), grants=NONE, seed=0).remarks
+def test_parts_that_nothing_attacks_together_are_remarked_on():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "b": ["x", "y"] * 100})
+    frame[["c", "d"]] = rng.normal(size=(200, 2))
+    noise, response = ("a", veil.AdditiveNoise(2.0)), ("b", veil.RandomizedResponse(epsilon=0.5))
+    plan, settings = veil.Plan([noise, response], roles={"c": "drop", "d": "drop"}), {"grants": NONE, "seed": 0}
+    assert not veil.audit(frame, plan, **settings).remarks  # the joint posterior weighs numbers and categories together
+    alone = veil.audit(frame, plan, attacks=["bayes-estimate", "response-posterior"], **settings)
+    assert any("one by one" in remark for remark in alone.remarks)
+    turned = veil.Plan([noise, response, (["c", "d"], veil.OrthogonalTransform())])
+    (remark,) = [remark for remark in veil.audit(frame, turned, **settings).remarks if "one by one" in remark]
+    assert "(orthogonal-transform)" in remark
+    assert not veil.audit(frame[["a"]], veil.AdditiveNoise(2.0), **settings).remarks
 
 
 def test_a_few_raw_records_of_many_people_are_a_breach_of_those_few():

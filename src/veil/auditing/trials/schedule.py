@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from veil._version import __version__
+from veil.attacks import Attack, GuessingAttack
 from veil.attacks.knowledge import Unit
 from veil.auditing.goals import Goals
 from veil.auditing.grants import NOTHING, Level
@@ -115,7 +116,9 @@ class Schedule:
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
         remarks = [
-            remark for i in range(len(self._runner.candidates)) for remark in remarks_on_parts(self._runner.targets(i))
+            remark
+            for i in range(len(self._runner.candidates))
+            for remark in remarks_on_parts(self._runner.targets(i), self._runner.attacks)
         ]
         return tuple(dict.fromkeys(remarks))
 
@@ -270,15 +273,19 @@ class Schedule:
         return failures
 
 
-def remarks_on_parts(targets: Sequence[PartTarget]) -> tuple[str, ...]:
-    """Several parts are attacked one by one: what one says about another is not used, and a reader must know it."""
+def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -> tuple[str, ...]:
+    """Parts that no attack looks at together with others: what others say about them is not used."""
     alone = [target for target in targets if target.scored and not target.joins]
     joined = {i for target in targets for i in target.joins}
-    if len(alone) < 2 or {target.index for target in alone} <= joined:
+    whole = [attack for attack in attacks if attack.whole_release and isinstance(attack, GuessingAttack)]
+    apart = [target for target in alone if not any(attack.applies_to(target.part.model) for attack in whole)]
+    if len(alone) < 2 or not apart or {target.index for target in alone} <= joined:
         return ()
+    methods = ", ".join(dict.fromkeys(target.part.method for target in apart))
     return (
-        "Parts of the plan with different methods were attacked one by one, apart from linkage. Columns that vary "
-        "together and lie in such parts can betray each other: what holds here may break.",
+        f"Parts of the plan were attacked one by one, apart from linkage ({methods}): no attack weighs their columns "
+        "together with the others. Columns that vary together and lie in such parts can betray each other: what holds "
+        "here may break.",
     )
 
 
