@@ -93,7 +93,7 @@ class Contrast:
     @property
     def advantage(self) -> float:
         """The individual advantage; 0 where the control leaves nothing to gain."""
-        return float(measures.advantage(self.rate, self.control)) if not math.isnan(self.rate) else math.nan
+        return _gained(self.rate, self.control)
 
     def raised(self, null: float) -> Contrast:
         """The same rate against a control that is at least ``null``."""
@@ -186,16 +186,11 @@ def pooled(
     gains = [run.advantage for run in runs]
     rate = _at_least(control, _of_rates(rates, [run.n for run in runs], one_matrix, confidence))
     least = max(null, baseline)
-    taught = _ends(max(0.0, float(measures.advantage(float(rate), least))), rate, least)
+    taught = _ends(max(0.0, _gained(float(rate), least)), rate, least)
     individual = _individual(runs, gains, one_matrix, confidence)
     if one_matrix:
-        individual, taught = (
-            _over_keys(measure, [float(measures.advantage(r, b)) for r, b in pairs], goal)
-            for measure, pairs in (
-                (individual, [(r, run.control) for r, run in zip(rates, runs, strict=True)]),
-                (taught, [(r, least) for r in rates]),
-            )
-        )
+        individual = _over_keys(individual, gains, goal)
+        taught = _over_keys(taught, [_gained(each, least) for each in rates], goal)
     if luck > 0.0 and float(rate) <= luck:
         individual, taught = (
             Measure(float(m), low=0.0, high=m.high, higher_is="exposed") for m in (individual, taught)
@@ -235,6 +230,11 @@ def _half_of_keys(values: Sequence[float], error: float, confidence: float) -> f
     return float(point) * max(by_keys, error)
 
 
+def _gained(rate: float, baseline: float) -> float:
+    """:func:`veil.measures.advantage` of one share, which is asked for very often."""
+    return (rate - baseline) / (1.0 - baseline) if baseline < 1.0 else 0.0
+
+
 def _at_least(control: float, rate: Measure) -> Measure:
     """A rate that is not under the control."""
     value = max(control, float(rate))
@@ -243,7 +243,7 @@ def _at_least(control: float, rate: Measure) -> Measure:
 
 def _ends(mean: float, rate: Measure, baseline: float) -> Measure:
     """An advantage over a fixed baseline, with the ends of its rate; never negative."""
-    low, high = (max(0.0, float(measures.advantage(end, baseline))) for end in (rate.low, rate.high))
+    low, high = (max(0.0, _gained(end, baseline)) for end in (rate.low, rate.high))
     return Measure(mean, low=min(low, mean), high=max(high, mean), higher_is="exposed")
 
 
