@@ -19,7 +19,7 @@ from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, 
 from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
 from veil.report.risks import unmeasured
 from veil.report.values import AdviceState, AttackView, Matching, ScoreView, State
-from veil.report.words import MISSING, STATES, counted, gain, goal, interval, letter, percent, shortened, within
+from veil.report.words import MISSING, STATES, counted, gain, interval, letter, percent, shortened, within
 
 MOST_FAILURES = 2
 MOST_NOT_RUN = 4
@@ -70,13 +70,12 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
     if model.advice is not None and model.advice.recommendation is None:
         style = "open" if model.advice.state is AdviceState.OUT_OF_TIME else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
-    goals = [f"advantage at most {goal(model.max_advantage)} (upper 95 % limit)"]
-    goals += [f"{name} at least {goal(least)}" for name, least in model.min_utility.items()]
     size = f"{counted(model.n_rows, 'record')} × {counted(len(model.columns), 'column')}"
+    goals = f" {'Goal' if len(model.goals) == 1 else 'Goals'}: {'; '.join(model.goals)}." if model.goals else ""
     return _hanging(
         Text(sign, style=_COLOURS[style]),
         _prose(headline(model), width, style="bold"),
-        _prose(f"{size}. Goals: {', '.join(goals)}.", width, style="dim"),
+        _prose(f"{size}.{goals}", width, style="dim"),
         *_notes(model, width),
     )
 

@@ -10,7 +10,7 @@ from veil.report.markup import Markup, el, join, scrolling
 from veil.report.model import CandidateView, ReportModel
 from veil.report.terms import utility_meaning
 from veil.report.values import Matching, State
-from veil.report.words import STATES, UTILITIES, counted, goal, letter, listed, percent, shortened
+from veil.report.words import STATES, counted, goal, letter, listed, percent, shortened
 
 MATCHED = (
     "Veil did not make this release and was not told which row belongs to whom. Every person is compared with the "
@@ -23,13 +23,9 @@ NOTES = {State.NOT_TESTED: "no attack used it", State.OUT_OF_TIME: "give the aud
 
 def verdict_section(model: ReportModel) -> Markup:
     """The headline, a line per candidate, and who holds with which knowledge."""
-    facts = [
-        ("Private table", f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"),
-        ("Goal", f"advantage at most {goal(model.max_advantage)}"),
-        ("A guess is right", f"within {model.tolerance:g} standard units"),
-    ]
-    for name, least in model.min_utility.items():
-        facts.append((f"Goal for {UTILITIES.get(name, name)}", f"at least {goal(least)}"))
+    facts = {"Private table": [f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"]}
+    if model.goals:
+        facts["Goal" if len(model.goals) == 1 else "Goals"] = [each[:1].upper() + each[1:] for each in model.goals]
     return el(
         "section",
         el("h2", "Verdict", id="verdict-title"),
@@ -38,7 +34,11 @@ def verdict_section(model: ReportModel) -> Markup:
         el("ul", [_line(model, i, c) for i, c in enumerate(model.candidates)], class_="outcomes"),
         el("h3", "Who is safe from whom"),
         _matrix(model),
-        el("dl", [el("div", el("dt", name), el("dd", value)) for name, value in facts], class_="facts"),
+        el(
+            "dl",
+            [el("div", el("dt", name), [el("dd", value) for value in values]) for name, values in facts.items()],
+            class_="facts",
+        ),
         id="verdict",
         aria_labelledby="verdict-title",
     )
