@@ -139,7 +139,8 @@ class Judge:
 
     def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
         """What a guess itself gets right of the values, the records and each column."""
-        _, truth, values = self._cells(guess, private_rows, given)
+        use = ~np.isin(guess.rows, given)
+        truth, values = self.truth[private_rows[guess.rows[use]]], guess.values[use]
         scored, hits = ~np.isnan(truth), self._hits(truth, values)
         records = self._records(truth, values)[scored.any(axis=1)]
         shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))

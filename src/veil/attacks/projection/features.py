@@ -21,8 +21,11 @@ from typing import Final
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
+
+Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 WIDTHS: Final = (0.6, 1.6)
 """Factors a of the standardized projections: tails and centre."""
@@ -127,63 +130,52 @@ def random_frame(k: int, r: int, rng: np.random.Generator) -> Matrix:
     return np.asarray(q if k >= r else q.T)
 
 
-@numba.njit(cache=True, fastmath=FAST, error_model="numpy")
 def feature_means(v: Matrix, projected: Matrix) -> Vector:
     """Mean of each function over records ``v`` (k × n) with projections (directions × n)."""
-    k, n = v.shape
-    m = projected.shape[0]
-    means = np.empty(k + k * (k + 1) // 2 + 2 * len(WIDTHS) * m)
-    at = 0
-    for a in range(k):
-        means[at] = np.sum(v[a]) / n
-        at += 1
-    for a in range(k):
-        for b in range(a + 1):
-            total = 0.0
-            for i in range(n):
-                total += v[a, i] * v[b, i]
-            means[at] = total / n
-            at += 1
-    for width in WIDTHS:
-        for j in range(m):
-            even = 0.0
-            odd = 0.0
-            for i in range(n):
-                w = width * projected[j, i]
-                q = 1.0 / (1.0 + w * w)
-                even += q
-                odd += w * q
-            means[at + j] = even / n
-            means[at + m + j] = odd / n
-        at += 2 * m
+    n = v.shape[1]
+    products = (v @ v.T / n)[np.tril_indices(len(v))]
+    return np.concatenate([v.mean(axis=1), products, window_means(np.ascontiguousarray(projected))])
+
+
+@numba.njit(cache=True, fastmath=FAST, error_model="numpy")
+def window_means(projected: Floats) -> Vector:
+    """Means of ``1/(1 + w²)`` and ``w/(1 + w²)`` of each projection (directions × n): even and odd, by width.
+
+    Computed in the precision of the projections: constants of another one would widen the sums.
+    """
+    m, n = projected.shape
+    nought, one, narrow, wide = np.array([0.0, 1.0, WIDTHS[0], WIDTHS[1]], dtype=projected.dtype)
+    means = np.empty(4 * m)
+    for j in range(m):
+        even, odd, wide_even, wide_odd = nought, nought, nought, nought
+        for i in range(n):
+            x = projected[j, i]
+            first, second = one + narrow * narrow * x * x, one + wide * wide * x * x
+            both = one / (first * second)  # one division for both widths
+            even += both * second
+            odd += both * second * x
+            wide_even += both * first
+            wide_odd += both * first * x
+        means[j], means[m + j] = even / n, narrow * odd / n
+        means[2 * m + j], means[3 * m + j] = wide_even / n, wide * wide_odd / n
     return means
 
 
 @numba.njit(cache=True, fastmath=FAST, error_model="numpy")
-def feature_slopes(v: Matrix, projected: Matrix, pull: Vector) -> tuple[Matrix, Matrix]:
-    """Derivative of ``pull · functions`` of each record: by its entries directly, and by its projections."""
-    k, n = v.shape
-    m = projected.shape[0]
-    direct = np.zeros((k, n))
-    through = np.zeros((m, n))
-    at = 0
-    for a in range(k):
-        direct[a] += pull[at]
-        at += 1
-    for a in range(k):
-        for b in range(a + 1):
-            for i in range(n):
-                direct[a, i] += pull[at] * v[b, i]
-            for i in range(n):
-                direct[b, i] += pull[at] * v[a, i]
-            at += 1
-    for width in WIDTHS:
-        for j in range(m):
-            even = width * pull[at + j]
-            odd = width * pull[at + m + j]
-            for i in range(n):
-                w = width * projected[j, i]
-                q = 1.0 / (1.0 + w * w)
-                through[j, i] += q * q * (odd * (1.0 - w * w) - 2.0 * even * w)
-        at += 2 * m
-    return direct, through
+def window_slopes(projected: Floats, pull: Floats) -> Floats:
+    """Derivative of ``n pull · window_means`` by each projection of each record, all in one precision."""
+    m, n = projected.shape
+    one, two, narrow, wide = np.array([1.0, 2.0, WIDTHS[0], WIDTHS[1]], dtype=projected.dtype)
+    slopes = np.empty_like(projected)
+    for j in range(m):
+        even, odd = two * narrow * narrow * pull[j], narrow * pull[m + j]
+        wide_even, wide_odd = two * wide * wide * pull[2 * m + j], wide * pull[3 * m + j]
+        for i in range(n):
+            x = projected[j, i]
+            first, second = one + narrow * narrow * x * x, one + wide * wide * x * x
+            both = one / (first * second)
+            q, wide_q = both * second, both * first
+            slopes[j, i] = q * q * (odd * (two - first) - even * x) + wide_q * wide_q * (
+                wide_odd * (two - second) - wide_even * x
+            )
+    return slopes

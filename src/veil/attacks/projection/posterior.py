@@ -21,9 +21,10 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from veil.attacks.projection.features import FAST, Features, feature_means, feature_slopes
+from veil.attacks.projection.features import FAST, Features, feature_means, window_means, window_slopes
 from veil.data.blocks import Matrix, Vector
 
+Single = npt.NDArray[np.float32]
 _SMALL: Final = 40  # unknowns up to which short and frequent moves are the better ones
 _ACCEPTED: Final = 0.75
 _ENOUGH: Final = 0.6  # effective share of the particles that a step of the tempering must leave
@@ -43,6 +44,54 @@ class Target(NamedTuple):
     pair_root: Matrix  # k × k: noise-whitened image of a change in v
     pair_t: Matrix  # r × m
     pair_values: Matrix  # k × m
+
+    def evaluated(self) -> Evaluated:
+        """The same with everything that does not change with Θ."""
+        c, t, n = self.c, self.t, self.t.shape[1]
+        singles = [np.ascontiguousarray(x, dtype=np.float32) for x in (t, t.T, self.directions, self.directions @ c)]
+        products = c @ c.T / n, c @ t.T / n, t @ t.T / n
+        moments = Moments(n, c.mean(axis=1), t.mean(axis=1), *products)
+        pairs = Pairs(self.pair_root, np.ascontiguousarray(self.pair_root.T), self.pair_t, self.pair_values)
+        weight = np.ascontiguousarray(self.weight)
+        return Evaluated(moments, *singles, self.directions.T.copy(), self.means, weight, self.precision, pairs)
+
+
+class Moments(NamedTuple):
+    """Moments of c and t: all that entries and products of ``v`` need of the sample."""
+
+    n: int
+    c: Vector
+    t: Vector
+    cc: Matrix
+    ct: Matrix
+    tt: Matrix
+
+
+class Pairs(NamedTuple):
+    """Known pairs, and the root as columns."""
+
+    root: Matrix
+    pull: Matrix
+    t: Matrix
+    values: Matrix
+
+
+class Evaluated(NamedTuple):
+    """A target as it is evaluated.
+
+    Bounded functions are evaluated in single precision, far below the sampling error of their means.
+    """
+
+    moments: Moments
+    t: Single
+    t_rows: Single  # n × r
+    directions: Single
+    shown: Single  # directions · c
+    turned: Matrix  # directions as columns
+    means: Vector
+    weight: Matrix
+    precision: Matrix
+    pairs: Pairs
 
 
 def island(
@@ -89,11 +138,13 @@ class _Mover:
         self._leaps, self.repeats = (6, 3) if self._spread.size <= _SMALL else (12, 2)
 
     def move(self, theta: Matrix, target: Target) -> None:
-        rng, accepted = self._rng, 0.0
+        rng, accepted, density = self._rng, 0.0, target.evaluated()
         for p in range(len(theta)):
             kick = rng.standard_normal(theta[p].shape)
             step = self._step * rng.uniform(0.7, 1.3)
-            theta[p], rate = _trajectory(theta[p], kick, step, self._leaps, np.log(rng.uniform()), self._spread, target)
+            theta[p], rate = _trajectory(
+                theta[p], kick, step, self._leaps, np.log(rng.uniform()), self._spread, density
+            )
             accepted += rate
         self._step = float(np.clip(self._step * np.exp(0.7 * (accepted / len(theta) - _ACCEPTED)), 1e-4, 2.0))
 
@@ -134,22 +185,48 @@ def _redrawn(weights: Vector, rng: np.random.Generator) -> npt.NDArray[np.intp]:
 
 @numba.njit(cache=True, fastmath=FAST, error_model="numpy")
 def _log_density(theta: Matrix, target: Any) -> tuple[float, Matrix]:
-    """The log-density and its gradient."""
-    n = target.c.shape[1]
-    v = target.c + theta @ target.t
-    projected = target.directions @ v
-    g = feature_means(v, projected) - target.means
+    """The log-density and its gradient.
+
+    With ``v = c + Θ t``, ``E v = E c + Θ E t`` and ``E vvᵀ = E ccᵀ + Θ E tcᵀ + E vtᵀ Θᵀ``, ``E vtᵀ = E ctᵀ + Θ E ttᵀ``.
+    """
+    known, k, m = target.moments, len(theta), len(target.directions)
+    vt = known.ct + theta @ known.tt
+    square = known.cc + theta @ known.ct.T + vt @ theta.T
+    g = np.empty(len(target.means))
+    g[:k] = known.c + theta @ known.t
+    at = k
+    for a in range(k):
+        for b in range(a + 1):
+            g[at] = square[a, b]
+            at += 1
+    projected = target.shown
+    if m > 0:
+        projected = target.shown + (target.directions @ theta.astype(np.float32)) @ target.t
+        g[at:] = window_means(projected)
+    g -= target.means
     pull = target.weight @ g
     value = -0.5 * np.sum(g * pull)
-    direct, through = feature_slopes(v, projected, pull)
-    gradient = -((direct + target.directions.T @ through) @ target.t.T) / n
+    curve = np.empty((k, k))
+    at = k
+    for a in range(k):
+        for b in range(a):
+            curve[a, b] = curve[b, a] = pull[at]
+            at += 1
+        curve[a, a] = 2.0 * pull[at]
+        at += 1
+    gradient = -(curve @ vt)
+    for a in range(k):
+        gradient[a] -= pull[a] * known.t
+    if m > 0:
+        slopes = window_slopes(projected, pull[at:].astype(np.float32)) @ target.t_rows
+        gradient -= target.turned @ slopes.astype(np.float64) / known.n
     held = target.precision * theta
     value -= 0.5 * np.sum(held * theta)
     gradient -= held
-    if target.pair_t.shape[1] > 0:
-        misfit = target.pair_root @ (theta @ target.pair_t) - target.pair_values
+    if target.pairs.t.shape[1] > 0:
+        misfit = target.pairs.root @ (theta @ target.pairs.t) - target.pairs.values
         value -= 0.5 * np.sum(misfit * misfit)
-        gradient -= target.pair_root.T @ misfit @ target.pair_t.T
+        gradient -= target.pairs.pull @ misfit @ target.pairs.t.T
     return value, gradient
 
 

@@ -50,7 +50,10 @@ from veil.numerics.ordering import size_order
 _FOLDS: Final = 5
 _TREE_VALUES: Final = 400_000  # a tree's queries slow down with columns as well as with records
 _SOME_RECORDS: Final = 400  # of the sample, where refits are repeated
-_RIVALS: Final = 20  # starts of the search for nearest records that are followed to the end
+_SINGLE: Final = 1e-7  # what sums in single precision can tell; the sampling error is far more
+_FIRST_STEPS: Final = 6  # after which they are compared
+_RIVALS: Final = 20  # starts of the search for nearest records,
+_FINALISTS: Final = 10  # of which these are followed to the end
 _FEW_PAIRS: Final = 30_000  # enough for the signs of one start among many
 _SOME_PAIRS: Final = 400_000  # bring the winner so near that few steps on all pairs are left
 _GLANCED: Final = 100  # records of the sample by which rivals are chosen
@@ -163,11 +166,11 @@ def _align(
     further = _further_starts(few_y, few_s, replicates, rng, translation=translation, proper=proper)
     starts = [first, *sturdy, *further]
     slow = partial(energy_procrustes, translation=translation, proper=proper)
-    quick = partial(slow, few_y, max_iter=40, tol=1e-6, max_pairs=max_pairs)
+    quick = partial(slow, few_y, max_iter=40, tol=1e-6, max_pairs=max_pairs, single=True)
     fits = sorted((quick(few_s, start) for start in starts), key=_objective)
     near_y, near_s = thin_pairs(y, s, _SOME_PAIRS)
-    fit = slow(near_y, near_s, fits[0].matrix, offset=fits[0].offset)
-    fit = slow(y, s, fit.matrix, offset=fit.offset)
+    fit = slow(near_y, near_s, fits[0].matrix, offset=fits[0].offset, single=True, tol=_SINGLE)
+    fit = slow(y, s, fit.matrix, offset=fit.offset, single=True, tol=_SINGLE)
     energy = fit.objective
 
     some = thin_rows(s, _SOME_RECORDS)
@@ -179,7 +182,9 @@ def _align(
     near = partial(close, max_iter=20, tol=1e-4, slack=_SLACK)
     glance = partial(close, thin_rows(some, _GLANCED), max_iter=3, slack=_SLACK)
     promising = sorted(_distinct([*modes, *refits]), key=lambda f: glance(f.matrix, offset=f.offset).objective)
-    rivals = {f: near(some, f.matrix, offset=f.offset) for f in (fit, *promising[:_RIVALS])}
+    rivals = {f: near(some, f.matrix, offset=f.offset, max_iter=_FIRST_STEPS) for f in (fit, *promising[:_RIVALS])}
+    for f in sorted(rivals, key=lambda f: rivals[f].objective)[:_FINALISTS]:
+        rivals[f] = near(some, rivals[f].matrix, offset=rivals[f].offset)
     best = min(rivals, key=lambda f: rivals[f].objective)
     use_nearest = twins(tree, rivals[best], some) > y.shape[1]
     if not use_nearest:

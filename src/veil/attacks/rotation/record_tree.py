@@ -13,6 +13,7 @@ from scipy.spatial import KDTree
 
 from veil.attacks.rotation.gray_code import Floats
 
+Singles = npt.NDArray[np.float32]
 _LEAF: Final = 32
 _TILE: Final = 1024
 
@@ -34,13 +35,15 @@ class RecordTree:
         return np.asarray(distances), np.asarray(rows)
 
 
-def pulls(y: Floats, points: Floats, floor: float) -> tuple[float, Floats, Floats]:
+def pulls(y: Floats | Singles, points: Floats, floor: float) -> tuple[float, Floats, Floats]:
     """The sum of all distances between records ``y`` (d × n) and points (m × d), and what pulls on each point.
 
     Per point, ``Σ w_j`` (m) and ``Σ w_j y_j`` (m × d) with ``w_j = 1/distance``, and no distance less than ``floor``.
+    Records in single precision are compared in it.
     """
     weights, pull = np.zeros(len(points)), np.zeros(points.shape)
-    total = _compiled()(y, np.ascontiguousarray(points), floor, _TILE, weights, pull)
+    work = np.empty(min(_TILE, y.shape[1]), dtype=y.dtype)
+    total = _compiled()(y, np.ascontiguousarray(points, dtype=y.dtype), y.dtype.type(floor), work, weights, pull)
     return float(total), weights, pull
 
 
@@ -54,32 +57,32 @@ def _compiled() -> Callable[..., Any]:
     return compiled
 
 
-def _pulls(y: Floats, points: Floats, floor: float, tile: int, weights: Floats, pull: Floats) -> float:
+def _pulls(y: Any, points: Any, floor: Any, work: Any, weights: Floats, pull: Floats) -> float:
     """Point by point, on tiles of records that stay in the cache."""
     columns, n = y.shape
-    work = np.empty(tile)
-    total = 0.0
+    tile, total = len(work), 0.0
+    nought, one = np.zeros(1, dtype=y.dtype)[0], np.ones(1, dtype=y.dtype)[0]  # in the precision of the records
     for start in range(0, n, tile):
         stop = min(start + tile, n)
         width = stop - start
         square = work[:width]
         for i in range(len(points)):
-            square[:] = 0.0
+            square[:] = nought
             for r in range(columns):
                 row, place = y[r, start:stop], points[i, r]
                 for t in range(width):
                     gap = row[t] - place
                     square[t] += gap * gap
-            subtotal, weight = 0.0, 0.0
+            subtotal, weight = nought, nought
             for t in range(width):
                 distance = math.sqrt(square[t])
                 subtotal += distance
-                square[t] = 1.0 / max(distance, floor)
+                square[t] = one / max(distance, floor)
                 weight += square[t]
             total += subtotal
             weights[i] += weight
             for r in range(columns):
-                row, moment = y[r, start:stop], 0.0
+                row, moment = y[r, start:stop], nought
                 for t in range(width):
                     moment += square[t] * row[t]
                 pull[i, r] += moment

@@ -39,10 +39,12 @@ from veil.numerics.ordering import row_order
 MOST_RECORDS: Final = 50_000
 """Records used to estimate a matrix; some of a longer release."""
 
-_FEW_RECORDS: Final = 8_000
+_FEWER: Final = (2_500, 8_000)  # records on which a rotation is fitted before it is on all, where these are many more
 _START_RECORDS: Final = 2_500  # of which starts are compared
+_UNSETTLED_STEPS: Final = 25  # on more records, where fewer had no best angles
 _FOLLOWED: Final = 2  # starts that are followed to the end on all records
 _RANK: Final = 1e-10
+_ROUGH: Final = 1e-6  # at which a start has shown where it leads
 _LONGEST_TURN: Final = 0.3
 _NULL_RUNS: Final = 20
 _NULL_RECORDS: Final = 1_000
@@ -174,20 +176,19 @@ def fast_ica(
 ) -> tuple[Matrix, float, int, bool]:
     """Parallel FastICA (log cosh) on whitened data: rotation, its entropy, starts that agree, convergence.
 
-    Of long data the starts are compared on some of the records, and the best of them go on with all.
+    Starts are compared after a third of the steps, on some of the records where these are many; the best of them go on
+    with all. Signals that are not normal need a few steps; normal ones have no end.
     """
     rng = np.random.default_rng(seed)
     few = thin_rows(white, _START_RECORDS) if len(white) > 2 * _START_RECORDS else white
     attempts = []
     for _ in range(starts):
         start = nearest_orthogonal(rng.standard_normal((white.shape[1], white.shape[1])))
-        attempts.append(_iterated(few, start, most_steps, tolerance if few is white else 1e-6))
+        attempts.append(_iterated(few, start, most_steps // 3, _ROUGH))
     attempts.sort(key=lambda attempt: attempt[0])
     agreeing = sum(other < attempts[0][0] + 0.01 for other, _, _ in attempts)
-    if few is not white:
-        followed = attempts[:_FOLLOWED]
-        attempts = [_iterated(white, rotation, most_steps // 3, tolerance) for _, rotation, _ in followed]
-    entropy, rotation, converged = min(attempts, key=lambda attempt: attempt[0])
+    followed = [_iterated(white, rotation, most_steps // 3, tolerance) for _, rotation, _ in attempts[:_FOLLOWED]]
+    entropy, rotation, converged = min(followed, key=lambda attempt: attempt[0])
     return rotation, entropy, agreeing, converged
 
 
@@ -212,11 +213,13 @@ def likelihood_rotation(
     """Turn ``rotation`` until the signals ``y rotationᵀ`` have the highest likelihood (step 2): rotation, convergence.
 
     ``y`` is whitened, or as released if the mixing is orthogonal. A long release is fitted on some of its records
-    first. The tolerance is an angle: far below the sampling error of any table.
+    first; where these settle no angles, because signals are normal, more of them get few steps. The tolerance is an
+    angle: far below the sampling error of any table.
     """
-    converged = False
-    for some in ([thin_rows(y, _FEW_RECORDS)] if len(y) > 2 * _FEW_RECORDS else []) + [y]:
-        rotation, converged = _turned(some, rotation, most_steps, tolerance)
+    converged = True
+    for n in [*(n for n in _FEWER if len(y) > 2 * n), len(y)]:
+        steps = most_steps if converged else min(most_steps, _UNSETTLED_STEPS)
+        rotation, converged = _turned(thin_rows(y, n), rotation, steps, tolerance)
     return rotation, converged
 
 

@@ -99,8 +99,10 @@ class Schedule:
             with Pool[Task, Any](self._worker, workers=self._workers, deadline=deadline) as pool:
                 alone = [run for run in first if run.trial.level.kind == NOTHING]
                 self._perform(pool, [*measured, *alone])
-                first = [run for run in first if run in alone or not self.board.needs_nothing(run.trial)]
-                self._perform(pool, [run for run in first if run.trial.level.kind != NOTHING])
+                granted = [run for run in first if run.trial.level.kind != NOTHING]
+                granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
+                self._perform(pool, granted)
+                first = [*alone, *granted]
                 for run in first if self._seconds is not None else ():
                     self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
                 while runs := [run for run in self.board.next_round() if not pool.late(self.board.seconds(run))]:

@@ -124,8 +124,15 @@ class Scoreboard:
         return sorted(runs, key=lambda run: (lost.get(run.trial.candidate, False), run.repetition))
 
     def _unlucky(self, trial: Trial, n: int) -> bool:
-        """Whether an attack was refused with what it was granted, and might not be with another grant."""
-        return trial not in self._outcomes and self._lottery(trial) and n < min(MOST_REFUSALS, self._repetitions)
+        """Whether an attack was refused with what it was granted, and might not be with another grant.
+
+        What it lacks with nothing as well, no grant brings.
+        """
+        if trial in self._outcomes or not self._lottery(trial) or n >= min(MOST_REFUSALS, self._repetitions):
+            return False
+        alone = replace(trial, level=Level(NOTHING))
+        lacks = self._skipped[alone].reason if alone in self._skipped and alone not in self._outcomes else None
+        return trial == alone or self._skipped[trial].reason != lacks
 
     def _lottery(self, trial: Trial) -> bool:
         """Whether the attack succeeds or fails on all records alike, by the key or by what is granted."""
