@@ -48,12 +48,25 @@ class Target(NamedTuple):
     def evaluated(self) -> Evaluated:
         """The same with everything that does not change with Θ."""
         c, t, n = self.c, self.t, self.t.shape[1]
-        singles = [np.ascontiguousarray(x, dtype=np.float32) for x in (t, t.T, self.directions, self.directions @ c)]
         products = c @ c.T / n, c @ t.T / n, t @ t.T / n
         moments = Moments(n, c.mean(axis=1), t.mean(axis=1), *products)
         pairs = Pairs(self.pair_root, np.ascontiguousarray(self.pair_root.T), self.pair_t, self.pair_values)
-        weight = np.ascontiguousarray(self.weight)
-        return Evaluated(moments, *singles, self.directions.T.copy(), self.means, weight, self.precision, pairs)
+        return Evaluated(
+            moments,
+            t=_single(t),
+            t_rows=_single(t.T),
+            directions=_single(self.directions),
+            shown=_single(self.directions @ c),
+            turned=self.directions.T.copy(),
+            means=self.means,
+            weight=np.ascontiguousarray(self.weight),
+            precision=self.precision,
+            pairs=pairs,
+        )
+
+
+def _single(matrix: Matrix) -> Single:
+    return np.ascontiguousarray(matrix, dtype=np.float32)
 
 
 class Moments(NamedTuple):

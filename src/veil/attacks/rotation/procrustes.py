@@ -136,7 +136,8 @@ def energy_procrustes(
     pairs = len(y) * len(s)
     # About their mean, single precision holds the differences of records that lie far from the origin.
     centre = y.mean(axis=0) if single else np.zeros(y.shape[1])
-    columns = np.ascontiguousarray((y - centre).T, dtype=np.float32 if single else np.float64)
+    rows = np.ascontiguousarray((y - centre).T)
+    columns = rows.astype(np.float32) if single else rows
 
     def step(matrix: Floats, shift: Floats) -> tuple[float, _Cloud]:
         total, weights, pull = pulls(columns, s @ matrix.T + (shift - centre), floor)
