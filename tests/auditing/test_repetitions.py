@@ -21,3 +21,22 @@ def test_where_known_records_break_a_rotation_hopeless_attacks_are_spared() -> N
     runs = {row.knowledge: row.repetitions for row in candidate.rows}
     assert [each.level.label for each in candidate.breaks] == ["3 known records"]
     assert runs == {"3 known records": 2, "10 % sample": 2, "30 % sample": 3}
+
+
+def test_where_the_release_alone_breaks_a_rotation_more_knowledge_is_tried_once() -> None:
+    """A skewed population is unmixed by ICA; what known records or a sample add to that decides nothing."""
+    x = np.random.default_rng(1).exponential(size=(1_500, 3)) @ np.diag([1.0, 2.0, 4.0])
+    audit = veil.audit(
+        x,
+        veil.OrthogonalTransform(),
+        attacks=["ica", "known-pairs", "known-sample"],
+        grants=veil.Grants.only(pairs=(1, 2), sample=0.1),
+        seed=0,
+        workers=1,
+    )
+    (candidate,) = audit.candidates
+    assert [each.level.label for each in candidate.breaks] == ["nothing"]
+    runs = {(row.attack, row.knowledge): row.repetitions for row in candidate.rows}
+    assert runs.pop(("ica-attack", "nothing")) >= 2
+    assert set(runs.values()) == {1}
+    assert {level.state for level in audit.model().candidates[0].levels} == {"breaks"}

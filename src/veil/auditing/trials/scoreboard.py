@@ -115,13 +115,22 @@ class Scoreboard:
         """The rows that matter, to be run once more: those that can still change a verdict."""
         lost = dict.fromkeys((trial.candidate for trial in self._outcomes), False)
         lost |= {trial.candidate: True for trial in self._outcomes if self.row(trial).broken}
-        runs = [
-            Run(trial, self._tries[trial])
-            for trial in self._outcomes
-            if self._open(trial, self._tries[trial], lost=lost[trial.candidate])
-        ]
+        trials = [t for t in self._outcomes if self._open(t, self._tries[t], lost=lost[t.candidate])]
+        runs = [Run(trial, self._tries[trial]) for trial in trials if not self._waits(trial, trials)]
         runs += [Run(trial, n) for trial, n in self._tries.items() if self._unlucky(trial, n)]
         return sorted(runs, key=lambda run: (lost.get(run.trial.candidate, False), run.repetition))
+
+    def _waits(self, trial: Trial, others: Sequence[Trial]) -> bool:
+        """Whether an attack with less knowledge is about to break the candidate, which would spare this one."""
+        return not self._exactly and any(
+            self._lottery(other) and self._is_below(other, trial) and self._gain(other) > 2 * self._goals.max_advantage
+            for other in others
+        )
+
+    def _is_below(self, trial: Trial, other: Trial) -> bool:
+        """Whether a trial needs less knowledge than another on the same candidate."""
+        same = trial.candidate == other.candidate and trial.level != other.level
+        return same and trial.level.within(other.level)
 
     def _unlucky(self, trial: Trial, n: int) -> bool:
         """Whether an attack was refused with what it was granted, and might not be with another grant.
@@ -150,6 +159,8 @@ class Scoreboard:
             return lottery and n < min(2, limit)
         if not lottery and n > 1 and n not in LOOKS:  # a verdict that is looked at too often is right too seldom
             return True
+        if lottery and any(self._is_below(each, trial) and self.row(each).broken for each in self._outcomes):
+            return False  # less knowledge breaks a goal: more runs with this decide nothing
         if row.broken:
             return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
