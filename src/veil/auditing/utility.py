@@ -116,11 +116,12 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
     recovered = MomentRecovery().fit(release)
     scale = _spread(complete)
     off, doubt = np.abs(recovered.mean_ - complete.mean(axis=0)) / scale, 1.96 * recovered.mean_se_ / scale
-    told = doubt < 1.0
-    kept, least, most = (
-        float(np.mean(np.where(told, np.clip(1.0 - error, 0.0, 1.0), 0.0))) for error in (off, off + doubt, off - doubt)
+    informative = doubt < 1.0
+    share, least, most = (
+        float(np.mean(np.where(informative, np.clip(1.0 - error, 0.0, 1.0), 0.0)))
+        for error in (off, off + doubt, off - doubt)
     )
-    return Measure(kept, low=least, high=most, higher_is="useful")
+    return Measure(share, low=least, high=most, higher_is="useful")
 
 
 def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
@@ -140,14 +141,14 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
             (recovered.edges_[name], np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])]))
             for name in release.only_part.names
         ]
-        kept = [_skill(truth[:, j], *function) for j, function in enumerate(functions)]
+        shares = [_skill(truth[:, j], *function) for j, function in enumerate(functions)]
     elif isinstance(model, COLUMNWISE) or (
         isinstance(model, ForeignModel) and release.only_part.released == release.only_part.names
     ):
-        kept = [_skill(truth[:, j], *_steps(column)) for j, column in enumerate(release.to_numpy().T)]
+        shares = [_skill(truth[:, j], *_steps(column)) for j, column in enumerate(release.to_numpy().T)]
     else:
         return None
-    known = [share for share in kept if not np.isnan(share)]
+    known = [share for share in shares if not np.isnan(share)]
     return Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="useful") if known else None
 
 

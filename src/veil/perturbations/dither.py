@@ -50,8 +50,10 @@ def learned_dither(facts: Facts, unit: Vector, error: float) -> Dither | None:
     if grids is None:
         return None
     spreads = facts.scan.spreads or (None,) * len(grids)
-    told = [_told(steps, dominated=spread is not None) for steps, spread in zip(grids, spreads, strict=True)]
-    grain, origin = (np.array(each) for each in zip(*told, strict=True))
+    steps_of = [
+        _dithered_steps(steps, dominated=spread is not None) for steps, spread in zip(grids, spreads, strict=True)
+    ]
+    grain, origin = (np.array(each) for each in zip(*steps_of, strict=True))
     margin = np.maximum(error * unit / np.where(grain > 0, grain, np.inf), LEAST_MARGIN)
     grain[margin > MOST_MARGIN] = 0.0
     if not grain.any():
@@ -63,7 +65,7 @@ def learned_dither(facts: Facts, unit: Vector, error: float) -> Dither | None:
     return Dither(grain, np.where(grain > 0, origin, 0.0), width, distances)
 
 
-def _told(steps: Steps | None, *, dominated: bool) -> Steps:
+def _dithered_steps(steps: Steps | None, *, dominated: bool) -> Steps:
     """The grid of a column as it may be published: where a few values dominate, the grain must not be one of them.
 
     Then it is the power of 2 and 5 in the grain: 0.01 for 12.34, and no dither where the grain is no decimal.

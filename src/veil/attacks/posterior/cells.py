@@ -40,7 +40,7 @@ def number_guesses(
     own_reach: float,
     factor: Vector,
     ends: Matrix,
-    seen: Vector,
+    observed: Vector,
     sigma: float,
     reach: float,
     widths: Vector,
@@ -87,17 +87,17 @@ def number_guesses(
                 continue
             ratio, x = tilt[b], start + b * step
             if ratio > 0.0 and len(own):
-                at = ((seen[i] - x) / own_reach + 1.0) * 0.5 * (len(own) - 1)
+                at = ((observed[i] - x) / own_reach + 1.0) * 0.5 * (len(own) - 1)
                 at = min(max(at, 0.0), len(own) - 1.001)
                 k = int(at)
                 ratio *= own[k] + (at - k) * (own[k + 1] - own[k])
             if ratio > 0.0 and len(factor):
                 variance = max((x * factor[1]) ** 2 + factor[2] ** 2, 1e-12 * (sigma * factor[0]) ** 2)
-                normal, exact = (seen[i] - x) / sigma, (seen[i] - x) * factor[0]
+                normal, exact = (observed[i] - x) / sigma, (observed[i] - x) * factor[0]
                 ratio *= math.exp(min(0.5 * normal * normal - 0.5 * exact * exact / variance, 200.0))
                 ratio /= math.sqrt(variance)
             if ratio > 0.0 and len(ends):
-                normal = (seen[i] - x) / sigma
+                normal = (observed[i] - x) / sigma
                 ratio = ratio * math.exp(0.5 * normal * normal) if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
             density[b] *= ratio
             total += density[b]

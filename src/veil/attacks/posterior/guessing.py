@@ -61,30 +61,30 @@ def guess_records(
     tolerance: float,
 ) -> Guess:
     """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
-    seen = observe(release, knowledge)
-    split = split_rows(seen)
+    observations = observe(release, knowledge)
+    split = split_rows(observations)
     held_out: dict[int, float] = {}
     if prior == "sample" and records is not None:
-        fit = one_normal(seen)
+        fit = one_normal(observations)
     else:
-        fit, held_out = best_mixture(seen, split)
+        fit, held_out = best_mixture(observations, split)
     components, rho, sample = fit.n_groups, 0.0, None
     if records is not None and len(records):
-        sample = read_sample(seen, records)
+        sample = read_sample(observations, records)
         if prior != "mixture":
-            rho, score = best_kernel(seen, fit, sample, split.judges)
+            rho, score = best_kernel(observations, fit, sample, split.judges)
             if prior == "auto" and components > 1:
-                single = one_normal(seen)
-                other, value = best_kernel(seen, single, sample, split.judges)
+                single = one_normal(observations)
+                other, value = best_kernel(observations, single, sample, split.judges)
                 if value.mean() > score.mean():
                     fit, rho = single, other
             if rho > 0.0:
                 fit, _ = with_sample(fit, sample, rho)
-    values, probability = _guesses(seen, fit, sample, ranges, _laws(release), tolerance, aim)
-    for j, known in seen.given.items():
+    values, probability = _guesses(observations, fit, sample, ranges, _laws(release), tolerance, aim)
+    for j, known in observations.given.items():
         values[:, j], probability[:, j] = known, 1.0
     details = PosteriorDetails(probability, components, rho, held_out)
-    return Guess(values, seen.names, np.arange(seen.n_rows), details=details)
+    return Guess(values, observations.names, np.arange(observations.n_rows), details=details)
 
 
 def _laws(release: Release) -> dict[str, str]:
@@ -96,7 +96,7 @@ def _laws(release: Release) -> dict[str, str]:
 
 
 def _guesses(
-    seen: Observations,
+    observations: Observations,
     fit: Candidates,
     sample: Sample | None,
     ranges: Ranges,
@@ -105,15 +105,15 @@ def _guesses(
     aim: str,
 ) -> tuple[Matrix, Matrix]:
     """Guess and probability of every cell."""
-    values = np.full((seen.n_rows, len(seen.names)), np.nan)
+    values = np.full((observations.n_rows, len(observations.names)), np.nan)
     probability = np.full_like(values, np.nan)
     first = np.r_[np.searchsorted(fit.group, np.arange(fit.n_groups)), len(fit.group)].astype(np.int64)
     sigma = np.sqrt(np.diag(fit.noise)) * fit.unit
-    single = one_normal(seen)
+    single = one_normal(observations)
     plain = np.sqrt(single.filters(np.ones(len(single.unit), dtype=bool))[1][0]) * single.unit
     grids: dict[int, ColumnGrid] = {}
     for i, at in enumerate(fit.numbers):
-        number = seen.numbers[at]
+        number = observations.numbers[at]
         if number.place < 0 or number.known is not None:
             continue
         law = None if isinstance(number.law, Interval | FactorSum) else laws.get(number.name, NORMAL.name)
@@ -123,8 +123,8 @@ def _guesses(
         grids[i] = column_grid(
             number, fit, i, first, width, tolerance, law=law, sample=own, ends=ends, left=float(plain[at])
         )
-    z = fit.standard(seen.z)
-    chosen = [seen.variables[v] for v in fit.variables]
+    z = fit.standard(observations.z)
+    chosen = [observations.variables[v] for v in fit.variables]
     guessed = [v for v, variable in enumerate(chosen) if max(variable.places) >= 0]
     for present, rows in patterns(z):
         gains, variances = fit.filters(present)
@@ -138,7 +138,7 @@ def _guesses(
             channels = [variable.channel for variable in chosen]
             weights = log_sum(fit.log_joint(z[part], present, reports, channels))[1]
             for i, grid in grids.items():
-                number = seen.numbers[fit.numbers[i]]
+                number = observations.numbers[fit.numbers[i]]
                 shifts = np.einsum("kp,np->nk", gains[:, i], z[part][:, present]) * fit.unit[i]
                 centres = rest[:, i] * fit.unit[i] + fit.mean[i]
                 spread = np.hypot(deviations[:, i], grid.blur)
@@ -169,7 +169,7 @@ def _cells(
         return out
     own, own_reach, factor = own_tables(number)
     ends = class_ends(number, rows)
-    seen = np.ascontiguousarray(number.z[rows])
+    observed = np.ascontiguousarray(number.z[rows])
     number_guesses(
         np.ascontiguousarray(weights),
         first,
@@ -185,7 +185,7 @@ def _cells(
         own_reach,
         factor,
         ends,
-        seen,
+        observed,
         sigma,
         grid.reach,
         grid.widths,
@@ -234,15 +234,15 @@ def _categories(
     there = reports >= 0
     per_report = weights / fit.report_shares(v, reports, channel)
     shares = np.where(fit.states[:, v] < 0, 1.0, fit.shares)
-    seen = channel[np.maximum(reports, 0)]
-    seen[~there] = 1.0
+    likelihood = channel[np.maximum(reports, 0)]
+    likelihood[~there] = 1.0
     group = np.equal.outer(fit.group, np.arange(fit.n_groups)).astype(np.float64)
-    posterior = ((per_report * shares) @ group @ fit.tables[v]) * seen
+    posterior = ((per_report * shares) @ group @ fit.tables[v]) * likelihood
     own = np.flatnonzero(fit.states[:, v] >= 0)
     if len(own):
         like = np.zeros((len(own), channel.shape[1]))
         like[np.arange(len(own)), fit.states[own, v]] = 1.0 - fit.shares[own]
-        posterior += (per_report[:, own] @ like) * seen
+        posterior += (per_report[:, own] @ like) * likelihood
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
     for column, place in enumerate(variable.places):
         if place < 0:

@@ -57,23 +57,25 @@ class Split(NamedTuple):
     judges: Rows
 
 
-def split_rows(seen: Observations) -> Split:
+def split_rows(observations: Observations) -> Split:
     """Some records to fit and some to judge, by their values and not by their order."""
-    columns = {number.name: np.nan_to_num(number.z) for number in seen.numbers if not number.feature} | seen.codes
+    columns = {
+        number.name: np.nan_to_num(number.z) for number in observations.numbers if not number.feature
+    } | observations.codes
     order = row_order(np.column_stack([columns[name] for name in sorted(columns)]))[:MOST_ROWS]
     n = max(int(len(order) * HELD_OUT), 1)
     return Split(order[n:], order[:n])
 
 
-def one_normal(seen: Observations, rows: Rows | None = None) -> Candidates:
+def one_normal(observations: Observations, rows: Rows | None = None) -> Candidates:
     """The prior of one component, from all records or some."""
-    z, variables = seen.z, list(seen.variables)
+    z, variables = observations.z, list(observations.variables)
     if rows is not None:
         z, variables = z[rows], [replace(variable, reports=variable.reports[rows]) for variable in variables]
     mean, unit = _standards(z)
     standard = (z - mean) / unit
-    exact = np.array([number.known is not None for number in seen.numbers], dtype=bool)
-    noise = _grained(seen.noise / np.outer(unit, unit), exact, EXACT_GRAIN)
+    exact = np.array([number.known is not None for number in observations.numbers], dtype=bool)
+    noise = _grained(observations.noise / np.outer(unit, unit), exact, EXACT_GRAIN)
     spread = _joint_normal(standard, noise, exact)
     tables = tuple(_margin(variable)[None] for variable in variables)
     guessed = tuple(v for v, variable in enumerate(variables) if not is_covariate(variable))
@@ -150,21 +152,23 @@ def _margin(variable: Variable) -> Vector:
     return share
 
 
-def best_mixture(seen: Observations, split: Split) -> tuple[Candidates, dict[int, float]]:
+def best_mixture(observations: Observations, split: Split) -> tuple[Candidates, dict[int, float]]:
     """The mixture whose number of components held-out records support; and their mean log density by number."""
-    given = np.array([number.known is not None for number in seen.numbers], dtype=bool)
-    usable = np.array([not number.feature for number in seen.numbers], dtype=bool)
-    complete = split.fitted[~np.isnan(seen.z[np.ix_(split.fitted, usable)]).any(axis=1)]
+    given = np.array([number.known is not None for number in observations.numbers], dtype=bool)
+    usable = np.array([not number.feature for number in observations.numbers], dtype=bool)
+    complete = split.fitted[~np.isnan(observations.z[np.ix_(split.fitted, usable)]).any(axis=1)]
 
     def judged(fit: Candidates) -> Vector:
-        return log_density(fit, seen.z, seen.variables, split.judges, given[fit.numbers])
+        return log_density(fit, observations.z, observations.variables, split.judges, given[fit.numbers])
 
-    plain = judged(one_normal(seen, split.fitted))
-    scores, best, chosen = {1: float(plain.mean())}, plain, one_normal(seen)
-    if len(split.judges) < FEWEST_JUDGES or len(seen.numbers) + len(seen.variables) < (1 if seen.numbers else 2):
+    plain = judged(one_normal(observations, split.fitted))
+    scores, best, chosen = {1: float(plain.mean())}, plain, one_normal(observations)
+    if len(split.judges) < FEWEST_JUDGES or len(observations.numbers) + len(observations.variables) < (
+        1 if observations.numbers else 2
+    ):
         return chosen, scores
-    for groups in _groupings(seen, complete):
-        fit = fit_components(seen, complete, usable, int(groups.max()) + 1, groups)
+    for groups in _groupings(observations, complete):
+        fit = fit_components(observations, complete, usable, int(groups.max()) + 1, groups)
         score = judged(fit)
         scores[fit.n_groups] = max(float(score.mean()), scores.get(fit.n_groups, -np.inf))
         if score.mean() > best.mean():
@@ -173,7 +177,7 @@ def best_mixture(seen: Observations, split: Split) -> tuple[Candidates, dict[int
     for k in NUMBERS_OF_COMPONENTS:
         if k * FEWEST * (1 + int(usable.sum())) > len(complete) or failures == PATIENCE:
             break
-        fit = fit_components(seen, complete, usable, k)
+        fit = fit_components(observations, complete, usable, k)
         score = judged(fit)
         scores[k] = max(float(score.mean()), scores.get(k, -np.inf))
         failures = 0 if score.mean() > reached else failures + 1
@@ -182,28 +186,28 @@ def best_mixture(seen: Observations, split: Split) -> tuple[Candidates, dict[int
             best, chosen = score, fit
     # One component has no link between variables and anything else: there it is given up for any gain.
     errors, gain = 0.0 if chosen.variables else 2.0, best - plain
-    least = _of_laws(seen) + errors * gain.std(ddof=1) / np.sqrt(len(gain))
+    least = _of_laws(observations) + errors * gain.std(ddof=1) / np.sqrt(len(gain))
     if best is not plain and gain.mean() <= least:
-        chosen = one_normal(seen)
+        chosen = one_normal(observations)
     return chosen, scores
 
 
-def _of_laws(seen: Observations) -> float:
+def _of_laws(observations: Observations) -> float:
     """The log-likelihood per record that several components may gain by fitting the shape of noise that is not normal.
 
     With the share s of a column's variance that is noise, what is seen has s² of the noise's excess kurtosis, and
     differs from a normal law by nearly s⁴ of what the noise does; half as much again is allowed for.
     """
-    _, unit = _standards(seen.z)
-    shares = np.diag(seen.noise) / unit**2
-    laws = [number.law.divergence if isinstance(number.law, OwnLaw) else 0.0 for number in seen.numbers]
+    _, unit = _standards(observations.z)
+    shares = np.diag(observations.noise) / unit**2
+    laws = [number.law.divergence if isinstance(number.law, OwnLaw) else 0.0 for number in observations.numbers]
     return 1.5 * float(np.array(laws) @ np.minimum(shares, 1.0) ** 4) if laws else 0.0
 
 
-def _groupings(seen: Observations, rows: Rows) -> list[Rows]:
+def _groupings(observations: Observations, rows: Rows) -> list[Rows]:
     """Records by the states of each known variable, as a start: those of one group may be alike."""
     groupings: list[Rows] = []
-    for variable in seen.variables:
+    for variable in observations.variables:
         codes = variable.reports[rows]
         if is_covariate(variable) and len(groupings) < MOST_GROUPINGS and (codes >= 0).all():
             states, label = np.unique(codes, return_inverse=True)
@@ -212,17 +216,19 @@ def _groupings(seen: Observations, rows: Rows) -> list[Rows]:
     return groupings
 
 
-def fit_components(seen: Observations, rows: Rows, usable: Mask, k: int, label: Rows | None = None) -> Candidates:
+def fit_components(
+    observations: Observations, rows: Rows, usable: Mask, k: int, label: Rows | None = None
+) -> Candidates:
     """A mixture of k components, fitted to some complete records; ``label`` is a start."""
-    z = seen.z[np.ix_(rows, usable)]
+    z = observations.z[np.ix_(rows, usable)]
     mean, unit = _standards(z)
     z = (z - mean) / unit
-    exact = np.array([n.known is not None for n in seen.numbers if not n.feature], dtype=bool)
-    noise = _grained(seen.noise[np.ix_(usable, usable)] / np.outer(unit, unit), exact, MIXED_GRAIN)
-    variables = [replace(variable, reports=variable.reports[rows]) for variable in seen.variables]
+    exact = np.array([n.known is not None for n in observations.numbers if not n.feature], dtype=bool)
+    noise = _grained(observations.noise[np.ix_(usable, usable)] / np.outer(unit, unit), exact, MIXED_GRAIN)
+    variables = [replace(variable, reports=variable.reports[rows]) for variable in observations.variables]
     rng = np.random.default_rng(len(rows))
     # Middles of classes repeat: a component must not take the spread of values in a class for none.
-    classes = np.array([isinstance(n.law, Interval) for n in seen.numbers if not n.feature], dtype=bool)
+    classes = np.array([isinstance(n.law, Interval) for n in observations.numbers if not n.feature], dtype=bool)
     floor = np.diag(np.diag(noise) * classes)
     if label is None:
         label = _seeded(_features(z, variables), k, rng)
@@ -275,8 +281,8 @@ class _Fit(NamedTuple):
         else:
             logs = np.tile(np.log(self.weights)[:, None], (1, len(z)))
         for variable, table in zip(variables, self.tables, strict=True):
-            seen = np.log(np.maximum(table @ variable.channel.T, 1e-12))
-            logs += np.where(variable.reports < 0, 0.0, seen[:, np.maximum(variable.reports, 0)])
+            channel = np.log(np.maximum(table @ variable.channel.T, 1e-12))
+            logs += np.where(variable.reports < 0, 0.0, channel[:, np.maximum(variable.reports, 0)])
         top = logs.max(axis=0)
         shares = np.exp(logs - top)
         total = shares.sum(axis=0)

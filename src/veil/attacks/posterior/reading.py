@@ -107,8 +107,8 @@ def _add_part(draft: Draft, single: Release, part: Part, first: int, known: dict
     for j, name in enumerate(part.names):
         if name in known:
             exact = known[name]
-            seen = numbers[j].working(exact)
-            numbers[j] = Number(name, first + j, seen, numbers[j].logs, np.sign(exact), known=exact)
+            exact_working = numbers[j].working(exact)
+            numbers[j] = Number(name, first + j, exact_working, numbers[j].logs, np.sign(exact), known=exact)
     if given.any():
         _condition(numbers, noise, y, given)
     draft.add(numbers, noise)
@@ -156,9 +156,9 @@ def _condition(numbers: list[Number], noise: Matrix, y: Matrix, given: npt.NDArr
     across = noise[np.ix_(~given, given)]
     if across.any():
         logs = numbers[0].logs
-        seen = np.log(y, out=np.full(y.shape, np.nan), where=y > 0) if logs else y
+        released = np.log(y, out=np.full(y.shape, np.nan), where=y > 0) if logs else y
         exact = np.column_stack([numbers[j].z for j in np.flatnonzero(given)])
-        deviation = np.nan_to_num(seen[:, given] - exact)
+        deviation = np.nan_to_num(released[:, given] - exact)
         share = across @ np.linalg.pinv(noise[np.ix_(given, given)], hermitian=True)
         for row, j in zip(share, np.flatnonzero(~given), strict=True):
             numbers[j] = replace(numbers[j], z=numbers[j].z - deviation @ row)

@@ -38,17 +38,17 @@ class Sample(NamedTuple):
     states: Codes
 
 
-def read_sample(seen: Observations, records: Matrix) -> Sample:
+def read_sample(observations: Observations, records: Matrix) -> Sample:
     """Sample records as candidates; what the sample does not have is NaN and −1."""
     if len(records) > MOST_RECORDS:
         records = records[np.linspace(0, len(records) - 1, MOST_RECORDS).astype(np.intp)]
-    at = {name: j for j, name in enumerate(seen.names)}
-    numbers = np.full((len(records), len(seen.numbers)), np.nan)
-    for i, number in enumerate(seen.numbers):
+    at = {name: j for j, name in enumerate(observations.names)}
+    numbers = np.full((len(records), len(observations.numbers)), np.nan)
+    for i, number in enumerate(observations.numbers):
         if number.name in at and not number.feature:
             numbers[:, i] = number.working(records[:, at[number.name]])
-    states = np.full((len(records), len(seen.variables)), -1, dtype=np.int64)
-    for v, variable in enumerate(seen.variables):
+    states = np.full((len(records), len(observations.variables)), -1, dtype=np.int64)
+    for v, variable in enumerate(observations.variables):
         if variable.encode is not None:
             states[:, v] = variable.encode(records[:, [at[name] for name in variable.names]])
     return Sample(records, numbers, states)
@@ -118,14 +118,18 @@ def _without_empty(candidates: Candidates) -> Candidates:
 
 
 def best_kernel(
-    seen: Observations, prior: Candidates, sample: Sample, judges: Rows, shares: Sequence[float] = SHARES_OF_SAMPLE
+    observations: Observations,
+    prior: Candidates,
+    sample: Sample,
+    judges: Rows,
+    shares: Sequence[float] = SHARES_OF_SAMPLE,
 ) -> tuple[float, Vector]:
     """ρ under which held-out records of the release are most likely, and their log density with it."""
-    given = np.array([seen.numbers[i].known is not None for i in prior.numbers], dtype=bool)
+    given = np.array([observations.numbers[i].known is not None for i in prior.numbers], dtype=bool)
     judges = judges[: max(JUDGING_CELLS // (len(sample.values) + 1), 50)]
-    best, score = 0.0, log_density(prior, seen.z, seen.variables, judges, given)
+    best, score = 0.0, log_density(prior, observations.z, observations.variables, judges, given)
     for rho in shares:
-        now = log_density(with_sample(prior, sample, rho)[0], seen.z, seen.variables, judges, given)
+        now = log_density(with_sample(prior, sample, rho)[0], observations.z, observations.variables, judges, given)
         if now.mean() > score.mean():
             best, score = rho, now
         elif best > 0.0 and rho > best + 0.2:
