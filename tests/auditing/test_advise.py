@@ -138,7 +138,7 @@ def test_the_luckiest_of_many_attacks_that_gain_nothing_does_not_send_the_search
     """Of 500 scores without a gain the highest limit of one run is over the goal, and the expected one is not."""
     rng, error = np.random.default_rng(0), 0.015
     gains = [Measure(g, low=0.0, high=g + 1.96 * error, higher_is="exposed") for g in rng.normal(0.0, error, 500)]
-    ends = [[limit_of([Score(g, 0.0, 0.0, g, g)], luck=luck)[1] for g in gains] for luck in (0.0, 2.0)]
+    ends = [[limit_of([Score(g, 0.0, 0.0, g, g)], hopeful=hopeful)[1] for g in gains] for hopeful in (False, True)]
     assert max(ends[0]) > 0.05 > max(ends[1])
 
 

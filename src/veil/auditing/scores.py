@@ -15,16 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri, ndtri, stdtrit
 
 from veil import measures
 from veil.attacks.knowledge import Rows
+from veil.auditing.spread import ENOUGH_KEYS, KeySpread
 from veil.data.blocks import Matrix, Vector
 from veil.measures import Measure
 from veil.report.values import Estimate, Over
 
-ENOUGH_KEYS = 5
-"""Repetitions from which the spread between keys is known well enough to narrow an interval."""
 Mask = npt.NDArray[np.bool_]
 
 
@@ -212,22 +210,9 @@ def _of_rates(rates: Sequence[float], n: Sequence[int], one_matrix: bool, confid
     elif one_matrix:
         low, high = 0.0, 1.0
     elif len(rates) >= ENOUGH_KEYS:
-        half = _half_of_keys(rates, math.sqrt(max(mean * (1.0 - mean), 1e-12) / sum(n)), confidence)
+        half = KeySpread.of(rates, math.sqrt(max(mean * (1.0 - mean), 1e-12) / sum(n))).half(confidence)
         low, high = max(0.0, min(low, mean - half)), min(1.0, max(high, mean + half))
     return Measure(mean, low=min(low, mean), high=max(high, mean), higher_is="exposed")
-
-
-def _half_of_keys(values: Sequence[float], error: float, confidence: float) -> float:
-    """Half the interval of a mean over keys, of which records alone would give the standard ``error``.
-
-    Few keys know their own spread badly, and Student's points pay for it. That is due where they differ by more than
-    records explain (a χ² test at 1 %); else the spread is that of records, or theirs if it is wider.
-    """
-    freedom = len(values) - 1
-    by_keys = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    apart = by_keys > math.sqrt(float(chdtri(freedom, 0.01)) / freedom) * error
-    point = stdtrit(freedom, (1.0 + confidence) / 2.0) if apart else ndtri((1.0 + confidence) / 2.0)
-    return float(point) * max(by_keys, error)
 
 
 def _gained(rate: float, baseline: float) -> float:
@@ -252,7 +237,7 @@ def _individual(runs: Sequence[Contrast], gains: Sequence[float], one_matrix: bo
     errors = np.array([run.error for run in runs])
     many = len(runs) >= ENOUGH_KEYS and not one_matrix
     error = float(np.sqrt((errors**2).sum())) / len(runs) if many else float(errors.mean())
-    half = _half_of_keys(gains, error, confidence) if many else float(ndtri((1.0 + confidence) / 2.0)) * error
+    half = (KeySpread.of(gains, error) if many else KeySpread(error, 1, apart=False)).half(confidence)
     low, high = mean - half, mean + half
     if one_matrix and len(gains) > 1:
         keys = measures.repetition_interval(gains, confidence, lower=-math.inf)

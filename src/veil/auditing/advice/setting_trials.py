@@ -7,17 +7,17 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.special import chdtri, ndtri, stdtrit
+from scipy.special import ndtri
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.exposure import Exposures
-from veil.auditing.scores import ENOUGH_KEYS, Score
+from veil.auditing.scores import Score
+from veil.auditing.spread import KeySpread
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.progress import Progress, silent
@@ -25,8 +25,9 @@ from veil.publishing.plan import Plan
 from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
-CONFIDENCE = 0.99
+CERTAINTY = 0.99
 LUCK = 2.0
+"""Standard errors that the luckiest of many attacks is taken to be over what it gains."""
 RUNS = 10
 """Keys over which a setting is confirmed, and over which an audit settles an attack."""
 
@@ -78,47 +79,30 @@ def limit_of(
     confidence: float = 0.95,
     shown: bool = False,
     unclear: float = math.inf,
-    luck: float = 0.0,
+    hopeful: bool = False,
 ) -> tuple[float, float]:
     """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
-    The goal is held against the upper limit m' + t·s' of the next audit, where t is the normal point, or Student's for
-    ten keys that differ by more than records explain, or,
-    where only a goal ``shown`` to break counts, against the lower one; so it is where half the interval is wider than
-    ``unclear``, which an audit takes for too few records. ``luck`` is how many standard errors of one run are taken
-    off its mean. The standard error of our runs is that of their
-    records, which is well known, unless the keys differ by more than records explain; then it is the keys', which ten
-    of them know badly (:func:`standard_errors`). Few runs, of an attack that is not near the goal, have
-    their records alone, as in an audit, and one run says where to look. A lower limit
-    varies as the keys do, and stays as far under the mean as ours.
+    The goal is held against the upper end of the next audit's interval, or, where only a goal ``shown`` to break counts,
+    against the lower one; so it is where half the interval is wider than ``unclear``, which an audit takes for too few
+    records. How means over keys vary is :class:`veil.auditing.spread.KeySpread`'s matter. ``hopeful`` takes
+    :data:`LUCK` standard errors off one run, which is the luckiest of many, and holds the rest as ten runs: that says
+    where to look.
     """
     gains = np.array([float(score.advantage) for score in scores])
     if np.isnan(gains).any():
         return math.nan, math.nan
     quantile = float(ndtri((1.0 + confidence) / 2.0))
     errors = np.array([(score.advantage.high - float(score.advantage)) / quantile for score in scores])
-    by_records = math.sqrt(float((errors**2).mean()) * share / RUNS)
-    by_keys = float(gains.std(ddof=1)) / math.sqrt(len(gains)) if len(gains) >= ENOUGH_KEYS else 0.0
-    apart = by_keys > math.sqrt(float(chdtri(RUNS - 1, 1.0 - CONFIDENCE)) / (RUNS - 1)) * by_records
-    point = float(stdtrit(RUNS - 1, (1.0 + confidence) / 2.0)) if apart else quantile
-    mean = float(gains.mean()) - (luck * float(errors[0]) if len(gains) == 1 else 0.0)
-    if shown or point * max(by_records, by_keys) > unclear:
-        return mean, mean + math.sqrt(2.0) * float(ndtri(CONFIDENCE)) * by_keys - point * max(by_records, by_keys)
-    return mean, mean + max(by_records, by_keys) * standard_errors(point, known=not apart)
-
-
-@lru_cache(maxsize=256)
-def standard_errors(point: float, *, known: bool) -> float:
-    """How many standard errors e of ten runs the end m' + t·s' of ten others stays within, with 99 % probability.
-
-    For normal runs it is the 99 % quantile of (√2·Z + t·S')/S, where S and S' are the estimated standard errors over
-    the true one, roots of χ²/9 variables; S = 1 where e is ``known``. By simulation with a fixed seed, to 1 %.
-    """
-    rng, n = np.random.default_rng(0), 100_000
-    theirs, ours = (np.sqrt(rng.chisquare(RUNS - 1, n) / (RUNS - 1)) for _ in range(2))
-    ends = (math.sqrt(2.0) * rng.standard_normal(n) + point * theirs) / (1.0 if known else ours)
-    return float(np.quantile(ends, CONFIDENCE))
+    of_one, mean = math.sqrt(float((errors**2).mean())), float(gains.mean())
+    error = of_one * math.sqrt(share / len(gains))
+    spread = KeySpread.of([float(gain) for gain in gains], error)
+    if hopeful and len(gains) == 1:
+        mean -= LUCK * of_one
+        spread = KeySpread(error / math.sqrt(RUNS), RUNS, apart=False)
+    lower = shown or KeySpread(spread.error * math.sqrt(spread.n / RUNS), RUNS, spread.apart).half(confidence) > unclear
+    return mean, mean + spread.next_end(RUNS, confidence, CERTAINTY, lower=lower)
 
 
 class SettingTrials:
@@ -248,7 +232,7 @@ class SettingTrials:
         ends = []
         for scored, of_runs, special in counted:
             mean, end = limit_of(of_runs, **settings, **special)
-            likely = limit_of(of_runs, **settings, **special, luck=LUCK)[1]
+            likely = limit_of(of_runs, **settings, **special, hopeful=True)[1]
             if not math.isnan(mean):
                 ends.append([self._of_goal(scored, number) for number in (mean, end, likely)])
         if not ends:
