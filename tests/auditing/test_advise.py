@@ -6,7 +6,7 @@ import pytest
 
 import veil
 from veil.auditing import Score
-from veil.auditing.advice.families import NUMERIC, Survey, rounded_up
+from veil.auditing.advice.families import rounded_up
 from veil.auditing.advice.setting_trials import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
@@ -102,15 +102,6 @@ def test_categories_get_responses_of_their_own_strength():
     assert veil.audit(
         frame, found.recommendation, roles={"job": "sensitive"}, grants=veil.Grants.only(), seed=77
     ).passed
-
-
-def test_the_closed_form_of_independent_noise_is_that_of_the_bayes_estimate():
-    """Of one normal column the error is s/√(1+s²): the advantage follows from the normal distribution."""
-    x = normal(50_000, 1)
-    predicted = NUMERIC[0].predicted(Survey(x, 0.1), 0.5)
-    found = veil.audit(x, veil.AdditiveNoise(0.5), attacks=["bayes-estimate"], grants=veil.Grants.only(), seed=0)
-    (row,) = found.rows
-    assert float(row.value.advantage) == pytest.approx(predicted, abs=4 * np.sqrt(0.17 * 0.83 / 50_000))
 
 
 def test_the_limit_is_kept_by_the_next_audit_with_99_percent():

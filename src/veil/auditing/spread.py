@@ -27,11 +27,15 @@ SURPRISE = 0.01
 
 @dataclass(frozen=True)
 class KeySpread:
-    """The standard ``error`` of a mean over ``n`` keys, and whether they are ``apart`` by more than records explain."""
+    """The standard ``error`` of a mean over ``n`` keys, and whether they are ``apart`` by more than records explain.
+
+    ``of_keys`` is the error by the keys alone, 0 where they are too few to tell.
+    """
 
     error: float
     n: int
     apart: bool
+    of_keys: float = 0.0
 
     @classmethod
     def of(cls, values: Sequence[float], error: float) -> KeySpread:
@@ -41,22 +45,29 @@ class KeySpread:
             return cls(error, n, apart=False)
         by_keys = float(np.std(values, ddof=1)) / math.sqrt(n)
         apart = by_keys > math.sqrt(float(chdtri(n - 1, SURPRISE)) / (n - 1)) * error
-        return cls(max(by_keys, error), n, apart)
+        return cls(max(by_keys, error), n, apart, by_keys)
 
     def half(self, confidence: float) -> float:
         """Half the interval of the mean."""
         return self.error * _point(self.n, confidence, self.apart)
 
-    def next_end(self, n: int, confidence: float, certainty: float, *, lower: bool = False) -> float:
-        """How far over this mean the upper (or ``lower``) end of the mean of ``n`` other keys stays, with a certainty.
+    def next_upper(self, n: int, confidence: float, certainty: float) -> float:
+        """How far over this mean the upper end of the mean of ``n`` other keys stays, with a certainty.
 
-        In standard errors of n keys it is the quantile of (√(1 + n/m)·Z ± t·S')/S, with m the keys of this mean, Z
+        In standard errors of n keys it is the quantile of (√(1 + n/m)·Z + t·S')/S, with m the keys of this mean, Z
         normal, t the point of their interval, and S, S' what both estimate of the true error: roots of χ²/(m − 1) and
         χ²/(n − 1) variables where keys are apart; else S = 1, and S' is at least 1.
         """
         theirs = self.error * math.sqrt(self.n / n)
-        point = _point(n, confidence, self.apart) * (-1.0 if lower else 1.0)
-        return theirs * _next_end(self.n, n, point, certainty, self.apart)
+        return theirs * _next_end(self.n, n, _point(n, confidence, self.apart), certainty, self.apart)
+
+    def next_lower(self, n: int, confidence: float, certainty: float) -> float:
+        """The same of the lower end, which is negative where keys hardly differ.
+
+        Means that are never under 0 vary as their keys do, which may be much less than the error of few records.
+        """
+        ours, theirs = (error * math.sqrt(self.n / n) for error in (self.of_keys, self.error))
+        return math.sqrt(1.0 + n / self.n) * float(ndtri(certainty)) * ours - _point(n, confidence, self.apart) * theirs
 
 
 def _point(n: int, confidence: float, apart: bool) -> float:
@@ -66,7 +77,7 @@ def _point(n: int, confidence: float, apart: bool) -> float:
 
 @lru_cache(maxsize=256)
 def _next_end(m: int, n: int, point: float, certainty: float, apart: bool) -> float:
-    """The quantile of :meth:`KeySpread.next_end`, by simulation with a fixed seed, to 1 %."""
+    """The quantile of :meth:`KeySpread.next_upper`, by simulation with a fixed seed, to 1 %."""
     rng, draws = np.random.default_rng(0), 100_000
     theirs = np.sqrt(rng.chisquare(n - 1, draws) / (n - 1))
     normal = math.sqrt(1.0 + n / m) * rng.standard_normal(draws)

@@ -27,6 +27,11 @@ from veil.cli.settings import build_method
 @click.option(
     "--plan", "--goals", "plan_file", type=click.Path(path_type=Path), help="A plan file: roles, goals and grants."
 )
+@click.option(
+    "--shuffle/--keep-order",
+    default=None,
+    help="Release the rows in a secret order, or in their own. Default: a secret one where the order tells something.",
+)
 @role_option
 @goal_options
 @run_options
@@ -48,6 +53,6 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
     with progress_bar() as progress:
-        advice = run_advise(table, candidates or None, progress=progress, **common)
+        advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
     exit_with(advice.possible)

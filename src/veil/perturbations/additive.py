@@ -119,6 +119,11 @@ class AdditiveNoise(Perturbation):
         """P1, or P2 for correlated noise."""
         return "P2" if self.correlated else "P1"
 
+    def describe(self) -> str:
+        """The method and its settings; a covariance has the scale in it."""
+        text = super().describe()
+        return text if self.covariance is None else text.replace(f", scale {self.scale}", "")
+
     def learn(self, facts: Facts) -> AdditiveModel:
         """The scale of each column's noise, or the factor that they share."""
         self._check_settings()

@@ -114,7 +114,8 @@ class Method(Estimator, ABC):
     def describe(self) -> str:
         """The method and its settings that differ from the defaults, in one line."""
         defaults = inspect.signature(type(self)).parameters
-        named = [f"{k} {v}" for k, v in self.settings().items() if k in self.headline or defaults[k].default != v]
+        changed = {k: v for k, v in self.settings().items() if k in self.headline or defaults[k].default != v}
+        named = [f"{k} {_shown(v)}" for k, v in changed.items()]
         name = self.method_name().replace("-", " ")
         return f"{name} ({', '.join(named)})" if named else name
 
@@ -192,6 +193,15 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _json_value(item) for key, item in value.items()}
     return np.asarray(value).tolist()
+
+
+def _shown(value: Any) -> str:
+    """A setting in one line: of many numbers their range, of a matrix its size."""
+    if isinstance(value, list) and len(value) > 2 and all(isinstance(each, int | float) for each in value):
+        return f"{min(value):g} to {max(value):g}"
+    if isinstance(value, list) and value and all(isinstance(row, list) for row in value) and len(value[0]) > 2:
+        return f"{len(value)} × {len(value[0])}"
+    return str(value)
 
 
 def refuse_constant(facts: Facts, why: str, fix: str = "give the role public or drop") -> None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
-from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, Survey, matrices
+from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices
+from veil.auditing.advice.prediction import Survey
+from veil.auditing.advice.row_order import order_tells
+from veil.auditing.advice.settings import Numbers, Setting, between
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
-from veil.data.schema import PERTURBED, Kind, kind_of, parse_roles
+from veil.data.schema import PERTURBED, Kind, Role, kind_of, parse_roles
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
@@ -22,6 +26,7 @@ from veil.report.words import listed
 
 MOST_RECORDS = 4_000
 FEWEST_RECORDS = 10
+_UNTOUCHED = (Role.PUBLIC, Role.IDENTIFIER, Role.DROP)
 STRETCH = 40
 """Consecutive rows that a sample of a large table takes together."""
 
@@ -29,12 +34,18 @@ STRETCH = 40
 class Choices:
     """The methods that a table allows, as plans.
 
-    ``categories`` are the columns that are no numbers, and ``doubt`` is the strength of their randomized responses.
+    ``categories`` are the columns that are no numbers, and ``numbers`` those that are. ``shuffle`` says whether rows
+    are released in a secret order; None does so where their order tells something.
     """
 
-    def __init__(self, table: pa.Table, roles: Mapping[str, str], *, tolerance: float, seed: int | None) -> None:
+    def __init__(
+        self, table: pa.Table, roles: Mapping[str, str], *, tolerance: float, seed: int | None, shuffle: bool | None
+    ) -> None:
         self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
-        self.categories, self.doubt = self._categorical(), 1.0
+        self.categories = self._categorical()
+        self.names = tuple(self._numeric())
+        private = Truth.of(table, [*self.names, *self.categories])
+        self.shuffle = order_tells(private) if shuffle is None else shuffle
 
     def _categorical(self) -> list[str]:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
@@ -42,18 +53,24 @@ class Choices:
         kinds = {f.name: kind_of(f.type) for f in self._table.schema}
         return [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
 
+    def _numeric(self) -> list[str]:
+        """The numeric columns that are perturbed."""
+        given = parse_roles(self._roles, self._table.column_names)
+        kinds = {f.name: kind_of(f.type) for f in self._table.schema}
+        left = [
+            n for n in self._table.column_names if kinds[n] is Kind.NUMERIC and given.get(n, None) not in _UNTOUCHED
+        ]
+        plan = self.of_method(NUMERIC[0].make((1.0,))) if left else as_plan(RESPONSE.make((1.0,)))
+        schema = resolve(MemoryTable(self._table), plan, self._roles).schema
+        return [n for n in schema.perturbed if n not in self.categories]
+
     def methods(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
         """What was asked for, or all: families whose strength is searched, and plans that are tried as they are."""
+        if not self.names and candidates is None:
+            return [RESPONSE], []
         names = {family.name: family for family in NUMERIC}
         if candidates is None:
-            plan = self.plan(NUMERIC[0].make(1.0))
-            schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-            n_numeric = len(schema.perturbed) - len(self.categories)
-            values = Truth.of(self._table, schema.perturbed).values
-            positive = bool((values > 0).all())
-            usable = [family for family in NUMERIC if positive or _weakest(family).layout.takes is not Takes.POSITIVE]
-            mixable = n_numeric >= 2 and not np.isnan(values).any()
-            return usable, [self.plan(method) for method in matrices(n_numeric)] if mixable else []
+            return self._usable(), self._matrices()
         if isinstance(candidates, str | Perturbation | Plan):
             candidates = [candidates]
         if not isinstance(candidates, Sequence):
@@ -61,7 +78,7 @@ class Choices:
         families, fixed = [], []
         for item in candidates:
             if isinstance(item, Perturbation | Plan):
-                fixed.append(self.plan(item))
+                fixed.append(self.of_method(item))
             elif isinstance(item, str) and item in names:
                 families.append(names[item])
             else:
@@ -72,11 +89,32 @@ class Choices:
             raise InputError("candidates is empty; name at least one method, or leave it out for all")
         return families, fixed
 
-    def plan(self, method: Perturbation | Plan) -> Plan:
+    def _usable(self) -> list[Family]:
+        """The families that the values allow; noise on one column has no correlations to mimic."""
+        values = Truth.of(self._table, self.names).values
+        positive, alone = bool((values > 0).all()), len(self.names) == 1
+        return [
+            family
+            for family in NUMERIC
+            if (positive or family.make((family.limits[0],)).layout.takes is not Takes.POSITIVE)
+            and not (alone and family.similar)
+        ]
+
+    def _matrices(self) -> list[Plan]:
+        if len(self.names) < 2 or np.isnan(Truth.of(self._table, self.names).values).any():
+            return []
+        return [self.of_method(method).shuffled(self.shuffle) for method in matrices(len(self.names))]
+
+    def plan(self, setting: Setting) -> Plan:
+        """A setting as a plan, its rows shuffled where that was decided."""
+        method = setting.method(self.numbers if self.names else None)
+        return self.of_method(method, setting.doubt).shuffled(self.shuffle)
+
+    def of_method(self, method: Perturbation | Plan, doubt: float | None = None) -> Plan:
         """A method for the numbers, with randomized responses for the categories."""
-        if isinstance(method, Plan) or not self.categories:
+        if isinstance(method, Plan) or not self.categories or method.method_name() == RESPONSE.name:
             return as_plan(method)
-        return Plan([(None, method), (self.categories, RESPONSE.make(self.doubt))])
+        return Plan([(None, method), (self.categories, RESPONSE.make((doubt or 1.0,)))])
 
     def thinned(self) -> pa.Table:
         """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""
@@ -88,26 +126,24 @@ class Choices:
         rows = (np.sort(drawn)[:, None] * STRETCH + np.arange(STRETCH)).ravel()
         return self._table.take(pa.array(rows[rows < n]))
 
-    def survey(self) -> Survey:
+    @cached_property
+    def numbers(self) -> Numbers:
         """What the closed forms need of the table; one that they cannot use is refused."""
-        plan = self.plan(NUMERIC[0].make(1.0))
-        schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-        numbers = [n for n in schema.perturbed if n not in self.categories]
-        values = Truth.of(self.thinned(), numbers).values
-        for name, column in zip(numbers, values.T, strict=True):
+        private = Truth.of(self._table, [*self.names, *self.categories])
+        values = private.values[:, : len(self.names)]
+        for name, column in zip(self.names, values.T, strict=True):
             _check_squares(name, column)
-        complete = values[~np.isnan(values).any(axis=1)]
+        whole = ~np.isnan(values).any(axis=1)
+        complete = values[whole]
         if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
             raise InputError(
                 f"the table has {len(values)} rows, {len(complete)} of them without gaps; advice needs "
-                f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in numbers[:4]])}, or give "
-                "other roles"
+                f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in self.names[:4]])}, or "
+                "give other roles"
             )
-        return Survey(complete, self._tolerance)
-
-
-def _weakest(family: Family) -> Perturbation:
-    return family.make(family.strengths[0])
+        codes = private.values[whole, len(self.names) :].T
+        told = {name: between(complete, each) for name, each in zip(self.categories, codes, strict=True)}
+        return Numbers(self.names, Survey(complete, self._tolerance), told)
 
 
 def _check_squares(name: str, column: Vector) -> None:

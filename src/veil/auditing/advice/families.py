@@ -1,20 +1,16 @@
-"""The methods that advice searches: one parameter each, from useful to private, and where theory says to begin.
-
-A closed form takes the table to be normal and the attacker to know its moments. It is a beginning, not an answer: what
-is recommended was attacked.
-"""
+"""The methods that advice searches, from useful to private: one strength, or one for every column."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
-from veil import measures
-from veil.data.blocks import Matrix
+from veil.auditing.advice.prediction import LARGEST_SCALE, LEAST_SCALE, Survey
+from veil.data.blocks import Vector
 from veil.perturbations import Perturbation
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.lognormal import LogNormalNoise
@@ -24,28 +20,13 @@ from veil.perturbations.projection import RandomProjection
 from veil.perturbations.response import RandomizedResponse
 from veil.perturbations.rotation import PairwiseRotation
 
-
-@dataclass(frozen=True)
-class Survey:
-    """What the closed forms know of a table: its complete records, and how near a guess must be."""
-
-    records: Matrix
-    tolerance: float
-
-    @property
-    def units(self) -> Matrix:
-        """Standard units of the columns."""
-        return measures.standard_units(self.records)
-
-    def gain(self, rates: Matrix) -> float:
-        """The advantage of an attack that breaches each column at such a rate."""
-        baseline = measures.constant_guess_baseline(self.records, self.tolerance, "value", self.units)
-        return float(measures.advantage(float(np.mean(rates)), float(baseline)))
+Strengths = tuple[float, ...]
+"""One strength, or one for every numeric column."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """A method with one parameter that goes from useful to private.
+    """A method whose strength goes from useful to private.
 
     Attributes
     ----------
@@ -54,33 +35,29 @@ class Family:
     words
         What it does, for a report.
     make
-        The method at a strength; strengths rise with privacy.
-    strengths
+        The method at given strengths, which rise with privacy.
+    limits
         The weakest and the strongest that are tried.
-    predicted
-        The advantage that theory expects at a strength; None where there is no theory.
+    begin
+        The strengths at which theory expects the most that a column gives away to be an aim.
+    by_column
+        Whether every column has a strength of its own.
+    similar
+        Whether the noise has the data's correlations, and can have those with categories as well.
     """
 
     name: str
     words: str
-    make: Callable[[float], Perturbation]
-    strengths: tuple[float, float]
-    predicted: Callable[[Survey, float], float] | None = None
+    make: Callable[[Strengths], Perturbation]
+    limits: tuple[float, float]
+    begin: Callable[[Survey, float], Strengths]
+    by_column: bool = False
+    similar: bool = False
 
-    def beginning(self, survey: Survey, goal: float) -> float:
-        """The strength at which theory expects the goal to be met, or the middle of the range."""
-        low, high = self.strengths
-        if self.predicted is None:
-            return math.sqrt(low * high)
-        for _ in range(40):
-            middle = math.sqrt(low * high)
-            low, high = (middle, high) if self.predicted(survey, middle) > goal else (low, middle)
-        return high
-
-    def grid(self, around: float, factors: Sequence[float]) -> list[float]:
-        """Strengths around one, inside the range, in two digits."""
-        low, high = self.strengths
-        return sorted({rounded_up(min(max(around * factor, low), high)) for factor in factors})
+    def within(self, strengths: Sequence[float] | Vector) -> Strengths:
+        """Strengths inside the limits, in two digits."""
+        low, high = self.limits
+        return tuple(min(max(rounded_up(float(s)), low), high) for s in strengths)
 
 
 def rounded_up(strength: float) -> float:
@@ -95,58 +72,74 @@ def rounded_up(strength: float) -> float:
     return float(f"{math.ceil(strength / step - 1e-9) * step:.6g}")
 
 
-def _additive_gain(survey: Survey, scale: float) -> float:
-    """The Bayes estimate (A6) of normal data leaves the standard deviations of ``correlation_risk`` (M16)."""
-    varying = survey.records.std(axis=0) > 0
-    x = survey.records[:, varying]
-    left = measures.correlation_risk(x, [scale]).of_variance[0]
-    error = np.sqrt(left) * x.std(axis=0)
-    return survey.gain(2.0 * ndtr(survey.tolerance * survey.units[varying] / np.maximum(error, 1e-300)) - 1.0)
+def scale_of(strengths: Strengths) -> Any:
+    """A scale for every column, or one number where all are the same."""
+    return strengths[0] if len(set(strengths)) == 1 else [float(s) for s in strengths]
 
 
-def _correlated_gain(survey: Survey, scale: float) -> float:
-    """Noise with the data's correlations is filtered by one factor: the error is s/√(1 + s²) of each column."""
-    error = scale / math.sqrt(1.0 + scale * scale) * survey.records.std(axis=0)
-    return survey.gain(2.0 * ndtr(survey.tolerance * survey.units / np.maximum(error, 1e-300)) - 1.0)
+def bounds_of(std: float) -> tuple[float, float]:
+    """Where the factors of multiplicative noise are cut off: three standard deviations from 1, and above 0."""
+    return round(max(0.01, 1.0 - 3.0 * std), 2), round(1.0 + 3.0 * std, 2)
 
 
-def _multiplicative_gain(survey: Survey, std: float) -> float:
-    """Taken at face value, a value x is off by |x|·std: near where that is within the tolerance."""
-    error = np.maximum(np.abs(survey.records) * std, 1e-300)
-    return survey.gain((2.0 * ndtr(survey.tolerance * survey.units / error) - 1.0).mean(axis=0))
+def _independent(survey: Survey, aim: float) -> Strengths:
+    return tuple(survey.scales(aim, similar=False))
+
+
+def _similar(survey: Survey, aim: float) -> Strengths:
+    return tuple(survey.scales(aim, similar=True))
+
+
+def _factors(survey: Survey, aim: float) -> Strengths:
+    """By bisection; the strongest where even that gives away more."""
+    low, high = 0.05, 3.0
+    for _ in range(8):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if survey.factor_gain(middle, bounds_of(middle)) > aim else (low, middle)
+    return (high,)
+
+
+def _logarithms(survey: Survey, aim: float) -> Strengths:
+    """The noise on a logarithm is √c of its standard deviation; c is under 1."""
+    logs = Survey(np.log(np.maximum(survey.records, 1e-300)), survey.tolerance)
+    return (float(np.clip(np.max(logs.needed(aim)) ** 2, 0.02, 0.95)),)
 
 
 NUMERIC: tuple[Family, ...] = (
     Family(
-        "additive-noise",
-        "independent noise",
-        lambda scale: AdditiveNoise(scale),
-        (0.05, 50.0),
-        _additive_gain,
-    ),
-    Family(
         "correlated-noise",
         "noise with the data's correlations",
-        lambda scale: AdditiveNoise(scale, similarity=1.0),
-        (0.05, 50.0),
-        _correlated_gain,
+        lambda scales: AdditiveNoise(scale_of(scales), similarity=1.0),
+        (LEAST_SCALE, LARGEST_SCALE),
+        _similar,
+        by_column=True,
+        similar=True,
+    ),
+    Family(
+        "additive-noise",
+        "independent noise",
+        lambda scales: AdditiveNoise(scale_of(scales)),
+        (LEAST_SCALE, LARGEST_SCALE),
+        _independent,
+        by_column=True,
     ),
     Family(
         "multiplicative-noise",
         "random factors",
-        lambda std: MultiplicativeNoise(std, bounds=(round(max(0.01, 1.0 - 3.0 * std), 2), round(1.0 + 3.0 * std, 2))),
+        lambda std: MultiplicativeNoise(std[0], bounds=bounds_of(std[0])),
         (0.05, 3.0),
-        _multiplicative_gain,
+        _factors,
     ),
-    Family("log-normal-noise", "noise on the logarithms", lambda c: LogNormalNoise(c), (0.02, 0.95)),
+    Family("log-normal-noise", "noise on the logarithms", lambda c: LogNormalNoise(c[0]), (0.02, 0.95), _logarithms),
 )
 """Noise: every record has noise of its own, so that a release can be shown to be safe by its records."""
 
 RESPONSE = Family(
     "randomized-response",
     "randomized responses",
-    lambda doubt: RandomizedResponse(epsilon=float(f"{1.0 / doubt:.2g}")),
+    lambda doubt: RandomizedResponse(epsilon=float(f"{1.0 / doubt[0]:.2g}")),
     (0.2, 20.0),
+    lambda *_: (1.0,),
 )
 """Categories: the strength is 1/ε."""
 

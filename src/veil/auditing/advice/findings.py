@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from veil.attacks.knowledge import Unit
 from veil.auditing import Candidate, Goals
-from veil.auditing.advice.families import Family
 from veil.auditing.advice.result import Point
 from veil.auditing.advice.setting_trials import Tried, gains
+from veil.auditing.advice.wording import shortfall
+from veil.auditing.memory import candidate_words
+from veil.publishing.plan import Plan
 from veil.report.words import knowing
 
 
@@ -20,7 +22,7 @@ class Findings:
 
     def __init__(self, goals: Goals) -> None:
         self._goals = goals
-        self._points: list[Point] = []
+        self._points: list[tuple[Plan, Point]] = []
         self.rejected: dict[str, str] = {}
 
     def utility(self, tried: Tried) -> float:
@@ -32,7 +34,7 @@ class Findings:
         """The utilities that count: those that the goals name, or all that were measured."""
         if self._goals.min_utility:
             return tuple(self._goals.min_utility)
-        measured = [name for point in self._points for name in point.utilities]
+        measured = [name for _, point in self._points for name in point.utilities]
         return tuple(dict.fromkeys(measured)) or ("distances", "means", "covariance", "distribution", "clusters")
 
     def note(self, tried: Tried, method: str, strength: float | None, *, confirmed: bool | None = None) -> None:
@@ -41,44 +43,44 @@ class Findings:
         short = self._goals.utility_failures(tried.candidate.utility)
         how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
         reason = f"{how}: {tried.words}"
-        label = tried.candidate.label
-        self._points = [p for p in self._points if p.label != label]
+        same = candidate_words(tried.plan)
+        self._points = [each for each in self._points if candidate_words(each[0]) != same]
         self._points.append(
-            Point(
-                label=label,
-                method=method,
-                strength=strength,
-                risk=tried.limit,
-                utility=math.nan,
-                utilities=tried.utilities,
-                passed=(within if confirmed is None else confirmed) and not short,
-                why=str(short[0]) if within and short else reason,
+            (
+                tried.plan,
+                Point(
+                    label=tried.candidate.label,
+                    method=method,
+                    strength=strength,
+                    risk=tried.limit,
+                    utility=math.nan,
+                    utilities=tried.utilities,
+                    passed=(within if confirmed is None else confirmed) and not short,
+                    why=str(short[0]) if within and short else reason,
+                ),
             )
         )
 
-    def note_candidate(self, candidate: Candidate, why: str) -> None:
+    def note_candidate(self, plan: Plan, candidate: Candidate, why: str) -> None:
         """Take in a method that a few keys broke."""
         worst = candidate.worst
         gain = float(worst.advantage) if worst is not None else math.nan
         values = {name: float(value) for name, value in candidate.utility.items()}
-        self._points.append(Point(candidate.label, candidate.method, None, gain, math.nan, values, False, why))
+        point = Point(candidate.label, candidate.method, None, gain, math.nan, values, False, why)
+        self._points.append((plan, point))
 
     def points(self) -> tuple[Point, ...]:
         """Every setting with its utility, by method and strength."""
+        return tuple(sorted((point for _, point in self._known()), key=lambda p: (p.method, p.strength or 0.0)))
+
+    def nearest(self) -> tuple[Plan, Point] | None:
+        """The setting that misses the goals by the least share of them, summed over risk and utilities."""
+        return min(self._known(), key=lambda each: shortfall(each[1], self._goals), default=None)
+
+    def _known(self) -> list[tuple[Plan, Point]]:
         names = self.utilities()
-        means = [float(np.mean([p.utilities.get(n, 0.0) for n in names])) for p in self._points]
-        known = [replace(p, utility=mean) for p, mean in zip(self._points, means, strict=True)]
-        return tuple(sorted(known, key=lambda p: (p.method, p.strength or 0.0)))
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """Where a family is expected to begin to keep the goal: strength, slope of the risk over its logarithm, utility."""
-
-    family: Family
-    strength: float
-    slope: float
-    utility: float
+        means = [float(np.mean([p.utilities.get(n, 0.0) for n in names])) for _, p in self._points]
+        return [(plan, replace(p, utility=mean)) for (plan, p), mean in zip(self._points, means, strict=True)]
 
 
 def tested(tried: Tried) -> bool:

@@ -12,6 +12,7 @@ from veil.auditing.advice.search import Search
 from veil.auditing.goals import as_goals
 from veil.auditing.grants import as_grants
 from veil.data.schema import as_roles
+from veil.errors import InputError
 from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
@@ -29,6 +30,7 @@ def advise(
     budget: float | str | None = None,
     seed: int | None = None,
     workers: int | None = None,
+    shuffle: bool | None = None,
     progress: Progress = silent,
 ) -> Advice:
     """Which method, and how strong, so that every goal holds at the best utility?
@@ -45,6 +47,9 @@ def advise(
         are the ones that count, else the mean of all.
     grants, roles, target, n_clusters, seed, workers
         As for :func:`veil.audit`.
+    shuffle
+        Whether rows are to be released in a secret order. None shuffles them where neighbouring rows resemble each
+        other, since their order then tells what noise hides; False keeps the order, for tables in which it matters.
     budget
         Time to spend, in seconds or as "5m". When it is short, fewer settings are tried.
 
@@ -68,6 +73,13 @@ def advise(
         seconds=None if budget is None else duration(budget, "budget"),
         seed=None if seed is None else whole(seed, "seed"),
         workers=None if workers is None else whole(workers, "workers", least=1),
+        shuffle=_as_shuffle(shuffle),
         progress=progress,
     )
     return search.advice()
+
+
+def _as_shuffle(shuffle: Any) -> bool | None:
+    if shuffle is not None and not isinstance(shuffle, bool):
+        raise InputError("shuffle must be True, False, or None to let the table decide")
+    return shuffle

@@ -1,29 +1,31 @@
 """D6: search methods and parameters so that every goal holds at the best utility.
 
-Closed forms say where to begin. From there the strength at which a method begins to keep the goals is enclosed, under
-every attack, on at most 4,000 records and with intervals as for the whole table; strengths that are stronger than the
-goals on utility allow are left out. The weakest setting that keeps the goals is confirmed on the whole table: it is
-accepted when the 99 % limit of its risk over ten keys meets the goal, so that the next audit, with yet another key, can
-be expected to agree. A method with one secret matrix breaks for all records or for none, so it takes 73 keys to show
-that it holds; it is tried like that only after few keys have not broken it.
+Theory says where each family begins (:mod:`veil.auditing.advice.prediction`). From there settings are tried with one
+key on at most 4,000 records, with intervals as for the whole table, and moved column by column by what attacks gained
+(:mod:`veil.auditing.advice.settings`); strengths that are stronger than the goals on utility allow are left out. What
+is expected to keep the goals is confirmed on the whole table: it is accepted when the 99 % limit of its risk over up to
+ten keys meets the goal, so that the next audit, with yet another key, can be expected to agree. A method with one
+secret matrix breaks for all records or for none, so it takes 73 keys to show that it holds; it is tried like that only
+after few keys have not broken it.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
-from veil.auditing.advice.families import RESPONSE, Family, rounded_up
-from veil.auditing.advice.findings import Crossing, Findings, broken_words, tested
+from veil.auditing.advice.families import RESPONSE, Family
+from veil.auditing.advice.findings import Findings, broken_words, tested
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
-from veil.auditing.advice.wording import miss, nearest_miss, outdone, recommendation
+from veil.auditing.advice.settings import Setting
+from veil.auditing.advice.wording import SHUFFLED, miss, outdone, proof, recommendation
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
@@ -32,12 +34,12 @@ from veil.publishing.plan import Plan, as_plan
 from veil.report.values import AdviceState
 from veil.report.words import percent
 
-TRIES = 4
-FIRST = (0.6, 1.3)
-"""Strengths that are tried first, as shares of the one that theory expects."""
-STEP, CLOSE = 2.0, 1.5
-"""How far the next strength is away while all hold or none, and the ends of an enclosure that is narrow enough."""
-ROUNDS = 7
+PROBES, TRIES = 6, 4
+"""Settings of a family that are tried with one key, and that are confirmed, at most."""
+BEGIN = 0.6
+"""What theory aims at, as a share of the goal: attacks know more than one column at a time."""
+WEAKER = 0.75
+"""The next setting's strengths while all hold."""
 LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
 MATRIX_RUNS = 5
@@ -47,7 +49,16 @@ QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
 """Attacks that break most secret matrices in no time."""
 OUT_OF_TIME = "not tried: out of time"
 MARGIN = 0.1
-"""How much under the goal, as a share of it, the first setting to confirm is aimed."""
+"""How much under the goal, as a share of it, a setting is aimed."""
+DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
+
+
+@dataclass(frozen=True)
+class Holding:
+    """A setting that is expected to keep the goals, and its utility."""
+
+    setting: Setting
+    utility: float
 
 
 class Search:
@@ -66,16 +77,16 @@ class Search:
         seconds: float | None,
         seed: int | None,
         workers: int | None,
+        shuffle: bool | None,
         progress: Progress,
     ) -> None:
         self._goals, self._grants, self._roles, self._seed = goals, grants, roles, seed
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)
         self._findings = Findings(goals)
-        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed)
+        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
         self._families, self._fixed = self._choices.methods(candidates)
         self._family_of: dict[str, str] = {}
-        self._cut: set[str] = set()
         shared: dict[str, Any] = {
             "roles": roles,
             "grants": grants,
@@ -94,152 +105,101 @@ class Search:
 
     def advice(self) -> Advice:
         """Try, confirm, and say."""
-        if self._choices.categories:
-            self._settle_categories()
-        crossings = self._crossings()
-        accepted = self._fixed_ones()
-        for crossing in sorted(crossings, key=lambda crossing: -crossing.utility):
-            if accepted and crossing.utility <= max(self._findings.utility(t) for t in accepted):
-                best = max(accepted, key=self._findings.utility)
-                label = self._choices.plan(crossing.family.make(crossing.strength)).describe()
-                words = outdone(label, crossing.utility, best.candidate.label, self._findings.utility(best))
-                self._findings.rejected[crossing.family.name] = words
+        doubt = self._settled_doubt() if self._choices.categories and self._choices.names else None
+        holding = list[Holding]()
+        for family in self._families:
+            best = max((each.utility for each in holding), default=0.0)
+            holding += self._held(family, doubt, best)
+        accepted = self._fixed_ones(doubt)
+        for each in sorted(holding, key=lambda holding: -holding.utility):
+            if accepted and each.utility <= max(self._findings.utility(t) for t in accepted):
+                best_of = max(accepted, key=self._findings.utility)
+                label = self._choices.plan(each.setting).describe()
+                words = outdone(label, each.utility, best_of.candidate.label, self._findings.utility(best_of))
+                self._findings.rejected[each.setting.family.name] = words
                 continue
-            confirmed = self._confirmed(crossing)
+            confirmed = self._confirmed(each.setting)
             accepted += [confirmed] if confirmed is not None else []
         if accepted:
             return self._recommended(max(accepted, key=self._findings.utility))
         return self._impossible()
 
-    def _settle_categories(self) -> None:
+    def _settled_doubt(self) -> float:
         """The weakest randomized response that keeps the goals on the categories alone."""
         numbers = [f.name for f in self._table.schema if f.name not in self._choices.categories]
         unperturbed = ("public", "identifier")
         bench = self._small.of_columns({n: "drop" for n in numbers if self._roles.get(n) not in unperturbed})
-        strengths = RESPONSE.grid(1.0, (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0))
-        low, high = 0, len(strengths) - 1
+        low, high = 0, len(DOUBTS) - 1
         while low < high and not self._late():
             middle = (low + high) // 2
-            (tried,) = bench.tried([as_plan(RESPONSE.make(strengths[middle]))], runs=1)
+            (tried,) = bench.tried([as_plan(RESPONSE.make((DOUBTS[middle],)))], runs=1)
             low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
-        self._choices.doubt = strengths[high]
-        self._fixed = [self._with_doubt(plan) for plan in self._fixed]
+        return DOUBTS[high]
 
-    def _with_doubt(self, plan: Plan) -> Plan:
-        """A plan made before the strength of the responses was known."""
-        if len(plan.parts) == 2 and plan.parts[1][0] == tuple(self._choices.categories):
-            return self._choices.plan(plan.parts[0][1])
-        return plan
-
-    def _crossings(self) -> list[Crossing]:
-        """For each family, the weakest strength that the grid expects to keep the goal."""
-        survey = self._choices.survey() if self._families else None
-        begins = {f.name: f.beginning(survey, self._goals.max_advantage) for f in self._families if survey}
-        curves: dict[str, dict[float, Tried]] = {f.name: {} for f in self._families}
-        for _ in range(ROUNDS):
-            best = self._best(curves)
-            wanted = [
-                (f, s)
-                for f in self._families
-                for s in self._open(f, begins[f.name], curves[f.name])
-                if not self._outdone(curves[f.name], s, best)
-            ]
-            if not wanted:
-                break
+    def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
+        """The most useful setting of a family that one key expects to keep the goals; none where another is better."""
+        numbers = self._choices.numbers if self._choices.names else None
+        begin = family.begin(numbers.survey, BEGIN * self._goals.max_advantage) if numbers else (1.0,)
+        setting, holding = Setting(family, family.within(begin), doubt), list[Holding]()
+        weakest = False
+        last: Tried | None = None
+        for _ in range(PROBES):
             if self._late():
-                self._cut = {family.name for family, _ in wanted}
+                self._findings.rejected[family.name] = OUT_OF_TIME
+                return holding
+            (last,) = self._small.tried([self._choices.plan(setting)], runs=1)
+            self._findings.note(last, family.name, setting.strength)
+            utility = self._findings.utility(last)
+            if last.expected <= self._aim():
+                holding.append(Holding(setting, utility))
+                stronger = setting
+                setting = setting.scaled(WEAKER)
+                if weakest or setting == stronger:
+                    break
+                continue
+            weakest = True
+            hopeless = utility < LEAST_UTILITY or bool(self._goals.utility_failures(last.candidate.utility))
+            if holding or utility <= best or hopeless:
                 break
-            plans = [self._choices.plan(f.make(s)) for f, s in wanted]
-            for (family, strength), tried in zip(wanted, self._small.tried(plans, runs=1), strict=True):
-                curves[family.name][strength] = tried
-                self._findings.note(tried, family.name, strength)
-        best = self._best(curves)
-        crossings = [self._crossing(family, curves[family.name], best) for family in self._families]
-        return [crossing for crossing in crossings if crossing is not None]
+            moved = setting.moved(last.gains, self._aim() * (1.0 - MARGIN), numbers)
+            if moved == setting:
+                break
+            setting = moved
+        if holding:
+            return [max(holding, key=lambda each: each.utility)]
+        self._reject(family, last, best)
+        return []
 
-    def _best(self, curves: Mapping[str, Mapping[float, Tried]]) -> float:
-        """The highest utility of a setting that holds, as far as was tried."""
-        tried = (tried for curve in curves.values() for tried in curve.values())
-        return max((self._findings.utility(t) for t in tried if t.expected <= self._aim()), default=0.0)
-
-    def _outdone(self, curve: Mapping[float, Tried], strength: float, best: float) -> bool:
-        """Whether a weaker setting of the method already keeps less than another that holds: utility falls."""
-        weaker = [curve[s] for s in curve if s < strength]
-        return any(self._findings.utility(tried) < best for tried in weaker)
-
-    def _open(self, family: Family, begin: float, curve: Mapping[float, Tried]) -> list[float]:
-        """Strengths still to try: two about the beginning, then beyond the end while all hold or none, then between.
-
-        A strength is worth trying only where a weaker one is still useful.
-        """
-        if not curve:
-            return family.grid(begin, FIRST)
-        aim, weakest, strongest = self._aim(), min(curve), max(curve)
-        if all(tried.expected > aim for tried in curve.values()):
-            useful = self._findings.utility(curve[strongest]) >= LEAST_UTILITY and not self._goals.utility_failures(
-                curve[strongest].candidate.utility
-            )
-            return [s for s in family.grid(strongest, [STEP]) if s > strongest] if useful else []
-        keeps = [s for s in curve if all(curve[t].expected <= aim for t in curve if t >= s)]
-        if not keeps:  # the strongest fails where a weaker one holds, by chance
-            return [s for s in family.grid(strongest, [STEP]) if s > strongest]
-        high = min(keeps)
-        if high == weakest:
-            return [s for s in family.grid(weakest, [1.0 / STEP]) if s < weakest]
-        low = max(s for s in curve if s < high)
-        middle = family.grid(math.sqrt(low * high), [1.0])
-        return [s for s in middle if low < s < high] if high / low > CLOSE else []
+    def _reject(self, family: Family, last: Tried | None, best: float) -> None:
+        """Why a family is not followed further."""
+        if last is None:
+            self._findings.rejected[family.name] = OUT_OF_TIME
+            return
+        utility, label = self._findings.utility(last), last.candidate.label
+        less = f"{label} fails and keeps {percent(utility)} where another method that holds keeps {percent(best)}"
+        self._findings.rejected[family.name] = f"even as {label}, {last.words}" if utility >= best else less
 
     def _aim(self) -> float:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
-    def _crossing(self, family: Family, curve: Mapping[float, Tried], best: float) -> Crossing | None:
-        strengths, aim = sorted(curve), self._aim()
-        keeps = [s for s in strengths if all(curve[t].expected <= aim for t in strengths if t >= s)]
-        if not keeps:
-            strongest = curve[strengths[-1]] if strengths else None
-            reason = OUT_OF_TIME
-            if strongest is not None and family.name not in self._cut:
-                utility = self._findings.utility(strongest)
-                less = f" and keeps {percent(utility)} where another method that holds keeps {percent(best)}"
-                label = strongest.candidate.label
-                reason = f"even as {label}, {strongest.words}" if utility >= best else f"{label} fails{less}"
-            self._findings.rejected[family.name] = reason
-            return None
-        high = keeps[0]
-        lower = [s for s in strengths if s < high]
-        slope = -aim
-        strength, utility = high, self._findings.utility(curve[high])
-        if lower:
-            low = lower[-1]
-            run = math.log(high / low)
-            slope = min((curve[high].expected - curve[low].expected) / run, -1e-6)
-            way = min(max((aim - curve[low].expected) / slope, 0.0), run) / run
-            strength = low * math.exp(way * run)
-            utility = (1.0 - way) * self._findings.utility(curve[low]) + way * utility
-        return Crossing(family, rounded_up(strength), slope, utility)
-
-    def _confirmed(self, crossing: Crossing) -> Tried | None:
-        """The setting on the whole table, stronger until the 99 % limit over ten keys meets the goal."""
-        family, strength, goal = crossing.family, crossing.strength, self._goals.max_advantage
-        tried: Tried | None = None
+    def _confirmed(self, setting: Setting) -> Tried | None:
+        """The setting on the whole table, moved until the 99 % limit over up to ten keys meets the goal."""
+        family, tried, holds = setting.family, None, False
+        numbers = self._choices.numbers if self._choices.names else None
         for _ in range(TRIES):
             if self._late():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
-            (tried,) = self._whole.tried([self._choices.plan(family.make(strength))], runs=RUNS)
-            holds = tried.limit <= goal and not any(row.failures for row in tried.candidate.rows) and tested(tried)
-            self._findings.note(tried, family.name, strength, confirmed=holds)
+            (tried,) = self._whole.tried([self._choices.plan(setting)], runs=RUNS)
+            broken = any(row.failures for row in tried.candidate.rows)
+            holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
+            self._findings.note(tried, family.name, setting.strength, confirmed=holds)
             if holds:
                 break
-            if self._choices.categories and tried.worst is not None and tried.worst.part > 0:
-                self._choices.doubt = min(1.6 * self._choices.doubt, RESPONSE.strengths[1])
-                continue
-            step = (tried.limit - self._aim()) / -crossing.slope
-            stronger = rounded_up(strength * math.exp(min(max(step, math.log(1.1)), math.log(3.0))))
-            if strength >= family.strengths[1]:
+            moved = setting.moved(tried.gains, self._aim(), numbers)
+            if moved == setting:
                 break
-            strength = min(stronger, family.strengths[1])
+            setting = moved
         if tried is None or not holds:
             self._findings.rejected[family.name] = f"not confirmed: {tried.words if tried else 'no time'}"
             return None
@@ -252,9 +212,11 @@ class Search:
         self._family_of[tried.candidate.label] = family.name
         return tried
 
-    def _fixed_ones(self) -> list[Tried]:
+    def _fixed_ones(self, doubt: float | None) -> list[Tried]:
         """Methods that are tried as they are: few keys show a break, and many are needed to show none."""
         accepted = []
+        if doubt is not None:
+            self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
         left = self._unbroken(self._unbroken(self._fixed, attacks=QUICK), attacks=None)
         for plan in left:
             if self._late():
@@ -277,16 +239,22 @@ class Search:
             self._findings.rejected[plan.describe()] = str(short[0]) if holds else f"not shown to be safe: {reason}"
         return accepted
 
+    def _with_doubt(self, plan: Plan, doubt: float) -> Plan:
+        """A plan made before the strength of the responses was known."""
+        if len(plan.parts) == 2 and plan.parts[1][0] == tuple(self._choices.categories):
+            return self._choices.of_method(plan.parts[0][1], doubt).shuffled(plan.shuffle)
+        return plan
+
     def _unbroken(self, plans: Sequence[Plan], *, attacks: Sequence[str] | None) -> list[Plan]:
         """The methods that few keys do not break."""
         if self._late():
             return list(plans)
         left = None if self._deadline is None else max(1.0, (self._deadline - time.monotonic()) / 4)
         candidates = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks, seconds=left) if plans else []
-        for candidate in candidates:
+        for plan, candidate in zip(plans, candidates, strict=True):
             if candidate.breaks:
                 self._findings.rejected[candidate.label] = broken_words(candidate)
-                self._findings.note_candidate(candidate, broken_words(candidate))
+                self._findings.note_candidate(plan, candidate, broken_words(candidate))
         return [plan for plan, candidate in zip(plans, candidates, strict=True) if not candidate.breaks]
 
     def _affordable(self, tried: Tried) -> bool:
@@ -303,35 +271,39 @@ class Search:
     # -- the answer -------------------------------------------------------------------------
 
     def _recommended(self, tried: Tried) -> Advice:
-        label = tried.candidate.label
+        label, plan = tried.candidate.label, tried.plan
         self._findings.rejected.pop(self._family_of.get(label, label), None)
-        plan = tried.plan
-        single = len(plan.parts) == 1 and plan.parts[0][0] is None
+        single = len(plan.parts) == 1 and plan.parts[0][0] is None and not plan.shuffle
         words = recommendation(tried, self._goals)
         method = plan.parts[0][1] if single else plan
-        return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED)
+        return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED, shuffles=plan.shuffle)
 
     def _impossible(self) -> Advice:
-        """No method keeps every goal, or none was shown to in time: say which comes nearest."""
-        points = self._findings.points()
+        """No method keeps every goal, or none was shown to in time: say what comes nearest, and what stands against."""
         cut = OUT_OF_TIME in self._findings.rejected.values()
         state = AdviceState.OUT_OF_TIME if cut else AdviceState.IMPOSSIBLE
-        if not points:
-            first = self._fixed[0] if not self._families else self._choices.plan(self._families[0].make(1.0))
+        near = self._findings.nearest()
+        if near is None:
+            plans = [*self._fixed, *(self._choices.plan(Setting(f, (1.0,))) for f in self._families)]
             words = "No setting was tried in the time there was; give more (budget)."
-            audited = self._small.audited([first], runs=1, seconds=self._patience())
+            audited = self._small.audited(plans[:1], runs=1, seconds=self._patience())
             return self._answer(None, words, None, audited[0], state)
-        near = nearest_miss(points, self._goals)
-        family = next((f for f in self._families if f.name == near.method), None)
-        plan = next((p for p in self._fixed if p.describe() == near.label), None)
-        plan = self._choices.plan(family.make(near.strength)) if family and near.strength else plan
-        words = miss(near, self._goals)
-        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._patience()) if plan else (None,)
+        plan, point = near
+        words = miss(point, self._goals)
+        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._patience())
         what = "Of what was tried in the time there was, the nearest is" if cut else "The nearest miss is"
-        return self._answer(None, f"{what} {words}.", words, candidate, state)
+        against = "" if cut else proof(self._findings.points(), self._goals)
+        return self._answer(None, f"{what} {words}.{against}", words, candidate, state)
 
     def _answer(
-        self, chosen: Any, words: str, nearest: str | None, candidate: Candidate | None, state: AdviceState
+        self,
+        chosen: Any,
+        words: str,
+        nearest: str | None,
+        candidate: Candidate | None,
+        state: AdviceState,
+        *,
+        shuffles: bool = False,
     ) -> Advice:
         context = audit_context(self._seed, RUNS, None, self._grants, every_attack())
         audit = Audit(
@@ -340,7 +312,7 @@ class Search:
             self._table.num_rows,
             self._whole.columns or self._small.columns,
             context,
-            remarks=self._sampled,
+            remarks=(*self._sampled, *((SHUFFLED,) if shuffles else ())),
         )
         findings = self._findings
         points, utilities = findings.points(), findings.utilities()

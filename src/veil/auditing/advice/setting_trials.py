@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from scipy.special import ndtri
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
+from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
 from veil.auditing.scores import Score
 from veil.auditing.spread import KeySpread
@@ -45,10 +46,12 @@ class Tried:
     expected
         The same without the luck of one key: the strongest of many attacks is partly the luckiest. It says where to
         look, and equals the limit over several keys.
+    gains
+        The same by column, and for everything else under an empty name.
     worst
         The row that decides the limit.
     runs
-        Keys that it was tried with.
+        Keys that it was tried with at most.
     candidate
         The setting as an audit has it.
     """
@@ -57,6 +60,7 @@ class Tried:
     risk: float
     limit: float
     expected: float
+    gains: Gains
     worst: AuditRow | None
     runs: int
     candidate: Candidate
@@ -84,9 +88,9 @@ def limit_of(
     """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
-    The goal is held against the upper end of the next audit's interval, or, where only a goal ``shown`` to break counts,
-    against the lower one; so it is where half the interval is wider than ``unclear``, which an audit takes for too few
-    records. How means over keys vary is :class:`veil.auditing.spread.KeySpread`'s matter. ``hopeful`` takes
+    The goal is held against the upper end of the next audit's interval, or, where only a goal ``shown`` to break
+    counts, against the lower one; so it is where half the interval is wider than ``unclear``, which an audit takes for
+    too few records. How means over keys vary is :class:`veil.auditing.spread.KeySpread`'s matter. ``hopeful`` takes
     :data:`LUCK` standard errors off one run, which is the luckiest of many, and holds the rest as ten runs: that says
     where to look.
     """
@@ -101,8 +105,9 @@ def limit_of(
     if hopeful and len(gains) == 1:
         mean -= LUCK * of_one
         spread = KeySpread(error / math.sqrt(RUNS), RUNS, apart=False)
-    lower = shown or KeySpread(spread.error * math.sqrt(spread.n / RUNS), RUNS, spread.apart).half(confidence) > unclear
-    return mean, mean + spread.next_end(RUNS, confidence, CERTAINTY, lower=lower)
+    theirs = KeySpread(spread.error * math.sqrt(spread.n / RUNS), RUNS, spread.apart)
+    end = spread.next_lower if shown or theirs.half(confidence) > unclear else spread.next_upper
+    return mean, mean + end(RUNS, confidence, CERTAINTY)
 
 
 class SettingTrials:
@@ -134,28 +139,43 @@ class SettingTrials:
         return other
 
     def tried(self, plans: Sequence[Plan], runs: int) -> list[Tried]:
-        """Every setting under every attack, ``runs`` times with other keys and grants."""
-        candidates, board, levels = self._run(plans, runs, None, exactly=True)
+        """Every setting under every attack, once, and again with other keys while that can change the answer."""
+        candidates, board, levels = self._run(plans, runs, None, again=lambda rows: self._is_open(rows, runs))
         tried = []
         for i, (plan, candidate) in enumerate(zip(plans, candidates, strict=True)):
-            each = [[row for row in board.run_rows(i, run) if self._counts(row, levels)] for run in range(runs)]
-            rows: dict[tuple[Any, ...], list[AuditRow]] = {}
-            for row in (row for run in each for row in run):
-                rows.setdefault((row.attack, row.level, row.part), []).append(row)
-            judged = [
-                (*self._judged(runs_of, runs), runs_of[0]) for runs_of in rows.values() if not runs_of[0].one_matrix
-            ]
+            of_trials = [rows for rows in board.runs(i) if self._counts(rows[0], levels)]
+            ends: list[tuple[tuple[Scored, str], float, float, float, AuditRow]] = []
+            for rows in of_trials:
+                if not rows[0].one_matrix:
+                    ends += [(*end, rows[0]) for end in self._ends(rows)]
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
-            ends = [self._held(row) for row in lottery]
-            judged += [(mean, end, end, row) for (mean, end), row in zip(ends, lottery, strict=True)]
-            risk = max((mean for mean, *_ in judged), default=math.inf)
-            expected = max((likely for *_, likely, _ in judged), default=math.inf)
-            limit, worst = max(
-                ((end, row) for _, end, _, row in judged), key=lambda pair: pair[0], default=(math.inf, None)
+            ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
+            gains: dict[tuple[Scored, str], float] = {}
+            for place, _, end, likely, _ in ends:
+                gains[place] = max(gains.get(place, 0.0), likely if runs == 1 else end)
+            worst = max(ends, key=lambda each: each[2], default=None)
+            tried.append(
+                Tried(
+                    plan,
+                    risk=max((mean for _, mean, *_ in ends), default=math.inf),
+                    limit=worst[2] if worst else math.inf,
+                    expected=max((likely for *_, likely, _ in ends), default=math.inf),
+                    gains=gains,
+                    worst=worst[4] if worst else None,
+                    runs=runs,
+                    candidate=candidate,
+                )
             )
-            tried.append(Tried(plan, risk, limit, expected, worst, runs, candidate))
         return tried
+
+    def _is_open(self, rows: Sequence[AuditRow], runs: int) -> bool:
+        """Whether an attack that is not shown to keep the goal, nor to break it, could be with more keys."""
+        if len(rows) >= runs or not rows[0].states_values:
+            return False
+        if rows[0].one_matrix:
+            return True
+        return any(end > self._goals.max_advantage for _, _, end, _ in self._ends(rows))
 
     def audited(
         self,
@@ -166,7 +186,7 @@ class SettingTrials:
         attacks: Sequence[str] | None = None,
     ) -> list[Candidate]:
         """Settings as an audit has them: run until a verdict is settled."""
-        candidates: list[Candidate] = self._run(plans, runs, seconds, exactly=False, attacks=attacks)[0]
+        candidates: list[Candidate] = self._run(plans, runs, seconds, attacks=attacks)[0]
         return candidates
 
     def _run(
@@ -175,7 +195,7 @@ class SettingTrials:
         runs: int,
         seconds: float | None,
         *,
-        exactly: bool,
+        again: Callable[[Sequence[AuditRow]], bool] | None = None,
         attacks: Sequence[str] | None = None,
     ) -> Any:
         exposures = Exposures(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
@@ -191,7 +211,7 @@ class SettingTrials:
             workers=self._workers,
             uses={**self._uses, "labels": labels},
             progress=self._progress,
-            exactly=exactly,
+            again=again,
         )
         return schedule.candidates(time.monotonic()), schedule.board, exposures.levels
 
@@ -210,35 +230,38 @@ class SettingTrials:
         ]
         return max((mean for mean, _ in ends), default=0.0), max((end for _, end in ends), default=0.0)
 
-    def _judged(self, rows: Sequence[AuditRow], runs: int) -> tuple[float, float, float]:
-        """The highest mean advantage of an attack over its runs, limit and expected limit, as for the whole table."""
-        most, nothing = self._goals.limits, (0.0, 0.0, 0.0)
-        settings: dict[str, Any] = {"share": self.n_records / self._n_rows}
-        scores: list[tuple[Scored, list[Score], dict[str, Any]]] = []
+    def _ends(self, rows: Sequence[AuditRow]) -> list[tuple[tuple[Scored, str], float, float, float]]:
+        """What an attack gains on everything that counts, over its runs: mean, limit and expected limit.
+
+        As for the whole table, and as far as each goal is from the strictest one, which all are then held against.
+        """
+        most = self._goals.limits
+        scores: list[tuple[Scored, str, list[Score], dict[str, Any]]] = []
         if rows[0].links:
-            scores.append((Scored.LINKS, [row.record for row in rows], {}))
+            scores.append((Scored.LINKS, "", [row.record for row in rows], {}))
         else:
-            scores.append((Scored.VALUES, [row.value for row in rows], {}))
-            scores.append((Scored.RECORDS, [row.record for row in rows], {}))
+            scores.append((Scored.VALUES, "", [row.value for row in rows], {}))
+            scores.append((Scored.RECORDS, "", [row.record for row in rows], {}))
             width = {
                 "confidence": 1.0 - 0.05 / max(len(rows[0].columns), 1),
                 "unclear": most.get(Scored.COLUMN, math.inf),
             }
             for name in rows[0].columns:
-                scores.append((Scored.COLUMN, [row.columns[name] for row in rows if name in row.columns], width))
+                of_runs = [row.columns[name] for row in rows if name in row.columns]
+                scores.append((Scored.COLUMN, name, of_runs, width))
             far_out = [row.far_out for row in rows if row.far_out is not None]
-            scores += [(Scored.FAR_OUT, far_out, {"shown": True})] if len(far_out) == len(rows) else []
-        counted = [each for each in scores if each[0] in most]
+            scores += [(Scored.FAR_OUT, "", far_out, {"shown": True})] if len(far_out) == len(rows) else []
         ends = []
-        for scored, of_runs, special in counted:
-            mean, end = limit_of(of_runs, **settings, **special)
-            likely = limit_of(of_runs, **settings, **special, hopeful=True)[1]
+        for scored, name, of_runs, special in scores:
+            if scored not in most:
+                continue
+            share = self.n_records / self._n_rows
+            mean, end = limit_of(of_runs, share, **special)
+            likely = limit_of(of_runs, share, **special, hopeful=True)[1]
             if not math.isnan(mean):
-                ends.append([self._of_goal(scored, number) for number in (mean, end, likely)])
-        if not ends:
-            return (math.inf, math.inf, math.inf) if counted else nothing
-        mean, end, likely = (max(column) for column in zip(*ends, strict=True))
-        return mean, end, likely
+                mean, end, likely = (self._of_goal(scored, number) for number in (mean, end, likely))
+                ends.append(((scored, name), mean, end, likely))
+        return ends
 
     def _of_goal(self, scored: Scored, advantage: float) -> float:
         """An advantage, moved as far as its own goal is from the strictest one, which all are then held against."""

@@ -9,26 +9,44 @@ from veil.auditing.advice.result import Point
 from veil.auditing.advice.setting_trials import RUNS, Tried
 from veil.report.words import listed, percent
 
+SHUFFLED = (
+    "The rows are released in a secret order, which the key knows: neighbouring rows of the table resemble each other, "
+    "and their order would tell what the noise hides."
+)
+MOST_IN_PROOF = 6
+"""Settings that a proof lists."""
+
 
 def recommendation(tried: Tried, goals: Goals) -> str:
     """Why a setting is recommended: its risk, what it keeps, and the strongest attack."""
     utilities = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
+    keys = f"Over up to {RUNS} keys" if tried.runs == RUNS else f"Over {tried.runs} keys"
     return (
-        f"Over {tried.runs} keys the risk stays under {percent(tried.limit)} with "
+        f"{keys} the risk stays under {percent(tried.limit)} with "
         f"{99 if tried.runs == RUNS else 95} % confidence, and the goal is {percent(goals.max_advantage)}. "
         f"It keeps {listed(utilities)}. The strongest attack: {tried.words}."
+        f"{' ' + SHUFFLED if tried.plan.shuffle else ''}"
     )
 
 
-def nearest_miss(points: Sequence[Point], goals: Goals) -> Point:
-    """The setting that misses the goals by the least share of them, summed over risk and utilities."""
+def shortfall(point: Point, goals: Goals) -> float:
+    """By what share of them a setting misses the goals, summed over risk and utilities."""
+    over = max(0.0, point.risk / max(goals.max_advantage, 1e-3) - 1.0)
+    asked = goals.min_utility.items()
+    return over + sum(max(0.0, 1.0 - point.utilities.get(n, 0.0) / max(u, 1e-9)) for n, u in asked)
 
-    def shortfall(point: Point) -> float:
-        over = max(0.0, point.risk / max(goals.max_advantage, 1e-3) - 1.0)
-        asked = goals.min_utility.items()
-        return over + sum(max(0.0, 1.0 - point.utilities.get(n, 0.0) / max(u, 1e-9)) for n, u in asked)
 
-    return min(points, key=shortfall)
+def proof(points: Sequence[Point], goals: Goals) -> str:
+    """What stands against every setting that keeps the utilities asked for: the strongest attack on it."""
+    useful = [p for p in points if all(p.utilities.get(n, 0.0) >= u for n, u in goals.min_utility.items())]
+    if not goals.min_utility or not points:
+        return ""
+    asked = listed([f"{name} {percent(least)}" for name, least in goals.min_utility.items()])
+    if not useful:
+        return f" No setting that was tried keeps {asked}."
+    rising = sorted(useful, key=lambda point: point.risk)
+    lines = [f"{p.label}: risk up to {percent(p.risk)} ({p.why})" for p in rising[:MOST_IN_PROOF]]
+    return f" Of {len(points)} settings, {len(useful)} keep {asked}, and an attack breaks each: {'; '.join(lines)}."
 
 
 def miss(near: Point, goals: Goals) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -59,9 +59,9 @@ class Schedule:
         What the utilities need.
     cache
         Where results are remembered; None for nowhere.
-    exactly
-        Run every attack that is anywhere near the goal just ``repetitions`` times, settled or not, and do not search
-        for the least that breaks.
+    again
+        Decides, in place of the goals, whether an attack is run again, by the rows of its runs; the least that breaks
+        is not searched for then.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Schedule:
         uses: Mapping[str, Any],
         cache: Cache | None = None,
         progress: Progress = silent,
-        exactly: bool = False,
+        again: Callable[[Sequence[AuditRow]], bool] | None = None,
     ) -> None:
         self._runner, self._goals, self._progress = runner, goals, progress
         self._seconds, self._workers = seconds, workers
         self._worker = partial(perform, runner, dict(uses))
-        self._exactly, self._repetitions = exactly, repetitions
-        self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, exactly=exactly)
+        self._own_rule, self._repetitions = again is not None, repetitions
+        self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, again=again)
         self._utilities: dict[int, list[dict[str, Measure]]] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
@@ -91,7 +91,7 @@ class Schedule:
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
         n_releases = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
-        n_releases = min(n_releases, self._repetitions) if self._exactly else n_releases
+        n_releases = min(n_releases, self._repetitions) if self._own_rule else n_releases
         measured = [UtilityTask(i, k) for k in range(n_releases) for i in range(len(self._runner.candidates))]
         self._total = len(first) + len(measured)
         breaks: dict[int, tuple[Break, ...]] = {}
@@ -108,7 +108,7 @@ class Schedule:
                 while runs := [run for run in self.board.next_round() if not pool.late(self.board.seconds(run))]:
                     self._total += len(runs)
                     self._perform(pool, runs)
-                for i in range(len(self._runner.candidates)) if not self._exactly else ():
+                for i in range(len(self._runner.candidates)) if not self._own_rule else ():
                     breaks[i] = tuple(self._breaks(pool, i))
         finally:
             for answers in self._memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,10 +34,16 @@ class Scoreboard:
     """Outcomes of runs, as rows of the audit."""
 
     def __init__(
-        self, runner: TrialRunner, goals: Goals, repetitions: int, *, patient: bool = False, exactly: bool = False
+        self,
+        runner: TrialRunner,
+        goals: Goals,
+        repetitions: int,
+        *,
+        patient: bool = False,
+        again: Callable[[Sequence[AuditRow]], bool] | None = None,
     ) -> None:
         self._runner, self._goals = runner, goals
-        self._repetitions, self._patient, self._exactly = repetitions, patient, exactly
+        self._repetitions, self._patient, self._again = repetitions, patient, again
         self._outcomes: dict[Trial, list[Outcome]] = {}
         self._rows: dict[Trial, AuditRow] = {}
         self._skipped: dict[Trial, Skipped] = {}
@@ -149,8 +155,10 @@ class Scoreboard:
         return self._attack(trial).one_matrix and (self._runner.exposures.fresh or granted)
 
     def _open(self, trial: Trial, n: int, *, lost: bool) -> bool:
-        if self._exactly:
-            return n < self._repetitions and (n < FEW or self._matters(trial))
+        if self._again is not None:
+            if lost or n >= self._repetitions:
+                return False
+            return (n > 1 and n not in LOOKS) or self._again(self._each_run(trial))
         row, lottery = self.row(trial), self._lottery(trial)
         limit = max(MOST_REPETITIONS, self._repetitions) if self._patient and not lost else self._repetitions
         if n >= limit or not (lottery or self._runner.exposures.fresh):  # the same release would say the same
@@ -199,18 +207,12 @@ class Scoreboard:
             and other.level.amount > trial.level.amount
         ]
 
-    def _matters(self, trial: Trial) -> bool:
-        """Whether an attack is anywhere near the goal, so that more runs could say something."""
-        row = self.row(trial)
-        scores = [row.value, row.record, row.column, *([row.far_out] if row.far_out is not None else [])]
-        gains = [max(float(s.advantage), s.advantage.low) for s in scores if not math.isnan(s.advantage)]
-        upper = [s.advantage.high for s in scores[:2] if not math.isnan(s.advantage)]
-        return max([*upper, *gains], default=1.0) > self._goals.max_advantage / 2
+    def runs(self, candidate: int) -> list[list[AuditRow]]:
+        """What each of a candidate's trials achieved in every single run, with a key of its own."""
+        return [self._each_run(trial) for trial in self._ordered(self._outcomes, candidate)]
 
-    def run_rows(self, candidate: int, run: int) -> list[AuditRow]:
-        """What a candidate's trials achieved in one run alone, each with a key of its own."""
-        trials = [trial for trial in self._ordered(self._outcomes, candidate) if len(self._outcomes[trial]) > run]
-        return [self._scored(trial, self._outcomes[trial][run : run + 1]) for trial in trials]
+    def _each_run(self, trial: Trial) -> list[AuditRow]:
+        return [self._scored(trial, [outcome]) for outcome in self._outcomes[trial]]
 
     def row(self, trial: Trial) -> AuditRow:
         """What a trial has achieved so far."""
