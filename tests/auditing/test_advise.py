@@ -20,7 +20,7 @@ def normal(n=500, d=3, seed=0):
 
 @pytest.fixture(scope="module")
 def advice():
-    methods = ["additive-noise", "correlated-noise", veil.OrthogonalTransform()]
+    methods = ["additive-noise", veil.OrthogonalTransform()]
     return veil.advise(normal(), methods, grants=FEW, seed=0)
 
 
