@@ -128,7 +128,7 @@ class Scoreboard:
 
     def _waits(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether an attack with less knowledge is about to break the candidate, which would spare this one."""
-        return not self._exactly and any(
+        return self._again is None and any(
             self._lottery(other) and self._is_below(other, trial) and self._gain(other) > 2 * self._goals.max_advantage
             for other in others
         )
