@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from veil.auditing.advice.prediction import LARGEST_SCALE, LEAST_SCALE, Survey
 from veil.data.blocks import Vector
 from veil.perturbations import Perturbation
@@ -42,6 +40,8 @@ class Family:
         The strengths at which theory expects the most that a column gives away to be an aim.
     by_column
         Whether every column has a strength of its own.
+    least_gain
+        What the best guess of one column alone gains even at the strongest; None where strength has no end.
     similar
         Whether the noise has the data's correlations, and can have those with categories as well.
     """
@@ -53,6 +53,7 @@ class Family:
     begin: Callable[[Survey, float], Strengths]
     by_column: bool = False
     similar: bool = False
+    least_gain: Callable[[Survey], float] | None = None
 
     def within(self, strengths: Sequence[float] | Vector) -> Strengths:
         """Strengths inside the limits, in two digits."""
@@ -100,9 +101,12 @@ def _factors(survey: Survey, aim: float) -> Strengths:
 
 
 def _logarithms(survey: Survey, aim: float) -> Strengths:
-    """The noise on a logarithm is √c of its standard deviation; c is under 1."""
-    logs = Survey(np.log(np.maximum(survey.records, 1e-300)), survey.tolerance)
-    return (float(np.clip(np.max(logs.needed(aim)) ** 2, 0.02, 0.95)),)
+    """By bisection, as the factors; the noise's share of the variance is under 1."""
+    low, high = 0.02, 0.95
+    for _ in range(8):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if survey.log_gain(middle) > aim else (low, middle)
+    return (high,)
 
 
 NUMERIC: tuple[Family, ...] = (
@@ -129,8 +133,16 @@ NUMERIC: tuple[Family, ...] = (
         lambda std: MultiplicativeNoise(std[0], bounds=bounds_of(std[0])),
         (0.05, 3.0),
         _factors,
+        least_gain=lambda survey: survey.factor_gain(3.0, bounds_of(3.0)),
     ),
-    Family("log-normal-noise", "noise on the logarithms", lambda c: LogNormalNoise(c[0]), (0.02, 0.95), _logarithms),
+    Family(
+        "log-normal-noise",
+        "noise on the logarithms",
+        lambda c: LogNormalNoise(c[0]),
+        (0.02, 0.95),
+        _logarithms,
+        least_gain=lambda survey: survey.log_gain(0.95),
+    ),
 )
 """Noise: every record has noise of its own, so that a release can be shown to be safe by its records."""
 

@@ -83,8 +83,9 @@ class Survey:
 
     @cached_property
     def far(self) -> Vector:
-        """Whether a column has values far from the crowd."""
-        return np.asarray(far_out(self.records, self.units, FAR_OUT, np.median(self.records, axis=0))[1].any(axis=0))
+        """How many values far from the crowd a column has, as shares of the most that one has."""
+        far = far_out(self.records, self.units, FAR_OUT, np.median(self.records, axis=0))[1].sum(axis=0)
+        return np.asarray(far / max(int(far.max()), 1))
 
     @cached_property
     def correlation(self) -> Matrix:
@@ -162,6 +163,22 @@ class Survey:
             if unit > 0 and high > low:
                 ends = min(low * bounds[1], low * bounds[0], 0.0), max(high * bounds[1], high * bounds[0], 0.0)
                 gains.append(window_gain(column, self.tolerance * unit, density, np.linspace(*ends, 4 * MOST_BINS)))
+        return max(gains, default=0.0)
+
+    def log_gain(self, share: float) -> float:
+        """The most that normal noise with a share of the logarithms' variance gives away of a positive column."""
+        gains = []
+        for column, unit in zip(self.records.T, self.units, strict=True):
+            logs = np.log(np.maximum(column, 1e-300))
+            deviation = math.sqrt(share) * float(logs.std())
+            if unit > 0 and deviation > 0:
+                noise = normal_density(deviation)
+
+                def density(x: Vector, y: Vector, noise: Density = noise, least: float = column.min()) -> Matrix:
+                    return noise(np.log(np.maximum(x, least)), y)
+
+                outcomes = np.linspace(logs.min() - 5.0 * deviation, logs.max() + 5.0 * deviation, 2 * MOST_BINS)
+                gains.append(window_gain(column, self.tolerance * unit, density, outcomes))
         return max(gains, default=0.0)
 
 

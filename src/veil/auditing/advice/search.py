@@ -25,21 +25,23 @@ from veil.auditing.advice.findings import Findings, broken_words, tested
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
-from veil.auditing.advice.wording import SHUFFLED, miss, outdone, proof, recommendation
+from veil.auditing.advice.wording import SHUFFLED, by_theory, miss, outdone, proof, recommendation
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
 from veil.progress import Progress
 from veil.publishing.plan import Plan, as_plan
-from veil.report.values import AdviceState
+from veil.report.values import AdviceState, Scored
 from veil.report.words import percent
 
 PROBES, TRIES = 6, 4
 """Settings of a family that are tried with one key, and that are confirmed, at most."""
 BEGIN = 0.6
 """What theory aims at, as a share of the goal: attacks know more than one column at a time."""
-WEAKER = 0.75
-"""The next setting's strengths while all hold."""
+WEAKER, NEAR = 0.75, 0.6
+"""The next setting's strengths while all hold, and how near to the aim one is that need not be weaker."""
+SURELY = 1.5
+"""How many times over the goal theory must be for a family not to be tried at all."""
 LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
 MATRIX_RUNS = 5
@@ -99,7 +101,7 @@ class Search:
             "progress": progress,
         }
         self._whole = SettingTrials(self._table, **shared)
-        self._small = SettingTrials(self._choices.thinned(), **shared)
+        self._small = SettingTrials(self._choices.thinned(), **{**shared, "grants": _probed(grants, goals)})
 
     # -- the search -------------------------------------------------------------------------
 
@@ -139,9 +141,15 @@ class Search:
     def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
         """The most useful setting of a family that one key expects to keep the goals; none where another is better."""
         numbers = self._choices.numbers if self._choices.names else None
+        if numbers is not None and family.least_gain is not None:
+            gain = family.least_gain(numbers.survey)
+            if gain > SURELY * self._goals.limits.get(Scored.COLUMN, math.inf):
+                label = self._choices.plan(Setting(family, family.limits[1:], doubt)).describe()
+                self._findings.rejected[family.name] = by_theory(label, gain)
+                return []
         begin = family.begin(numbers.survey, BEGIN * self._goals.max_advantage) if numbers else (1.0,)
         setting, holding = Setting(family, family.within(begin), doubt), list[Holding]()
-        weakest = False
+        failed: Setting | None = None
         last: Tried | None = None
         for _ in range(PROBES):
             if self._late():
@@ -151,13 +159,14 @@ class Search:
             self._findings.note(last, family.name, setting.strength)
             utility = self._findings.utility(last)
             if last.expected <= self._aim():
+                weaker = setting.scaled(WEAKER) if failed is None else setting.halfway(failed)
+                enough = failed is not None and (len(holding) > 0 or last.expected > NEAR * self._aim())
                 holding.append(Holding(setting, utility))
-                stronger = setting
-                setting = setting.scaled(WEAKER)
-                if weakest or setting == stronger:
+                if enough or weaker == setting:
                     break
+                setting = weaker
                 continue
-            weakest = True
+            failed = setting
             hopeless = utility < LEAST_UTILITY or bool(self._goals.utility_failures(last.candidate.utility))
             if holding or utility <= best or hopeless:
                 break
@@ -317,3 +326,10 @@ class Search:
         findings = self._findings
         points, utilities = findings.points(), findings.utilities()
         return Advice(chosen, points, dict(findings.rejected), words, nearest, utilities, audit, state)
+
+
+def _probed(grants: Grants, goals: Goals) -> Grants:
+    """The grants of settings that are tried with one key: of samples the largest alone, unless goals name levels."""
+    if goals.against is not None or not isinstance(grants.sample, tuple) or not grants.sample:
+        return grants
+    return grants.adapted(sample=max(grants.sample))

@@ -69,6 +69,11 @@ class Setting:
         """The same with all strengths of the numbers times a factor."""
         return replace(self, strengths=self.family.within(np.array(self.strengths) * factor))
 
+    def halfway(self, other: Setting) -> Setting:
+        """This setting with strengths between its own and those of another of the family."""
+        middle = np.sqrt(np.array(self.strengths) * np.array(other.strengths))
+        return replace(self, strengths=self.family.within(middle))
+
     def moved(self, gains: Gains, aim: float, numbers: Numbers | None) -> Setting:
         """A setting that is expected to keep the gains under the aim."""
         names = numbers.names if numbers is not None else ()
@@ -85,7 +90,7 @@ class Setting:
         if rest and not over:
             factors = factors * _step(max(rest))
         if numbers is not None and Scored.FAR_OUT in pooled:
-            factors = np.maximum(factors, np.where(numbers.survey.far, _step(pooled[Scored.FAR_OUT]), 1.0))
+            factors = np.maximum(factors, _step(pooled[Scored.FAR_OUT]) ** numbers.survey.far)
         if categories and not self.family.similar and moved.doubt == self.doubt:
             factors = np.maximum(factors, _step(max(categories.values())))
         if numbers is None or (factors == 1.0).all():

@@ -67,3 +67,11 @@ def outdone(label: str, utility: float, best: str, best_utility: float) -> str:
         f"expected to keep the goals from {label} on, where the utility is {percent(utility)}; {best} keeps "
         f"{percent(best_utility)}"
     )
+
+
+def by_theory(label: str, gain: float) -> str:
+    """Why a family is not tried: its own law tells too much of one column."""
+    return (
+        f"even as {label}, whoever knows the distribution of one column gains {percent(gain)} on it, by the law of the "
+        "noise alone"
+    )
