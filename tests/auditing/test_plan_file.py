@@ -6,7 +6,8 @@ from click.testing import CliRunner
 
 import veil
 from veil.attacks.knowledge import grantable
-from veil.auditing.plan_file import draft_plan, load_plan, needed_plan
+from veil.auditing.memory import candidate_words
+from veil.auditing.plan_file import draft_plan, load_plan, needed_plan, write_plan
 from veil.cli import main
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.publishing.inspection import inspect
@@ -178,3 +179,18 @@ def test_a_draft_lists_every_kind_of_knowledge_and_asks_for_none(tmp_path):
     assert asked == veil.Grants()
     with pytest.raises(InputError, match="1 known column leave none of 1 columns to guess"):
         asked.levels(8, 1)
+
+
+def test_a_plan_that_was_decided_on_comes_back_from_its_file(tmp_path):
+    noise = veil.AdditiveNoise([0.5, 1.25], similarity=1.0)
+    plan = veil.Plan([(["a b", 'quo"te'], noise), (["group"], veil.RandomizedResponse(epsilon=0.5))], shuffle=True)
+    goals = veil.Goals(max_advantage=0.1, min_utility={"means": 0.9})
+    write_plan(tmp_path / "plan.toml", plan, roles={"who": "drop"}, goals=goals, heading="For a table")
+    again = load_plan(tmp_path / "plan.toml")
+    assert candidate_words(again.plan) == candidate_words(plan)
+    assert (again.roles, again.goals) == ({"who": "drop"}, goals)
+    with pytest.raises(FileAccessError, match="exists"):
+        write_plan(tmp_path / "plan.toml", plan, roles={}, goals=goals)
+    covariance = veil.Plan([(None, veil.AdditiveNoise(covariance=[[2.0, 0.5], [0.5, 1.0]]))])
+    write_plan(tmp_path / "other.toml", covariance, roles={}, goals=veil.Goals())
+    assert candidate_words(load_plan(tmp_path / "other.toml").plan) == candidate_words(covariance)

@@ -201,6 +201,40 @@ def draft_plan(facts: Inspection, source: str) -> str:
     return "\n".join([*lines, "", *_DEFAULTS, *_grant_lines(), ""])
 
 
+def write_plan(
+    path: str | Path, plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: str = "A plan"
+) -> None:
+    """Write a plan that was decided on, with the roles and goals it was decided for; an existing file is refused."""
+    refuse_existing(Path(path))
+    write_public(Path(path), plan_text(plan, roles=roles, goals=goals, heading=heading).encode())
+
+
+def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: str = "A plan") -> str:
+    """A plan as a file says it; :func:`load_plan` reads it back."""
+    lines = [f"# {visible(heading)}", ""]
+    if plan.shuffle:
+        why = "# Rows in a secret order, which the key knows: their own would tell what the noise hides."
+        lines += [why, f"{SHUFFLE} = true", ""]
+    decided = {**plan.roles, **roles}
+    lines += ["[roles]", *(f"{_key(name)} = {_text(role)}" for name, role in decided.items()), ""]
+    for columns, method in plan.parts:
+        lines.append("[[part]]")
+        lines += [f"columns = [{', '.join(_text(name) for name in columns)}]"] if columns is not None else []
+        defaults = {name: each.default for name, each in inspect.signature(type(method)).parameters.items()}
+        changed = {name: v for name, v in method.settings().items() if v is not None and v != defaults[name]}
+        lines += [f"method = {_text(method.method_name())}", *(f"{n} = {_value(v)}" for n, v in changed.items()), ""]
+    return "\n".join([*lines, "[goals]", f"{SENTENCES} = [", *(f"    {_text(s)}," for s in goals.words()), "]", ""])
+
+
+def _value(value: Any) -> str:
+    """A setting in TOML."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{_key(str(k))} = {_value(v)}' for k, v in value.items())} }}"
+    return _text(value) if isinstance(value, str) else _toml(value) if isinstance(value, bool) else repr(value)
+
+
 _DEFAULTS = (
     "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %.",
     "[goals]",

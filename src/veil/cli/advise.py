@@ -10,7 +10,7 @@ import click
 from veil.cli.audits import deliver, exit_with, goal_options, run_options, setting
 from veil.cli.knowledge import KnowledgeCommand, granted_options
 from veil.cli.options import json_option, role_option
-from veil.cli.printing import check_page
+from veil.cli.printing import check_page, print_line
 from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
 
@@ -32,6 +32,11 @@ from veil.cli.settings import build_method
     default=None,
     help="Release the rows in a secret order, or in their own. Default: a secret one where the order tells something.",
 )
+@click.option(
+    "--write-plan",
+    type=click.Path(path_type=Path),
+    help="A plan file to write with what is recommended, for veil perturb and veil audit.",
+)
 @role_option
 @goal_options
 @run_options
@@ -43,16 +48,29 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
 
     \b
     Example:
-      veil advise patients.csv --role name=drop --max-advantage 0.05 --min-utility covariance=0.9 -o advice.html
+      veil advise patients.csv --role name=drop --min-utility covariance=0.9 -o advice.html --write-plan advised.toml
     """
     from veil.auditing.advice import advise as run_advise
     from veil.auditing.advice.families import NUMERIC
 
     check_page(options["output"])
+    if options["write_plan"] is not None:
+        from veil.storage.atomic import refuse_existing
+
+        refuse_existing(options["write_plan"])
     _, common = setting(options)
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
     with progress_bar() as progress:
         advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
+    if options["write_plan"] is not None and advice.recommendation is not None:
+        from veil.auditing.plan_file import write_plan
+        from veil.publishing.plan import as_plan
+
+        plan, path = as_plan(advice.recommendation), options["write_plan"]
+        heading = f"Recommended by veil advise for {table.name}: {plan.describe()}."
+        write_plan(path, plan, roles=common["roles"], goals=common["goals"], heading=heading)
+        if not as_json:
+            print_line(f"Plan written to {path}: veil perturb {table} --plan {path} -o RELEASE --key NEWKEY")
     exit_with(advice.possible)

@@ -42,6 +42,8 @@ WEAKER, NEAR = 0.75, 0.6
 """The next setting's strengths while all hold, and how near to the aim one is that need not be weaker."""
 SURELY = 1.5
 """How many times over the goal theory must be for a family not to be tried at all."""
+LARGEST_SHARE = 0.3
+"""Of the records that settings are tried on, the most that are given away as a sample."""
 LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
 MATRIX_RUNS = 5
@@ -101,7 +103,9 @@ class Search:
             "progress": progress,
         }
         self._whole = SettingTrials(self._table, **shared)
-        self._small = SettingTrials(self._choices.thinned(), **{**shared, "grants": _probed(grants, goals)})
+        thinned = self._choices.thinned()
+        grown = self._table.num_rows / max(thinned.num_rows, 1)
+        self._small = SettingTrials(thinned, **{**shared, "grants": _probed(grants, goals, grown)})
 
     # -- the search -------------------------------------------------------------------------
 
@@ -283,7 +287,7 @@ class Search:
         label, plan = tried.candidate.label, tried.plan
         self._findings.rejected.pop(self._family_of.get(label, label), None)
         single = len(plan.parts) == 1 and plan.parts[0][0] is None and not plan.shuffle
-        words = recommendation(tried, self._goals)
+        words = recommendation(tried, self._goals, self._findings.points())
         method = plan.parts[0][1] if single else plan
         return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED, shuffles=plan.shuffle)
 
@@ -328,8 +332,13 @@ class Search:
         return Advice(chosen, points, dict(findings.rejected), words, nearest, utilities, audit, state)
 
 
-def _probed(grants: Grants, goals: Goals) -> Grants:
-    """The grants of settings that are tried with one key: of samples the largest alone, unless goals name levels."""
+def _probed(grants: Grants, goals: Goals, grown: float) -> Grants:
+    """The grants of settings that are tried with one key: of samples the largest alone, unless goals name levels.
+
+    Of a table ``grown`` times as large, a share is so many times as many records, and these are what an attacker learns
+    from; so the share is larger here, as far as enough records are left to be scored.
+    """
     if goals.against is not None or not isinstance(grants.sample, tuple) or not grants.sample:
         return grants
-    return grants.adapted(sample=max(grants.sample))
+    largest = max(grants.sample)
+    return grants.adapted(sample=max(largest, min(LARGEST_SHARE, round(largest * grown, 2))))

@@ -279,9 +279,10 @@ def gains(row: AuditRow) -> str:
         scores.append((f"values of column {row.worst_column!r}", row.column))
         scores += [("far-out values", row.far_out)] if row.far_out is not None else []
     what, score = max(scores, key=lambda named: _gain(named[1]))
+    gain, low, high = float(score.advantage), score.advantage.low, score.advantage.high
     return (
         f"{row.name} with {knowing(row.level)} gets {percent(float(score.rate))} of the {what} right; "
-        f"{compared(score.control, score.baseline)}"
+        f"{compared(score.control, score.baseline)} (advantage {percent(gain)}, {percent(low)} to {percent(high)})"
     )
 
 

@@ -13,19 +13,25 @@ SHUFFLED = (
     "The rows are released in a secret order, which the key knows: neighbouring rows of the table resemble each other, "
     "and their order would tell what the noise hides."
 )
+USEFUL = {"means": 0.95, "covariance": 0.8, "distribution": 0.9}
+"""What a release should keep to be of use, where the goals do not say it."""
 MOST_IN_PROOF = 6
 """Settings that a proof lists."""
 
 
-def recommendation(tried: Tried, goals: Goals) -> str:
-    """Why a setting is recommended: its risk, what it keeps, and the strongest attack."""
+def recommendation(tried: Tried, goals: Goals, points: Sequence[Point]) -> str:
+    """Why a setting is recommended: its risk, what it keeps, and the strongest attack.
+
+    Where it keeps little, what stands against settings that keep more.
+    """
+    little = not goals.min_utility and any(tried.utilities.get(n, u) < u for n, u in USEFUL.items())
     utilities = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
     keys = f"Over up to {RUNS} keys" if tried.runs == RUNS else f"Over {tried.runs} keys"
     return (
         f"{keys} the risk stays under {percent(tried.limit)} with "
         f"{99 if tried.runs == RUNS else 95} % confidence, and the goal is {percent(goals.max_advantage)}. "
         f"It keeps {listed(utilities)}. The strongest attack: {tried.words}."
-        f"{' ' + SHUFFLED if tried.plan.shuffle else ''}"
+        f"{' ' + SHUFFLED if tried.plan.shuffle else ''}{proof(points, goals) if little else ''}"
     )
 
 
@@ -37,16 +43,18 @@ def shortfall(point: Point, goals: Goals) -> float:
 
 
 def proof(points: Sequence[Point], goals: Goals) -> str:
-    """What stands against every setting that keeps the utilities asked for: the strongest attack on it."""
-    useful = [p for p in points if all(p.utilities.get(n, 0.0) >= u for n, u in goals.min_utility.items())]
-    if not goals.min_utility or not points:
-        return ""
-    asked = listed([f"{name} {percent(least)}" for name, least in goals.min_utility.items()])
+    """What stands against every setting that keeps the utilities asked for, or the usual ones: the strongest attack."""
+    wanted = dict(goals.min_utility) or USEFUL
+    asked = listed([f"{name} {percent(least)}" for name, least in wanted.items()])
+    useful = [p for p in points if all(p.utilities.get(n, 0.0) >= u for n, u in wanted.items())]
     if not useful:
         return f" No setting that was tried keeps {asked}."
     rising = sorted(useful, key=lambda point: point.risk)
     lines = [f"{p.label}: risk up to {percent(p.risk)} ({p.why})" for p in rising[:MOST_IN_PROOF]]
-    return f" Of {len(points)} settings, {len(useful)} keep {asked}, and an attack breaks each: {'; '.join(lines)}."
+    return (
+        f" Of {len(points)} settings, {len(useful)} keep {asked}, and none of them was shown to keep the goal of "
+        f"{percent(goals.max_advantage)}: {'; '.join(lines)}."
+    )
 
 
 def miss(near: Point, goals: Goals) -> str:
