@@ -104,7 +104,7 @@ def test_a_category_gets_doubt_first_and_then_noise_in_its_direction():
     ill = (x[:, 0] > 0).astype(float)
     with_ill = numbers(x, ill=ill)
     doubted = Setting(SIMILAR, (2.0, 2.0, 2.0), 1.0).moved({(Scored.COLUMN, "ill"): 0.08}, 0.05, with_ill)
-    assert (doubted.doubt, doubted.weights, doubted.strengths) == (1.6, (), (2.0, 2.0, 2.0))
+    assert (doubted.doubt, doubted.weights, doubted.strengths) == (2.0, (), (2.0, 2.0, 2.0))
     shaped = Setting(SIMILAR, (2.0, 2.0, 2.0), 10.0).moved({(Scored.COLUMN, "ill"): 0.2}, 0.05, with_ill)
     assert shaped.weights == (("ill", 3.0),)
     hidden = np.array(shaped.method(with_ill).covariance)

@@ -12,20 +12,30 @@ after few keys have not broken it.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from veil.attacks import every_attack
 from veil.auditing import Audit, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
 from veil.auditing.advice.families import RESPONSE, Family
-from veil.auditing.advice.findings import Findings, broken_words, tested
+from veil.auditing.advice.findings import Findings, tested
+from veil.auditing.advice.fixed_methods import MATRIX_RUNS, OUT_OF_TIME, FixedMethods, TimeLeft
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
-from veil.auditing.advice.wording import SHUFFLED, by_theory, miss, outdone, proof, recommendation
+from veil.auditing.advice.wording import (
+    SHUFFLED,
+    by_theory,
+    miss,
+    outdone,
+    proof,
+    recommendation,
+    stronger_by_theory,
+)
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
@@ -40,18 +50,12 @@ BEGIN = 0.6
 """What theory aims at, as a share of the goal: attacks know more than one column at a time."""
 WEAKER, NEAR = 0.75, 0.6
 """The next setting's strengths while all hold, and how near to the aim one is that need not be weaker."""
-SURELY = 1.5
-"""How many times over the goal theory must be for a family not to be tried at all."""
+SURELY, STRONGER = 1.5, 1.05
+"""How many times over the goal theory must be, or over similar noise, for a family not to be tried at all."""
 LARGEST_SHARE = 0.3
 """Of the records that settings are tried on, the most that are given away as a sample."""
 LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
-MATRIX_RUNS = 5
-MANY_KEYS = 120
-SECONDS_FOR_MATRICES = 40.0
-QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
-"""Attacks that break most secret matrices in no time."""
-OUT_OF_TIME = "not tried: out of time"
 MARGIN = 0.1
 """How much under the goal, as a share of it, a setting is aimed."""
 DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
@@ -85,7 +89,7 @@ class Search:
         progress: Progress,
     ) -> None:
         self._goals, self._grants, self._roles, self._seed = goals, grants, roles, seed
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._time = TimeLeft.of(seconds)
         self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)
         self._findings = Findings(goals)
         self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
@@ -114,9 +118,11 @@ class Search:
         doubt = self._settled_doubt() if self._choices.categories and self._choices.names else None
         holding = list[Holding]()
         for family in self._families:
-            best = max((each.utility for each in holding), default=0.0)
-            holding += self._held(family, doubt, best)
-        accepted = self._fixed_ones(doubt)
+            if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
+                holding += self._held(family, doubt, max((each.utility for each in holding), default=0.0))
+        if doubt is not None:
+            self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
+        accepted = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time).accepted(self._fixed)
         for each in sorted(holding, key=lambda holding: -holding.utility):
             if accepted and each.utility <= max(self._findings.utility(t) for t in accepted):
                 best_of = max(accepted, key=self._findings.utility)
@@ -136,7 +142,7 @@ class Search:
         unperturbed = ("public", "identifier")
         bench = self._small.of_columns({n: "drop" for n in numbers if self._roles.get(n) not in unperturbed})
         low, high = 0, len(DOUBTS) - 1
-        while low < high and not self._late():
+        while low < high and not self._time.is_over():
             middle = (low + high) // 2
             (tried,) = bench.tried([as_plan(RESPONSE.make((DOUBTS[middle],)))], runs=1)
             low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
@@ -145,18 +151,12 @@ class Search:
     def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
         """The most useful setting of a family that one key expects to keep the goals; none where another is better."""
         numbers = self._choices.numbers if self._choices.names else None
-        if numbers is not None and family.least_gain is not None:
-            gain = family.least_gain(numbers.survey)
-            if gain > SURELY * self._goals.limits.get(Scored.COLUMN, math.inf):
-                label = self._choices.plan(Setting(family, family.limits[1:], doubt)).describe()
-                self._findings.rejected[family.name] = by_theory(label, gain)
-                return []
         begin = family.begin(numbers.survey, BEGIN * self._goals.max_advantage) if numbers else (1.0,)
         setting, holding = Setting(family, family.within(begin), doubt), list[Holding]()
         failed: Setting | None = None
         last: Tried | None = None
         for _ in range(PROBES):
-            if self._late():
+            if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return holding
             (last,) = self._small.tried([self._choices.plan(setting)], runs=1)
@@ -183,6 +183,23 @@ class Search:
         self._reject(family, last, best)
         return []
 
+    def _is_left_out(self, family: Family, doubt: float | None, *, similar: bool) -> bool:
+        """Whether theory is enough to reject a family; ``similar`` says that similar noise holds already."""
+        if not self._choices.names:
+            return False
+        survey, words = self._choices.numbers.survey, ""
+        gain = family.least_gain(survey) if family.least_gain is not None else 0.0
+        if gain > SURELY * self._goals.limits.get(Scored.COLUMN, math.inf):
+            words = by_theory(self._choices.plan(Setting(family, family.limits[1:], doubt)).describe(), gain)
+        if similar and family.by_column:
+            aim = BEGIN * self._goals.max_advantage
+            ratio = survey.scales(aim, similar=False) / survey.scales(aim, similar=True)
+            more = float(np.exp(np.log(ratio).mean()))
+            words = stronger_by_theory(more) if more > STRONGER else ""
+        if words:
+            self._findings.rejected[family.name] = words
+        return bool(words)
+
     def _reject(self, family: Family, last: Tried | None, best: float) -> None:
         """Why a family is not followed further."""
         if last is None:
@@ -200,7 +217,7 @@ class Search:
         family, tried, holds = setting.family, None, False
         numbers = self._choices.numbers if self._choices.names else None
         for _ in range(TRIES):
-            if self._late():
+            if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
             (tried,) = self._whole.tried([self._choices.plan(setting)], runs=RUNS)
@@ -225,61 +242,11 @@ class Search:
         self._family_of[tried.candidate.label] = family.name
         return tried
 
-    def _fixed_ones(self, doubt: float | None) -> list[Tried]:
-        """Methods that are tried as they are: few keys show a break, and many are needed to show none."""
-        accepted = []
-        if doubt is not None:
-            self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
-        left = self._unbroken(self._unbroken(self._fixed, attacks=QUICK), attacks=None)
-        for plan in left:
-            if self._late():
-                self._findings.rejected[plan.describe()] = OUT_OF_TIME
-                continue
-            (tried,) = self._whole.tried([plan], runs=RUNS)
-            holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
-            if not holds and tried.risk <= self._goals.max_advantage and self._affordable(tried):
-                (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._patience())
-                ends = [row.upper for row in candidate.rows]
-                holds, tried = candidate.passed, replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS)
-            self._findings.note(tried, tried.candidate.method, None, confirmed=holds)
-            short = self._goals.utility_failures(tried.candidate.utility)
-            if holds and not short:
-                accepted.append(tried)
-                continue
-            over = f"its risk is {percent(tried.risk)} on average over {RUNS} keys; {tried.words}"
-            few = f"{RUNS} keys leave a risk of up to {percent(tried.limit)}, and to exclude it takes some 80"
-            reason = over if tried.risk > self._goals.max_advantage else few
-            self._findings.rejected[plan.describe()] = str(short[0]) if holds else f"not shown to be safe: {reason}"
-        return accepted
-
     def _with_doubt(self, plan: Plan, doubt: float) -> Plan:
         """A plan made before the strength of the responses was known."""
         if len(plan.parts) == 2 and plan.parts[1][0] == tuple(self._choices.categories):
             return self._choices.of_method(plan.parts[0][1], doubt).shuffled(plan.shuffle)
         return plan
-
-    def _unbroken(self, plans: Sequence[Plan], *, attacks: Sequence[str] | None) -> list[Plan]:
-        """The methods that few keys do not break."""
-        if self._late():
-            return list(plans)
-        left = None if self._deadline is None else max(1.0, (self._deadline - time.monotonic()) / 4)
-        candidates = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks, seconds=left) if plans else []
-        for plan, candidate in zip(plans, candidates, strict=True):
-            if candidate.breaks:
-                self._findings.rejected[candidate.label] = broken_words(candidate)
-                self._findings.note_candidate(plan, candidate, broken_words(candidate))
-        return [plan for plan, candidate in zip(plans, candidates, strict=True) if not candidate.breaks]
-
-    def _affordable(self, tried: Tried) -> bool:
-        """Whether 80 more keys can be tried in the time there is."""
-        return 80 * sum(row.seconds for row in tried.candidate.rows) <= 2 * self._patience()
-
-    def _patience(self) -> float:
-        left = math.inf if self._deadline is None else self._deadline - time.monotonic()
-        return max(1.0, min(SECONDS_FOR_MATRICES, left))
-
-    def _late(self) -> bool:
-        return self._deadline is not None and time.monotonic() > self._deadline
 
     # -- the answer -------------------------------------------------------------------------
 
@@ -299,11 +266,11 @@ class Search:
         if near is None:
             plans = [*self._fixed, *(self._choices.plan(Setting(f, (1.0,))) for f in self._families)]
             words = "No setting was tried in the time there was; give more (budget)."
-            audited = self._small.audited(plans[:1], runs=1, seconds=self._patience())
+            audited = self._small.audited(plans[:1], runs=1, seconds=self._time.patience())
             return self._answer(None, words, None, audited[0], state)
         plan, point = near
         words = miss(point, self._goals)
-        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._patience())
+        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._time.patience())
         what = "Of what was tried in the time there was, the nearest is" if cut else "The nearest miss is"
         against = "" if cut else proof(self._findings.points(), self._goals)
         return self._answer(None, f"{what} {words}.{against}", words, candidate, state)

@@ -30,7 +30,7 @@ STEEP = 1.5
 LEAST_STEP, LARGEST_STEP = 1.1, 2.5
 ENOUGH_DOUBT = 10.0
 """Strength of responses from which they say so little that the numbers must be what tells a category."""
-LEAST_DOUBTED, MOST_DOUBTED = 1.5, 4.0
+LEAST_DOUBTED, MOST_DOUBTED = 2.0, 4.0
 """How many times the doubt is raised at once."""
 MOST_WEIGHTED, MOST_WEIGHT = 4.0, 30.0
 """How many times a category's weight is raised at once, and the most that it can be."""

@@ -83,3 +83,10 @@ def by_theory(label: str, gain: float) -> str:
         f"even as {label}, whoever knows the distribution of one column gains {percent(gain)} on it, by the law of the "
         "noise alone"
     )
+
+
+def stronger_by_theory(more: float) -> str:
+    """Why independent noise is not tried where noise similar to the data holds."""
+    return (
+        f"columns tell each other, so that it must be {more:.1f} times as strong as noise with the data's correlations"
+    )

@@ -1,0 +1,95 @@
+"""Methods that are tried as they are: few keys show a break, and many are needed to show none."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from veil.auditing import Goals
+from veil.auditing.advice.findings import Findings, broken_words
+from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
+from veil.publishing.plan import Plan
+from veil.report.words import percent
+
+MATRIX_RUNS = 5
+MANY_KEYS = 120
+SECONDS_FOR_MATRICES = 40.0
+QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
+"""Attacks that break most secret matrices in no time."""
+OUT_OF_TIME = "not tried: out of time"
+
+
+@dataclass(frozen=True)
+class TimeLeft:
+    """The time until a ``deadline`` of :func:`time.monotonic`; None is as long as it takes."""
+
+    deadline: float | None
+
+    @classmethod
+    def of(cls, seconds: float | None) -> TimeLeft:
+        """So many seconds from now."""
+        return cls(None if seconds is None else time.monotonic() + seconds)
+
+    def left(self) -> float:
+        """Seconds that are left."""
+        return math.inf if self.deadline is None else self.deadline - time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether none is left."""
+        return self.left() < 0.0
+
+    def patience(self) -> float:
+        """Seconds for one method with a secret matrix."""
+        return max(1.0, min(SECONDS_FOR_MATRICES, self.left()))
+
+
+class FixedMethods:
+    """Plans without a strength to search, on few records and on all of them."""
+
+    def __init__(
+        self, small: SettingTrials, whole: SettingTrials, findings: Findings, goals: Goals, time_left: TimeLeft
+    ) -> None:
+        self._small, self._whole, self._findings, self._goals, self._time = small, whole, findings, goals, time_left
+
+    def accepted(self, plans: Sequence[Plan]) -> list[Tried]:
+        """The plans that keep every goal; why not, the findings are told."""
+        accepted = []
+        left = self._unbroken(self._unbroken(plans, attacks=QUICK), attacks=None)
+        for plan in left:
+            if self._time.is_over():
+                self._findings.rejected[plan.describe()] = OUT_OF_TIME
+                continue
+            (tried,) = self._whole.tried([plan], runs=RUNS)
+            holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
+            if not holds and tried.risk <= self._goals.max_advantage and self._affordable(tried):
+                (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._time.patience())
+                ends = [row.upper for row in candidate.rows]
+                holds, tried = candidate.passed, replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS)
+            self._findings.note(tried, tried.candidate.method, None, confirmed=holds)
+            short = self._goals.utility_failures(tried.candidate.utility)
+            if holds and not short:
+                accepted.append(tried)
+                continue
+            over = f"its risk is {percent(tried.risk)} on average over {RUNS} keys; {tried.words}"
+            few = f"{RUNS} keys leave a risk of up to {percent(tried.limit)}, and to exclude it takes some 80"
+            reason = over if tried.risk > self._goals.max_advantage else few
+            self._findings.rejected[plan.describe()] = str(short[0]) if holds else f"not shown to be safe: {reason}"
+        return accepted
+
+    def _unbroken(self, plans: Sequence[Plan], *, attacks: Sequence[str] | None) -> list[Plan]:
+        """The methods that few keys do not break."""
+        if self._time.is_over():
+            return list(plans)
+        left = None if self._time.deadline is None else max(1.0, self._time.left() / 4)
+        candidates = self._small.audited(plans, runs=MATRIX_RUNS, attacks=attacks, seconds=left) if plans else []
+        for plan, candidate in zip(plans, candidates, strict=True):
+            if candidate.breaks:
+                self._findings.rejected[candidate.label] = broken_words(candidate)
+                self._findings.note_candidate(plan, candidate, broken_words(candidate))
+        return [plan for plan, candidate in zip(plans, candidates, strict=True) if not candidate.breaks]
+
+    def _affordable(self, tried: Tried) -> bool:
+        """Whether 80 more keys can be tried in the time there is."""
+        return 80 * sum(row.seconds for row in tried.candidate.rows) <= 2 * self._time.patience()
