@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 import veil
-from veil.auditing.elsewhere.columns import paired
+from veil.auditing.elsewhere.columns import in_private_units, paired
 from veil.auditing.elsewhere.copies import copies
 from veil.cli import main
 from veil.report.failures import CopiedRecords
@@ -100,6 +100,48 @@ def test_fresh_draws_and_noise_are_no_copies_for_twenty_keys():
             (private.drop(columns="income"), numbers(rng, 1_600).drop(columns="income")),
         ):
             assert counted(own, released)[1] == (), seed
+
+
+UNITS = {
+    "minimum to maximum": lambda x: (x - x.min()) / (x.max() - x.min()),
+    "z-scores": lambda x: (x - x.mean()) / x.std(),
+    "logarithms": lambda x: np.log(x - x.min() + 1.0),
+}
+
+
+def in_units(private, released):
+    tables = [pa.Table.from_pandas(frame, preserve_index=False) for frame in (private, released)]
+    pairs = in_private_units(paired(*tables, list(private.columns)))
+    return copies(pairs, np.ones(len(pairs.names), dtype=bool), 0.1).failures(0.05)
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_copies_in_other_units_are_copies_for_ten_keys(units):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        private = numbers(rng)
+        assert in_units(private, UNITS[units](private).iloc[rng.permutation(len(private))]), seed
+        half = UNITS[units](private).iloc[rng.permutation(len(private))[:200]]
+        assert in_units(private, half) or units == "minimum to maximum", seed
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_fresh_draws_and_noise_in_other_units_are_no_copies_for_twenty_keys(units):
+    for seed in range(20):
+        rng, again = np.random.default_rng(seed), np.random.default_rng(1_000 + seed)
+        draws = numbers(rng, 1_600)
+        private, others = draws.iloc[:400], draws.iloc[400:].reset_index(drop=True)
+        for released in (others, others.iloc[:400], noisy(private, again, 1.0)):
+            assert in_units(private, UNITS[units](released)) == (), seed
+
+
+def test_an_audit_of_rescaled_records_in_another_order_breaks():
+    private = numbers(np.random.default_rng(0))
+    released = UNITS["minimum to maximum"](private).sample(frac=1, random_state=1)
+    found = veil.audit(private, release=released, grants=NONE, seed=0)
+    (copied,) = [failure for failure in found.candidates[0].failures if isinstance(failure, CopiedRecords)]
+    assert (copied.how, copied.n_copied) == (CopyKind.OTHER_UNITS, 400)
+    assert "400 of 400 private records are in the release in other units" in str(copied)
 
 
 def test_chance_is_what_strangers_find():

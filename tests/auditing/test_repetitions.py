@@ -40,3 +40,24 @@ def test_where_the_release_alone_breaks_a_rotation_more_knowledge_is_tried_once(
     assert runs.pop(("ica-attack", "nothing")) >= 2
     assert set(runs.values()) == {1}
     assert {level.state for level in audit.model().candidates[0].levels} == {"breaks"}
+
+
+def test_few_far_out_values_that_seem_exposed_are_settled_by_more_keys() -> None:
+    """Noise that is within a tenth of the distance in half of all cases: nine values under one key show nothing yet."""
+    x = np.random.default_rng(2).normal(size=(500, 2))
+    x[:8, 1] = np.linspace(14.0, 60.0, 8)
+    rows = []
+    for repetitions in (1, 10):
+        audit = veil.audit(
+            x,
+            veil.AdditiveNoise(1.0),
+            attacks=["noise-distribution"],
+            grants=veil.Grants.only(),
+            goals=veil.Goals(on="far-out values"),
+            repetitions=repetitions,
+            seed=0,
+            workers=1,
+        )
+        rows.append(audit.rows[0])
+    assert [row.n_far_out for row in rows] == [9, 9]
+    assert [bool(row.broken) for row in rows] == [False, True]

@@ -194,6 +194,12 @@ class Goals:
         unclear = self.is_unclear(score.advantage.high - float(score.advantage))
         return unclear and not row.one_matrix and score.advantage.low <= most
 
+    def is_in_doubt(self, row: AuditRow) -> bool:
+        """Whether a column of few records, or far-out values, seem to break a goal and more keys could show it."""
+        limits = [(score, Scored.COLUMN) for score in row.columns.values() if self._is_too_few(row, score)]
+        limits += [(row.far_out, Scored.FAR_OUT)] if row.far_out is not None else []
+        return any(float(score.advantage) > self.limits.get(scored, math.inf) for score, scored in limits)
+
     def is_unclear(self, half_width: float) -> bool:
         """Whether an interval of a column is too wide to show that nothing is gained."""
         return half_width > self.limits.get(Scored.COLUMN, math.inf)

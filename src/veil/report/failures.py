@@ -114,6 +114,7 @@ COPIED = {
     CopyKind.WHOLE: "as they are, up to rounding",
     CopyKind.MOST: "with few of their cells changed",
     CopyKind.NEAR: "to within the tolerance",
+    CopyKind.OTHER_UNITS: "in other units",
 }
 
 

@@ -71,11 +71,12 @@ class AdviceState(StrEnum):
 
 
 class CopyKind(StrEnum):
-    """How private records lie in a release: whole, in most of what they tell, or within the tolerance."""
+    """How private records lie in a release: whole, in most of what they tell, nearly, or in other units."""
 
     WHOLE = "whole"
     MOST = "most"
     NEAR = "near"
+    OTHER_UNITS = "other units"
 
 
 class Edition(StrEnum):

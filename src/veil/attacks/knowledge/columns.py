@@ -13,6 +13,7 @@ from veil.attacks.knowledge.reading import as_numbers, as_records, select_column
 from veil.data.blocks import Matrix
 from veil.data.files import open_table
 from veil.errors import InputError
+from veil.numerics.dependence import dependence
 from veil.release.models import Model
 from veil.release.release import Release
 
@@ -92,10 +93,9 @@ class KnownAttributes(Knowledge):
 
     @classmethod
     def known_columns(cls, private: PrivateTable, amount: float) -> tuple[int, ...]:
-        """The complete numeric columns that say most about the others: by their mean squared correlation with them."""
+        """The complete numeric columns that say most about the others (:func:`veil.numerics.dependence.dependence`)."""
         usable = _whole_numeric(private)
-        correlations = np.corrcoef(private.values[:, usable].T).reshape(len(usable), -1)
-        telling = np.argsort(-(correlations**2).sum(axis=1), kind="stable")[: int(amount)]
+        telling = np.argsort(-dependence(private.values[:, usable]).sum(axis=1), kind="stable")[: int(amount)]
         return tuple(sorted(usable[i] for i in telling))
 
 

@@ -8,13 +8,14 @@ that is wrong makes no copy; what a pair shows is held against strangers (:mod:`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.optimize import linear_sum_assignment
+from scipy.stats import rankdata
 
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
@@ -23,6 +24,8 @@ MOST_LOOKED_AT = 2_000
 """Values of a column that are looked at to recognise it."""
 FAR = 3.0
 """Mean difference of quantiles, in standard deviations, beyond which two columns are as different as any."""
+OTHER_UNITS = 0.2
+"""The same, beyond which a released column is in other units than the private one, or perturbed."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,44 @@ def paired(private: pa.Table, released: pa.Table, names: Sequence[str], *, by_va
         np.column_stack([y for _, y, _ in columns]) if columns else np.empty((released.num_rows, 0)),
         np.array([codes for _, _, codes in columns], dtype=np.bool_),
     )
+
+
+def in_private_units(pairs: Pairs) -> Pairs | None:
+    """The same with released columns of other units in those of the private ones; None where there are none.
+
+    A value goes to the private quantile at its rank. That undoes every rising map of a column (other units, minimum to
+    maximum, z-scores, logarithms), exactly where all records are there. One column alone would always be a copy.
+    """
+    other = [
+        j
+        for j, codes in enumerate(pairs.categorical)
+        if not codes and _quantiles_apart(pairs.private[:, j], pairs.values[:, j]) > OTHER_UNITS
+    ]
+    if not other or len(pairs.names) < 2:
+        return None
+    values = pairs.values.copy()
+    for j in other:
+        values[:, j] = _at_ranks(pairs.private[:, j], pairs.values[:, j])
+    return replace(pairs, values=values)
+
+
+def _at_ranks(x: Vector, y: Vector) -> Vector:
+    """The quantiles of one column at the ranks of another's values."""
+    known = ~np.isnan(y)
+    rising = np.sort(x[~np.isnan(x)])
+    share = (rankdata(y[known]) - 0.5) / max(int(known.sum()), 1)
+    mapped = np.full(len(y), np.nan)
+    mapped[known] = np.interp(share * len(rising) - 0.5, np.arange(len(rising)), rising)
+    return mapped
+
+
+def _quantiles_apart(x: Vector, y: Vector) -> float:
+    """The mean difference of quantiles, in standard deviations of the first column."""
+    x, y = x[np.isfinite(x)], y[np.isfinite(y)]
+    if not len(x) or not len(y):
+        return 0.0
+    at = np.linspace(0.01, 0.99, 50)
+    return float(np.abs(np.quantile(x, at) - np.quantile(y, at)).mean()) / (float(x.std()) or 1.0)
 
 
 def _beside(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[Vector, Vector, bool]:
@@ -112,10 +153,7 @@ def _apart(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> float:
     common = float(np.isin(y, x).mean())
     if codes:
         return 2.0 * (1.0 - common)
-    at = np.linspace(0.01, 0.99, 50)
-    unit = float(x.std()) or 1.0
-    off = float(np.abs(np.quantile(x, at) - np.quantile(y, at)).mean()) / unit
-    return 1.0 - common + min(off / FAR, 1.0)
+    return 1.0 - common + min(_quantiles_apart(x, y) / FAR, 1.0)
 
 
 def _some(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from veil.attacks import Attack
 from veil.attacks.knowledge.previous_releases import count_rows
-from veil.auditing.elsewhere.columns import paired
+from veil.auditing.elsewhere.columns import Pairs, in_private_units, paired
 from veil.auditing.elsewhere.copies import copies
 from veil.auditing.elsewhere.order import order_test
 from veil.auditing.elsewhere.released import (
@@ -59,6 +59,7 @@ from veil.release.manifest import (
 from veil.release.models import FOREIGN, ForeignModel
 from veil.release.release import Release, memory_release
 from veil.report.failures import CopiedRecords
+from veil.report.values import CopyKind
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -209,17 +210,24 @@ class ForeignExposures(Exposures):
         return {} if key is None or key not in self._table.column_names else {key: str(Role.DROP)}
 
     def copied(self, goals: Goals) -> tuple[CopiedRecords, ...]:
-        """Copies of private records among the released rows, beyond chance: by the columns' names, then by values."""
+        """Copies of private records among the released rows, beyond chance.
+
+        Columns are paired by their names, then by values, and then the private ones with units left out of account.
+        """
         private, foreign = self._without_key(self._table, self._foreign)
-        names = [*self.columns, *self._undeclared]
+        names, foreign = [*self.columns, *self._undeclared], foreign.drop_columns(self._public(foreign))
         for by_values in (False, True):
-            pairs = paired(private, foreign.drop_columns(self._public(foreign)), names, by_values=by_values)
-            scored = np.array([name in self.columns for name in pairs.names], dtype=np.bool_)
-            counted = copies(pairs, scored, goals.tolerance) if scored.any() else None
-            failures = counted.failures(goals.max_advantage) if counted is not None else ()
-            if failures:
+            pairs = paired(private, foreign, names, by_values=by_values)
+            if failures := self._copied(pairs, goals):
                 return failures
-        return ()
+        same_units = in_private_units(paired(private, foreign, self.columns))
+        failures = self._copied(same_units, goals) if same_units is not None else ()
+        return tuple(replace(each, how=CopyKind.OTHER_UNITS) for each in failures)
+
+    def _copied(self, pairs: Pairs, goals: Goals) -> tuple[CopiedRecords, ...]:
+        scored = np.array([name in self.columns for name in pairs.names], dtype=np.bool_)
+        counted = copies(pairs, scored, goals.tolerance) if scored.any() else None
+        return counted.failures(goals.max_advantage) if counted is not None else ()
 
     def _public(self, foreign: pa.Table) -> list[str]:
         return [name for name in self.public if name in foreign.column_names]

@@ -175,7 +175,7 @@ class Scoreboard:
             return lottery and n < min(2, limit) and not self._is_hopeless(trial)
         if lottery and lost and self._is_spared(trial, n):
             return False
-        return bool(row.failures)
+        return bool(row.failures) or self._goals.is_in_doubt(row)
 
     def _gain(self, trial: Trial) -> float:
         """The highest advantage that an attack has reached in anything, on average over its runs."""
