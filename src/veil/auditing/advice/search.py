@@ -44,8 +44,10 @@ from veil.publishing.plan import Plan, as_plan
 from veil.report.values import AdviceState, Scored
 from veil.report.words import percent
 
-PROBES, TRIES = 6, 4
+PROBES, TRIES = 6, 5
 """Settings of a family that are tried with one key, and that are confirmed, at most."""
+MOST_CONFIRMED = 1.4
+"""How much stronger the next setting to confirm is at most: many keys say more closely what is needed."""
 BEGIN = 0.6
 """What theory aims at, as a share of the goal: attacks know more than one column at a time."""
 WEAKER, NEAR = 0.75, 0.6
@@ -226,7 +228,7 @@ class Search:
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)
             if holds:
                 break
-            moved = setting.moved(tried.gains, self._aim(), numbers)
+            moved = setting.moved(tried.gains, self._aim(), numbers, MOST_CONFIRMED)
             if moved == setting:
                 break
             setting = moved

@@ -47,7 +47,7 @@ class Tried:
         The same without the luck of one key: the strongest of many attacks is partly the luckiest. It says where to
         look, and equals the limit over several keys.
     gains
-        The same by column, and for everything else under an empty name.
+        What is expected by column, and for everything else under an empty name.
     worst
         The row that decides the limit.
     runs
@@ -152,8 +152,8 @@ class SettingTrials:
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
             ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
             gains: dict[tuple[Scored, str], float] = {}
-            for place, _, end, likely, _ in ends:
-                gains[place] = max(gains.get(place, 0.0), likely if runs == 1 else end)
+            for place, _, _, likely, _ in ends:
+                gains[place] = max(gains.get(place, 0.0), likely)
             worst = max(ends, key=lambda each: each[2], default=None)
             tried.append(
                 Tried(

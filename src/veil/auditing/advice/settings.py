@@ -74,8 +74,12 @@ class Setting:
         middle = np.sqrt(np.array(self.strengths) * np.array(other.strengths))
         return replace(self, strengths=self.family.within(middle))
 
-    def moved(self, gains: Gains, aim: float, numbers: Numbers | None) -> Setting:
-        """A setting that is expected to keep the gains under the aim."""
+    def moved(self, gains: Gains, aim: float, numbers: Numbers | None, most: float = LARGEST_STEP) -> Setting:
+        """A setting that is expected to keep the gains under the aim, at ``most`` so many times as strong."""
+
+        def step(ratio: float) -> float:
+            return float(np.clip(ratio ** (1.0 / STEEP), LEAST_STEP, most))
+
         names = numbers.names if numbers is not None else ()
         over = {name: gain / aim for (_, name), gain in gains.items() if gain > aim and name}
         pooled = {scored: gain / aim for (scored, name), gain in gains.items() if gain > aim and not name}
@@ -84,15 +88,15 @@ class Setting:
         if self.doubt is not None and categories:
             moved = self._doubted(categories)
         elif self.family is RESPONSE:
-            return moved.scaled(_step(max([*over.values(), *pooled.values()], default=1.0)))
-        factors = np.array([_step(over[name]) if name in over else 1.0 for name in names])
+            return moved.scaled(step(max([*over.values(), *pooled.values()], default=1.0)))
+        factors = np.array([step(over[name]) if name in over else 1.0 for name in names])
         rest = [ratio for scored, ratio in pooled.items() if scored is not Scored.FAR_OUT]
         if rest and not over:
-            factors = factors * _step(max(rest))
+            factors = factors * step(max(rest))
         if numbers is not None and Scored.FAR_OUT in pooled:
-            factors = np.maximum(factors, _step(pooled[Scored.FAR_OUT]) ** numbers.survey.far)
+            factors = np.maximum(factors, step(pooled[Scored.FAR_OUT]) ** numbers.survey.far)
         if categories and not self.family.similar and moved.doubt == self.doubt:
-            factors = np.maximum(factors, _step(max(categories.values())))
+            factors = np.maximum(factors, step(max(categories.values())))
         if numbers is None or (factors == 1.0).all():
             return moved
         factors = numbers.survey.spread(factors) if self.family.by_column else np.array([factors.max()])
@@ -109,11 +113,6 @@ class Setting:
             weight = (1.0 + weights.get(name, 0.0)) * min(ratio, MOST_WEIGHTED) - 1.0
             weights[name] = min(rounded_up(weight), MOST_WEIGHT)
         return replace(self, weights=tuple(weights.items()))
-
-
-def _step(ratio: float) -> float:
-    """How much stronger a setting must be whose gain is so many times the aim."""
-    return float(np.clip(ratio ** (1.0 / STEEP), LEAST_STEP, LARGEST_STEP))
 
 
 def _covariance(numbers: Numbers, scales: Vector, weights: Mapping[str, float]) -> Matrix:
