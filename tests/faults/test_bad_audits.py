@@ -742,7 +742,7 @@ def test_tables_that_advice_refuses_in_other_words(spoil, table, refuses):
 def test_advice_on_all_methods_leaves_out_those_that_cannot_be_used(spoil, table, monkeypatch):
     holes = table.assign(a=table["a"].where(table["n"] > 15))
     clock = SimpleNamespace(monotonic=itertools.count().__next__)  # a second from one look to the next
-    monkeypatch.setattr("veil.auditing.advice.search.time", clock)
+    monkeypatch.setattr("veil.auditing.advice.fixed_methods.time", clock)
     assert advise(holes if spoil == "missing values" else table[["a"]], None, budget=1).points
 
 
