@@ -20,6 +20,7 @@ from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownRanges, KnownSample
 from veil.attacks.noise.additive import HIT_REACH, published_noise
 from veil.attacks.noise.classes import ClassColumn, block_class_counts, class_guess
+from veil.attacks.noise.whole_numbers import known_whole
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.column_priors import column_priors, deconvolve
@@ -164,18 +165,19 @@ class UnivariateBayesAttack(BlockwiseAttack):
             return _linear(release, sigmas)
         priors = release_priors(release, noise_law(release, knowledge), sigmas)
         spread = np.sqrt(np.clip(release.moments().variance - sigmas**2, 0.0, None))
+        whole = _whole(release, known) & (sigmas < MOST_NOISE)
         hits: list[Vector | None] = []
         for j, prior in enumerate(priors):
             hits.append(None)
             if not isinstance(prior, GridPrior):
                 continue
-            whole = release.only_part.columns[j].is_integer and sigmas[j] < MOST_NOISE
-            if self.aim == "hit" and whole:
+            if self.aim == "hit" and whole[j]:
                 prior = prior.on_whole_numbers()
             if known is not None:
                 prior = prior.sharpened(known.sample[:, j])
             if self.aim == "hit":
-                hits[j] = prior.hits(HIT_REACH * float(spread[j]))
+                centres = prior.hits(HIT_REACH * float(spread[j]))
+                hits[j] = np.rint(centres) if whole[j] else centres
             priors[j] = prior
         errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
         kinds = tuple("none" if prior is None else prior.kind for prior in priors)
@@ -189,14 +191,14 @@ class UnivariateBayesAttack(BlockwiseAttack):
         sample, limits = granted(knowledge, KnownSample), _limits(release, knowledge)
         known = np.empty((0, d)) if sample is None else sample.sample
         check_width(known, release, "KnownSample.sample")
-        sizes = [len(texts) for texts in model.names]
+        sizes, whole = [len(texts) for texts in model.names], _whole(release, sample)
         counts = release.summed(partial(block_class_counts, part.released, model.names))
         guesses, errors = [], np.zeros(d)
         for j, own in enumerate(np.split(counts, np.cumsum(sizes)[:-1])):
             column = ClassColumn(
                 edges=model.edges[j],
                 counts=own,
-                whole=part.columns[j].is_integer,
+                whole=bool(whole[j]),
                 limits=None if limits is None else (float(limits[0][j]), float(limits[1][j])),
                 known=known[np.isfinite(known[:, j]), j],
             )
@@ -206,6 +208,12 @@ class UnivariateBayesAttack(BlockwiseAttack):
             errors[j] = float(own @ [each.variance for each in posteriors]) / max(int(own.sum()), 1)
         guess = partial(class_guess, part.released, model.names, tuple(guesses))
         return Reconstruction(columns=part.released, guess=guess, details=UnivariateDetails(errors, ("classes",) * d))
+
+
+def _whole(release: Release, sample: KnownSample | None) -> npt.NDArray[np.bool_]:
+    """Which columns hold whole numbers, by their type or by a sample of them."""
+    typed = np.array([column.is_integer for column in release.only_part.columns])
+    return typed if sample is None else typed | known_whole(sample.sample)
 
 
 def _linear(release: Release, sigmas: Vector) -> Reconstruction:

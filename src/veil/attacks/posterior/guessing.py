@@ -10,6 +10,7 @@ from scipy.special import erf
 
 from veil.attacks.base import Details, Guess
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.noise.whole_numbers import known_whole
 from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
 from veil.attacks.posterior.cells import number_guesses
 from veil.attacks.posterior.grids import ColumnGrid, column_grid
@@ -62,6 +63,8 @@ def guess_records(
 ) -> Guess:
     """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
     observations = observe(release, knowledge)
+    if records is not None:
+        observations = observations.with_whole(known_whole(records))
     split = split_rows(observations)
     held_out: dict[int, float] = {}
     if prior == "sample" and records is not None:

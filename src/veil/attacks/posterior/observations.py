@@ -20,7 +20,7 @@ Where the noise is not normal, its own law is put in the place of the normal one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -124,6 +124,14 @@ class Observations:
     def z(self) -> Matrix:
         """What is seen of the numbers (N × q)."""
         return np.column_stack([number.z for number in self.numbers]) if self.numbers else np.empty((self.n_rows, 0))
+
+    def with_whole(self, whole: npt.NDArray[np.bool_]) -> Observations:
+        """The same, where some of the columns that are guessed are known to hold whole numbers."""
+        numbers = tuple(
+            replace(number, whole=number.whole or (number.place >= 0 and bool(whole[number.place])))
+            for number in self.numbers
+        )
+        return replace(self, numbers=numbers)
 
 
 @dataclass
