@@ -55,12 +55,14 @@ def test_a_rejected_method_says_what_breaks_it(advice):
 
 
 def test_the_impossible_is_said_with_the_nearest_miss():
-    goals = veil.Goals(max_advantage=0.02, min_utility={"neighbours": 0.95})
-    found = veil.advise(normal(), ["additive-noise"], goals=goals, grants=FEW, seed=0)
+    goals = veil.Goals(max_advantage=0.02, min_utility={"neighbours": 0.6})
+    found = veil.advise(normal(200), ["additive-noise"], goals=goals, grants=veil.Grants.only(), seed=0)
     assert (found.possible, found.state) == (False, "impossible")
     assert found.recommendation is None
     assert "nearest miss is additive noise" in found.words
-    assert "95.0 % is asked" in found.nearest
+    assert "60.0 % is asked" in found.nearest
+    assert "none of them was shown to keep the goal of 2.0 %: additive noise" in found.words
+    assert "(advantage" in found.words
     assert not found.audit.passed or found.audit.candidates
     assert "No method" in str(found) or "nearest" in str(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -72,6 +73,10 @@ class Findings:
     def points(self) -> tuple[Point, ...]:
         """Every setting with its utility, by method and strength."""
         return tuple(sorted((point for _, point in self._known()), key=lambda p: (p.method, p.strength or 0.0)))
+
+    def useful(self, wanted: Mapping[str, float]) -> list[Point]:
+        """The settings that keep so much."""
+        return [p for _, p in self._points if all(p.utilities.get(n, 0.0) >= u for n, u in wanted.items())]
 
     def nearest(self) -> tuple[Plan, Point] | None:
         """The setting that misses the goals by the least share of them, summed over risk and utilities."""

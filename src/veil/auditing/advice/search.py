@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
 from veil.auditing.advice.wording import (
     SHUFFLED,
+    USEFUL,
     by_theory,
     miss,
     outdone,
@@ -60,6 +61,8 @@ LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
 MARGIN = 0.1
 """How much under the goal, as a share of it, a setting is aimed."""
+USEFUL_FACTORS = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
+"""Shares of a setting's strengths, until a release is of use."""
 DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
 
 
@@ -97,6 +100,7 @@ class Search:
         self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
         self._families, self._fixed = self._choices.methods(candidates)
         self._family_of: dict[str, str] = {}
+        self._strongest: Setting | None = None
         shared: dict[str, Any] = {
             "roles": roles,
             "grants": grants,
@@ -134,9 +138,26 @@ class Search:
                 continue
             confirmed = self._confirmed(each.setting)
             accepted += [confirmed] if confirmed is not None else []
-        if accepted:
-            return self._recommended(max(accepted, key=self._findings.utility))
-        return self._impossible()
+        best_of_all = max(accepted, key=self._findings.utility, default=None)
+        self._try_useful(best_of_all)
+        return self._impossible() if best_of_all is None else self._recommended(best_of_all)
+
+    def _try_useful(self, best: Tried | None) -> None:
+        """Attack a setting that keeps what is asked for, or the usual utilities, where what is recommended does not."""
+        wanted = dict(self._goals.min_utility) or USEFUL
+        if best is not None and all(best.utilities.get(name, 1.0) >= least for name, least in wanted.items()):
+            return
+        if self._strongest is None or self._findings.useful(wanted):
+            return
+        for factor in USEFUL_FACTORS:
+            setting = replace(self._strongest, weights=()).scaled(factor)
+            if self._time.is_over():
+                return
+            kept = self._whole.utilities(self._choices.plan(setting))
+            if all(name not in kept or kept[name] >= least for name, least in wanted.items()):
+                (tried,) = self._whole.tried([self._choices.plan(setting)], runs=1)
+                self._findings.note(tried, setting.family.name, setting.strength)
+                return
 
     def _settled_doubt(self) -> float:
         """The weakest randomized response that keeps the goals on the categories alone."""
@@ -164,6 +185,7 @@ class Search:
             (last,) = self._small.tried([self._choices.plan(setting)], runs=1)
             self._findings.note(last, family.name, setting.strength)
             utility = self._findings.utility(last)
+            self._strongest = self._strongest or setting
             if last.expected <= self._aim():
                 weaker = setting.scaled(WEAKER) if failed is None else setting.halfway(failed)
                 enough = failed is not None and (len(holding) > 0 or last.expected > NEAR * self._aim())
@@ -217,6 +239,7 @@ class Search:
     def _confirmed(self, setting: Setting) -> Tried | None:
         """The setting on the whole table, moved until the 99 % limit over up to ten keys meets the goal."""
         family, tried, holds = setting.family, None, False
+        self._strongest = self._strongest or setting
         numbers = self._choices.numbers if self._choices.names else None
         for _ in range(TRIES):
             if self._time.is_over():

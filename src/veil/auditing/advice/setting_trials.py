@@ -21,6 +21,7 @@ from veil.auditing.scores import Score
 from veil.auditing.spread import KeySpread
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
+from veil.measures import Measure
 from veil.progress import Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.values import Scored
@@ -188,6 +189,12 @@ class SettingTrials:
         """Settings as an audit has them: run until a verdict is settled."""
         candidates: list[Candidate] = self._run(plans, runs, seconds, attacks=attacks)[0]
         return candidates
+
+    def utilities(self, plan: Plan) -> dict[str, Measure]:
+        """The utilities of one release of a setting, which is not attacked."""
+        exposures = Exposures(self._table, [plan], roles=self._roles, grants=self._grants, seed=self._seed)
+        runner = TrialRunner(exposures, [plan], [], self._goals.tolerance)
+        return runner.utilities(0, 0, **self._uses, labels=exposures.labels(self._target))
 
     def _run(
         self,

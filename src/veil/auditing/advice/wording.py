@@ -44,7 +44,10 @@ def shortfall(point: Point, goals: Goals) -> float:
 
 def proof(points: Sequence[Point], goals: Goals) -> str:
     """What stands against every setting that keeps the utilities asked for, or the usual ones: the strongest attack."""
-    wanted = dict(goals.min_utility) or USEFUL
+    measured = {name for point in points for name in point.utilities}
+    wanted = {name: least for name, least in (goals.min_utility or USEFUL).items() if name in measured}
+    if not wanted:
+        return ""
     asked = listed([f"{name} {percent(least)}" for name, least in wanted.items()])
     useful = [p for p in points if all(p.utilities.get(n, 0.0) >= u for n, u in wanted.items())]
     if not useful:
