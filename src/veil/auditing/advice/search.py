@@ -125,7 +125,9 @@ class Search:
         holding = list[Holding]()
         for family in self._families:
             if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
-                holding += self._held(family, doubt, max((each.utility for each in holding), default=0.0))
+                most = max((each.setting.doubt or 0.0 for each in holding), default=0.0)
+                best = max((each.utility for each in holding), default=0.0)
+                holding += self._held(family, doubt and max(doubt, most), best)
         if doubt is not None:
             self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
         accepted = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time).accepted(self._fixed)
@@ -196,7 +198,7 @@ class Search:
                 continue
             failed = setting
             hopeless = utility < LEAST_UTILITY or bool(self._goals.utility_failures(last.candidate.utility))
-            if holding or utility <= best or hopeless:
+            if holding or utility <= best or hopeless or self._is_spent(setting, last):
                 break
             moved = setting.moved(last.gains, self._aim() * (1.0 - MARGIN), numbers)
             if moved == setting:
@@ -206,6 +208,11 @@ class Search:
             return [max(holding, key=lambda each: each.utility)]
         self._reject(family, last, best)
         return []
+
+    def _is_spent(self, setting: Setting, tried: Tried) -> bool:
+        """Whether a number is told too well though the family is at its strongest."""
+        over = any(gain > self._aim() and name in self._choices.names for (_, name), gain in tried.gains.items())
+        return over and min(setting.strengths) >= setting.family.limits[1]
 
     def _is_left_out(self, family: Family, doubt: float | None, *, similar: bool) -> bool:
         """Whether theory is enough to reject a family; ``similar`` says that similar noise holds already."""
