@@ -141,3 +141,28 @@ def test_a_report_about_fewer_than_ten_people_is_confidential(tmp_path):
     with pytest.raises(InputError, match="8 records; a report about fewer than 10 is confidential"):
         found.to_html(tmp_path / "report.html")
     found.to_html(tmp_path / "report.html", internal=True)
+
+
+def test_a_pseudonym_of_a_sensitive_column_is_not_safe_untested():
+    """The most frequent pseudonym is the most frequent category; nothing attacks that here, so nothing is shown."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=600), "diagnosis": rng.choice(list("ABC"), 600, p=[0.6, 0.3, 0.1])})
+    parts = [("x", veil.AdditiveNoise(6.0)), ("diagnosis", veil.Pseudonymize())]
+    found = veil.audit(frame, veil.Plan(parts, {"diagnosis": "sensitive"}), grants=NONE, seed=0)
+    assert not found.passed
+    assert [each.method for each in found.candidates[0].untested] == ["pseudonymize"]
+    assert veil.audit(frame, veil.Plan(parts, {"diagnosis": "quasi"}), grants=NONE, seed=0).passed
+
+
+def test_a_goal_on_links_needs_something_to_link():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 2)), columns=["a", "b"])
+    with pytest.raises(InputError, match="on names links, and no level grants an external table"):
+        veil.audit(frame, veil.AdditiveNoise(0.1), goals="no link with more than 5 % advantage", grants=NONE, seed=0)
+
+
+def test_a_table_without_a_complete_record_is_audited():
+    values = np.random.default_rng(0).normal(size=(300, 2))
+    values[::2, 0], values[1::2, 1] = np.nan, np.nan
+    found = veil.audit(pd.DataFrame(values, columns=["a", "b"]), veil.AdditiveNoise(0.1), grants=NONE, seed=0)
+    assert not found.passed
+    assert "means" not in found.candidates[0].utility

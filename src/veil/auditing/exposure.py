@@ -137,6 +137,10 @@ class Exposures:
         truth = replace(self.private, values=self.truth[rows])
         return plan_utilities(truth, release, labels=None if labels is None else labels[rows], **uses)
 
+    def is_sensitive(self, column: str) -> bool:
+        """Whether a column has the role sensitive."""
+        return self._roles.get(column) == Role.SENSITIVE
+
     def judge(self, *arguments: Any) -> Judge:
         """The judge of a part of the table."""
         return Judge(*arguments)

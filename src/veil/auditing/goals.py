@@ -149,7 +149,14 @@ class Goals:
         return replace(self, against=tuple(name for name in self.against if name in named) or (levels[0].kind,))
 
     def check_against(self, levels: Sequence[Level]) -> None:
-        """Refuse levels that are not granted."""
+        """Refuse levels that are not granted, and a goal on links where there is nothing to link."""
+        links = isinstance(self.on, Mapping) and Scored.LINKS in self.on
+        if links and not any(level.knowledge.needs_outside for level in levels):
+            raise InputError(
+                "goals: on names links, and no level grants an external table; give columns the role quasi or public, "
+                "or leave links out",
+                parameter="on",
+            )
         known = [name for level in levels for name in (level.kind, level.label)]
         for name in self.against or ():
             if name not in known:

@@ -53,6 +53,8 @@ from veil.release.release import Release
 COLUMNWISE = (AdditiveModel, MultiplicativeModel, LogNormalModel)
 """Models that release each private column with noise on it."""
 DISTRIBUTION_BINS = 60
+FEWEST_COMPLETE = 2
+"""Records without gaps that moments need."""
 MOST_FOLDS = 5
 
 
@@ -88,6 +90,8 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     """
     model = release.only_part.model
     complete = truth[~np.isnan(truth).any(axis=1)]
+    if isinstance(model, COLUMNWISE) and len(complete) < FEWEST_COMPLETE:
+        return None
     if isinstance(model, COLUMNWISE):
         scale = _spread(complete)
         original = np.cov(complete.T, ddof=0).reshape(truth.shape[1], -1)
@@ -113,6 +117,8 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
     if not isinstance(release.only_part.model, COLUMNWISE):
         return None
     complete = truth[~np.isnan(truth).any(axis=1)]
+    if len(complete) < FEWEST_COMPLETE:
+        return None
     recovered = MomentRecovery().fit(release)
     scale = _spread(complete)
     off, doubt = np.abs(recovered.mean_ - complete.mean(axis=0)) / scale, 1.96 * recovered.mean_se_ / scale
@@ -181,6 +187,8 @@ def _kept_covariance(original: Matrix, released: Matrix) -> Measure | None:
 
 
 def _spread(x: Matrix) -> Matrix:
+    if not len(x):
+        return np.ones(x.shape[1])
     scale = x.std(axis=0)
     scale[scale == 0] = 1.0
     return np.asarray(scale)

@@ -266,10 +266,11 @@ class Schedule:
         """Levels at which some part that can be guessed was not attacked at all."""
         failures: list[UntestedKnowledge] = []
         targets = self._runner.targets(candidate)
-        scored = [target for target in targets if target.scored and not target.joins]
-        for target in scored or targets:
+        private = [target for target in targets if (target.scored or target.sensitive) and not target.joins]
+        for target in private or targets:
             joins = [other.index for other in targets if target.index in other.joins]
-            rows_on = [row for row in rows if row.part in (target.index, WHOLE, *joins)]
+            joins += [WHOLE] if target.scored else []
+            rows_on = [row for row in rows if row.part in (target.index, *joins)]
             method = target.part.method if len(targets) > 1 else ""
             failures += self._goals.untested(rows_on, self._runner.exposures.levels, target.part.model, method)
         return failures

@@ -118,6 +118,11 @@ class PartTarget(Target):
         """Whether there is anything to guess: a pseudonym says nothing."""
         return not isinstance(self.part.model, PseudonymModel)
 
+    @property
+    def sensitive(self) -> bool:
+        """Whether the owner calls a column sensitive: a pseudonym of it must be attacked, too."""
+        return any(self._exposures.is_sensitive(name) for name in self.part.names)
+
     def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
         """What the attack finds out about this part, and the kinds of knowledge that it used."""
         if self.joins:
