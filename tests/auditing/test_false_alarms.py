@@ -4,6 +4,7 @@ The release is made elsewhere: every person's row is a fresh draw from the popul
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import veil
@@ -53,3 +54,25 @@ def test_at_most_two_of_forty_tables_of_fresh_draws_break():
 @pytest.mark.slow
 def test_none_of_forty_tables_that_are_told_in_part_passes():
     assert [seed for seed in range(40) if audited(seed, told=True).passed] == []
+
+
+def test_another_draw_of_the_same_types_does_not_break():
+    """Of people of 40 types, the most frequent type is a better guess than the row of somebody else."""
+    rng = np.random.default_rng(0)
+    types, shares = rng.normal(size=(40, 3)), rng.dirichlet(np.full(40, 2.0))
+    private, release = (types[rng.choice(40, 1_500, p=shares)] for _ in range(2))
+    audit = veil.audit(private, release=release, match="order", grants=veil.Grants.only(), seed=0)
+    assert not breaks(audit)
+    (row,) = [row for row in audit.rows if row.attack == "noise-distribution-attack"]
+    right = (private == release).all(axis=1).mean()
+    assert float(row.record.rate) <= max(right, row.record.baseline) + 1e-9, "a rate that no guess has"
+
+
+def test_what_a_public_town_tells_of_everybody_is_no_break():
+    """The mean of a town is learned with or without a person: one of a thousand rows changes nothing."""
+    rng = np.random.default_rng(0)
+    town = rng.integers(0, 50, 3_000)
+    income = rng.normal(size=50)[town] + 0.05 * rng.normal(size=3_000)
+    table = pd.DataFrame({"income": income, "town": [f"town {i}" for i in town]})
+    settings = {"roles": {"town": "public"}, "grants": veil.Grants.only(), "seed": 0}
+    assert not breaks(veil.audit(table, veil.AdditiveNoise(2.0), attacks=["joint-posterior"], **settings))

@@ -90,15 +90,17 @@ def test_goals_on_what_counts_and_on_nothing_else():
     assert {failure.scored for failure in every.rows[0].failures} >= {Scored.VALUES, Scored.RECORDS, Scored.COLUMN}
     (row,) = veil.audit(x, veil.AdditiveNoise(0.2), goals="no record with more than 1 % advantage", **settings).rows
     assert [(failure.scored, failure.most) for failure in row.failures] == [(Scored.RECORDS, 0.01)]
-    assert veil.audit(x, veil.AdditiveNoise(0.2), goals=["no link"], **settings).passed
+    with pytest.raises(InputError, match="on names links"):
+        veil.audit(x, veil.AdditiveNoise(0.2), goals=["no link"], **settings)
 
 
 def test_the_same_sentences_in_plans_and_on_the_command_line(tmp_path):
     plan, table = tmp_path / "plan.toml", tmp_path / "t.csv"
     plan.write_text(
-        '[[part]]\nmethod = "additive-noise"\nscale = 0.1\n[goals]\nsentences = ["no link", "means at least 50 %"]\n'
+        '[[part]]\nmethod = "additive-noise"\nscale = 0.1\n[goals]\n'
+        'sentences = ["no record with more than 99 % advantage", "means at least 50 %"]\n'
     )
-    assert load_plan(plan).goals == veil.Goals(on="links", min_utility={"means": 0.5})
+    assert load_plan(plan).goals == veil.Goals(max_advantage=0.99, on="records", min_utility={"means": 0.5})
     np.savetxt(table, np.random.default_rng(0).normal(size=(60, 2)), delimiter=",", header="a,b", comments="")
     call = ["audit", str(table), "--plan", str(plan), "--no-cache", "--attack", "noise-distribution", "--seed", "0"]
     alone = [option for kind in ("pairs", "sample", "attributes") for option in (f"--{kind}", "")]

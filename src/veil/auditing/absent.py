@@ -72,9 +72,9 @@ def absent_guesses(
 
 
 def _regressed(features: Matrix, values: Matrix, at: Matrix) -> Matrix:
-    """Least squares of the values on the features, with a constant."""
+    """Least squares of the values on the features, with a constant; by normal equations, as features may be many."""
     design, there = (np.column_stack([np.ones(len(x)), x]) for x in (features, at))
-    return np.asarray(there @ np.linalg.lstsq(design, values, rcond=1e-10)[0])
+    return np.asarray(there @ np.linalg.lstsq(design.T @ design, design.T @ values, rcond=1e-12)[0])
 
 
 def _of_nearest(features: Matrix, values: Matrix, at: Matrix, reach: Vector) -> tuple[Matrix, Matrix]:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 
-MOST_CATEGORIES = 30
+MOST_CATEGORIES = 200
 """Categories of a column, the most frequent ones, that become a feature each."""
 
 

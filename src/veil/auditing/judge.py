@@ -90,6 +90,21 @@ class Judge:
         return float(measures.constant_guess_baseline(truth, self.tolerance, "record", units))
 
     @cached_property
+    def _constant_records(self) -> Mask:
+        """Whose record the best constant record of others gets right."""
+        columns = by_name(self.columns)
+        truth, units = self.truth[:, columns], self.units[columns]
+        fold, right = np.empty(len(truth), dtype=np.intp), np.zeros(len(truth), dtype=np.bool_)
+        fold[row_order(truth)] = folds(len(truth))
+        for f in np.unique(fold):
+            own, others = fold == f, fold != f
+            if others.any():
+                constant = measures.best_constant_guess(truth[others], self.tolerance, units, "record")
+                guess = np.broadcast_to(constant, truth[own].shape)
+                right[own] = measures.breached(truth[own], guess, self.tolerance, "record", units=units)
+        return right
+
+    @cached_property
     def column_baselines(self) -> npt.NDArray[np.float64]:
         """What the best constant guess breaches, per column."""
         guess = np.broadcast_to(self._constants, self.truth.shape)
@@ -161,7 +176,8 @@ class Judge:
         own_hits = self._hits(truth, values)
         better = best_by_column([own_hits, absent_hits], fold)
         present, present_hits = chosen(better, [values, absent], fold), chosen(better, [own_hits, absent_hits], fold)
-        records = [self._records(truth, each) for each in (values, present, absent)]
+        records = [self._records(truth, each) for each in (values, present)]
+        records.append(self._best_of([self._records(truth, absent), self._constant_records[rows]], fold))
         return GuessScores(
             value=Contrast.of(present_hits, absent_hits, scored),
             record=self._contrast(records[-1], records, np.asarray(scored.any(axis=1)), fold),
@@ -175,9 +191,13 @@ class Judge:
 
     def _contrast(self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold) -> Contrast:
         """The best of several guesses of records, or of far-out values, against the absent one."""
-        tall = [each[:, None] if each.ndim == 1 else each for each in present]
+        return Contrast.of(self._best_of(present, fold), absent, scored)
+
+    def _best_of(self, hits: Sequence[Mask], fold: Fold) -> Mask:
+        """The hits of the guess that has most outside each fold."""
+        tall = [each[:, None] if each.ndim == 1 else each for each in hits]
         best: Mask = chosen(best_by_column(tall, fold), tall, fold)
-        return Contrast.of(best.reshape(scored.shape), absent, scored)
+        return best.reshape(hits[0].shape)
 
     def _far_out(self, truth: Matrix, absent: Matrix, values: Matrix, fold: Fold) -> Contrast:
         """The same for values far from the crowd, each with a tolerance of its own."""
