@@ -116,6 +116,7 @@ class Search:
         thinned = self._choices.thinned()
         grown = self._table.num_rows / max(thinned.num_rows, 1)
         self._small = SettingTrials(thinned, **{**shared, "grants": _probed(grants, goals, grown)})
+        self._small.strong = self._whole.strong  # an attack that was strong once is not trusted to have failed
 
     # -- the search -------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
 from veil.auditing.scores import Score
-from veil.auditing.spread import KeySpread
+from veil.auditing.spread import ENOUGH_KEYS, KeySpread
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.measures import Measure
@@ -132,6 +132,7 @@ class SettingTrials:
         self._uses, self._target, self._seed, self._workers = dict(uses), target, seed, workers
         self._n_rows, self._progress = n_rows, progress
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
+        self.strong: set[tuple[str, str, int]] = set()
 
     def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
         """The same with other roles."""
@@ -149,6 +150,8 @@ class SettingTrials:
             for rows in of_trials:
                 if not rows[0].one_matrix:
                     ends += [(*end, rows[0]) for end in self._ends(rows)]
+                    if max((mean for _, mean, *_ in self._ends(rows)), default=0.0) > self._goals.max_advantage:
+                        self.strong.add((rows[0].attack, rows[0].level.kind, rows[0].part))
             # Few keys that fail do not show that the next one will: there the audit's own limit counts.
             lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
             ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
@@ -176,7 +179,12 @@ class SettingTrials:
             return False
         if rows[0].one_matrix:
             return True
-        return any(end > self._goals.max_advantage for _, _, end, _ in self._ends(rows))
+        # One key that a strong attack happens to fail on says little: it is run with enough to see how keys differ.
+        strong = (rows[0].attack, rows[0].level.kind, rows[0].part)
+        if any(end > self._goals.max_advantage for _, _, end, _ in self._ends(rows)):
+            self.strong.add(strong)
+            return True
+        return strong in self.strong and len(rows) < min(ENOUGH_KEYS, runs)
 
     def audited(
         self,
