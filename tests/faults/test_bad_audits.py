@@ -578,8 +578,9 @@ def test_unmatched_releases_with_other_numbers_of_rows(described, table, quiet):
         quiet(lambda: audit(table.iloc[:30], None, release=own, match=None))
 
 
-def test_a_release_of_ours_matched_by_its_public_column(people, quiet):
-    own, _ = veil.publish(people, NOISE, roles={"id": "public"})
+@pytest.mark.parametrize("scale", [1.0, 100.0], ids=["order supported", "order in doubt"])
+def test_a_release_of_ours_matched_by_its_public_column(scale, people, quiet):
+    own, _ = veil.publish(people, veil.AdditiveNoise(scale), roles={"id": "public"})
     quiet(lambda: audit(people, None, release=own, match="id"))
 
 

@@ -134,7 +134,7 @@ class ForeignExposures(Exposures):
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
-        self._foreign, self._key_column = foreign, None if match == ORDER else match
+        self._foreign, self._key_column, self._describes_itself = foreign, None if match == ORDER else match, bool(own)
         self._undeclared = [n for n in left_out if n not in self.columns and n != match and n in foreign.column_names]
         self.order = order_test(*self._without_key(private, foreign)) if match is not None else None
         self._previous = matched_previous(previous, private)
@@ -205,8 +205,8 @@ class ForeignExposures(Exposures):
 
     @property
     def key_role(self) -> dict[str, str]:
-        """The role of the column that rows were matched by, where there is one."""
-        key = self._key_column
+        """The role of the column that rows were matched by, where there is one and the release does not say it."""
+        key = None if self._describes_itself else self._key_column
         return {} if key is None or key not in self._table.column_names else {key: str(Role.DROP)}
 
     def copied(self, goals: Goals) -> tuple[CopiedRecords, ...]:
