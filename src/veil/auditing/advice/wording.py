@@ -43,7 +43,10 @@ def shortfall(point: Point, goals: Goals) -> float:
 
 
 def proof(points: Sequence[Point], goals: Goals) -> str:
-    """What stands against every setting that keeps the utilities asked for, or the usual ones: the strongest attack."""
+    """What stands against every setting that keeps the utilities asked for, or the usual ones: the strongest attack.
+
+    Nothing is said where one of them was shown to hold.
+    """
     measured = {name for point in points for name in point.utilities}
     wanted = {name: least for name, least in (goals.min_utility or USEFUL).items() if name in measured}
     if not wanted:
@@ -52,6 +55,8 @@ def proof(points: Sequence[Point], goals: Goals) -> str:
     useful = [p for p in points if all(p.utilities.get(n, 0.0) >= u for n, u in wanted.items())]
     if not useful:
         return f" No setting that was tried keeps {asked}."
+    if any(point.passed for point in useful):
+        return ""
     rising = sorted(useful, key=lambda point: point.risk)
     lines = [f"{p.label}: risk up to {percent(p.risk)} ({p.why})" for p in rising[:MOST_IN_PROOF]]
     return (

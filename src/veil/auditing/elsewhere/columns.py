@@ -15,7 +15,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from scipy.optimize import linear_sum_assignment
-from scipy.stats import rankdata
 
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
@@ -26,6 +25,8 @@ FAR = 3.0
 """Mean difference of quantiles, in standard deviations, beyond which two columns are as different as any."""
 OTHER_UNITS = 0.2
 """The same, beyond which a released column is in other units than the private one, or perturbed."""
+KNOTS = 15
+"""Quantiles by which a column in other units is brought to the private ones."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ def paired(private: pa.Table, released: pa.Table, names: Sequence[str], *, by_va
 def in_private_units(pairs: Pairs) -> Pairs | None:
     """The same with released columns of other units in those of the private ones; None where there are none.
 
-    A value goes to the private quantile at its rank. That undoes every rising map of a column (other units, minimum to
-    maximum, z-scores, logarithms), exactly where all records are there. One column alone would always be a copy.
+    Some quantiles of a column go to those of the private one, and what lies between them along lines. That undoes other
+    units, minimum to maximum and z-scores exactly where all records are there, and nearly any other rising map
+    (logarithms). A map by all ranks would put every private value into the release, whoever is in it.
     """
     other = [
         j
@@ -80,18 +82,28 @@ def in_private_units(pairs: Pairs) -> Pairs | None:
         return None
     values = pairs.values.copy()
     for j in other:
-        values[:, j] = _at_ranks(pairs.private[:, j], pairs.values[:, j])
+        values[:, j] = _along_quantiles(pairs.private[:, j], pairs.values[:, j])
     return replace(pairs, values=values)
 
 
-def _at_ranks(x: Vector, y: Vector) -> Vector:
-    """The quantiles of one column at the ranks of another's values."""
-    known = ~np.isnan(y)
-    rising = np.sort(x[~np.isnan(x)])
-    share = (rankdata(y[known]) - 0.5) / max(int(known.sum()), 1)
-    mapped = np.full(len(y), np.nan)
-    mapped[known] = np.interp(share * len(rising) - 0.5, np.arange(len(rising)), rising)
-    return mapped
+def _along_quantiles(x: Vector, y: Vector) -> Vector:
+    """The second column on the scale of the first; the ends go on as the last lines do."""
+    ours, theirs = _between(x), _between(y)
+    theirs, first = np.unique(theirs, return_index=True)
+    if len(theirs) < 2:
+        return y
+    ours = ours[first]
+    slope = np.diff(ours) / np.diff(theirs)
+    mapped = np.interp(y, theirs, ours)
+    mapped = np.where(y < theirs[0], ours[0] + slope[0] * (y - theirs[0]), mapped)
+    return np.asarray(np.where(y > theirs[-1], ours[-1] + slope[-1] * (y - theirs[-1]), mapped))
+
+
+def _between(values: Vector) -> Vector:
+    """Quantiles half-way between neighbouring values, so that no value is mapped on another by construction."""
+    rising = np.sort(values[np.isfinite(values)])
+    at = np.clip((np.arange(1, KNOTS + 1) * len(rising)) // (KNOTS + 1), 1, max(len(rising) - 1, 1))
+    return np.asarray((rising[at - 1] + rising[np.minimum(at, len(rising) - 1)]) / 2.0)
 
 
 def _quantiles_apart(x: Vector, y: Vector) -> float:

@@ -134,11 +134,8 @@ class ForeignExposures(Exposures):
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
-        self._foreign, self._key_column, self._describes_itself = (
-            foreign,
-            None if match == ORDER else match,
-            own is not None,
-        )
+        self._foreign, self._describes_itself = foreign, own is not None
+        self._key_column = None if match == ORDER else match
         self._undeclared = [n for n in left_out if n not in self.columns and n != match and n in foreign.column_names]
         self.order = order_test(*self._without_key(private, foreign)) if match is not None else None
         self._previous = matched_previous(previous, private)
