@@ -64,7 +64,9 @@ def test_manifest_is_an_allow_list(method, private, roles):
     (step,) = manifest["parts"]
     assert set(step) == {"method", "catalogue", "model", "parameters", "columns", "released", "guarantee"}
     allowed = (
-        {"distribution", "scale", "grid"} if "noise" in step["method"] else {"unit", "proper", "translation", "dither"}
+        {"distribution", "scale", "grid", "unit"}
+        if "noise" in step["method"]
+        else {"unit", "proper", "translation", "dither"}
     )
     assert set(step["parameters"]) == allowed
     assert manifest["key"] == "seeded, not secret"
@@ -76,7 +78,7 @@ def test_measured_parameters_have_two_digits(method, private, roles):
     """Standard deviations are rounded to two digits before use, so that they do not betray single records."""
     parameters = veil.publish(private, METHODS[method], roles=roles)[0].only_part.parameters
     relative = METHODS[method].get_params().get("scale", 1.0)
-    measured = [v / relative for v in parameters.get("scale", parameters.get("unit", []))]
+    measured = [v / relative for v in parameters.get("scale", [])] + parameters.get("unit", [])
     measured.append(parameters.get("translation", 0.0) / 2.0)
     for value in measured:
         assert value == pytest.approx(float(f"{value:.1e}"), rel=1e-12)

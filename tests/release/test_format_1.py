@@ -108,6 +108,18 @@ def test_seeds_keep_their_noise(name: str) -> None:
             assert ours.tolist() == theirs.tolist()
 
 
+@pytest.mark.parametrize("name", ["additive-noise", "additive-shuffled", "additive-similar", "gaussian-mechanism"])
+def test_a_key_knows_its_release_again(name: str) -> None:
+    """What manifests say beyond version 0.1.0 is in no address: the same release, the same secret order."""
+    key, shuffle = veil.Key.load(FOLDER / f"{name}.key"), name == "additive-shuffled"
+    before = veil.Release.load(FOLDER / name, kind="pandas")
+    method = METHODS["additive-noise" if shuffle else name]().set_params(random_state=None)
+    release, _ = veil.publish(private_table(name), method, key=key, shuffle=shuffle)
+    assert release.manifest.release_id == before.manifest.release_id
+    assert release.data.equals(before.data)
+    assert len(key.ledger) == 1
+
+
 @pytest.mark.parametrize("name", sorted(ATTACKS))
 def test_can_be_attacked(name: str) -> None:
     release = veil.Release.load(FOLDER / name)

@@ -45,7 +45,7 @@ class AdditiveNoise(Perturbation):
         Standard deviation of the noise, whatever its distribution: in units of each
         attribute's standard deviation when ``relative``, else in the attribute's own units.
     relative : bool, default True
-        Whether ``scale`` is relative. Standard deviations are rounded to two digits first.
+        Whether ``scale`` is relative. Standard deviations are rounded to two digits first, and published like that.
     distribution : {"normal", "uniform", "laplace"}, default "normal"
         The law of the noise. It is published, as is its scale.
     similarity : float in [-1, 1] or None, default None
@@ -77,7 +77,8 @@ class AdditiveNoise(Perturbation):
     threat = (
         "Released: ``y``, the law and its scale or covariance. Secret: the noise. Independent noise hides little "
         "where attributes correlate: the Bayes estimate (A6) filters it with nothing but the release. Noise that "
-        "mimics the data's correlations resists that, and tells these correlations to two digits. Known records help "
+        "mimics the data's correlations resists that, and tells these correlations to two digits. Noise relative to "
+        "the standard deviations tells these to two digits, too. Known records help "
         "only through the population's distribution. Two releases of one table with unrelated noise can be averaged."
     )
     catalogue = "P1"
@@ -128,12 +129,16 @@ class AdditiveNoise(Perturbation):
         """The scale of each column's noise, or the factor that they share."""
         self._check_settings()
         factor = self._factor(facts)
+        # Scales that an earlier release has fixed are relative to that table, and tell nothing of this one.
+        relative = self.relative and self.covariance is None and not facts.fixed
+        unit = self._units(facts) if relative else None
         if factor is None:
             scale = self._scale(facts)
-            model = AdditiveModel(self.distribution, scale, np.array([grid_for(s) for s in scale]))
+            model = AdditiveModel(self.distribution, scale, np.array([grid_for(s) for s in scale]), unit=unit)
         else:
-            deviations = np.sqrt((factor**2).sum(axis=1))
-            model = AdditiveModel.correlated(factor, np.array([grid_for(s) for s in deviations]))
+            grid = np.array([grid_for(s) for s in np.sqrt((factor**2).sum(axis=1))])
+            similarity = None if self.similarity is None else float(self.similarity)
+            model = AdditiveModel.correlated(factor, grid, unit=unit, similarity=similarity)
             measured = dissimilarity(facts.moments, factor)
             if measured is not None:
                 facts.remark(

@@ -15,7 +15,7 @@ could be indefinite, a rounded factor cannot.
 
 Rounding tilts the factor by a few hundredths. Where columns are collinear, noise that fills only the data's own
 directions would so miss them a little, and leave bare directions in which the data still show. Eigenvalues are
-therefore lifted to :data:`LEAST_POWER` of their mean first, which covers the tilt.
+therefore lifted to :data:`~veil.release.models.additive.LEAST_POWER` of their mean first, which covers the tilt.
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from veil.errors import InputError
 from veil.measures import correlation_dissimilarity
 from veil.numerics.moments import Moments
 from veil.numerics.rounding import two_digits
-
-LEAST_POWER = 0.01
+from veil.release.models.additive import LEAST_POWER
 
 
 def similar_spectrum(eigenvalues: Vector, similarity: float) -> Vector:

@@ -58,8 +58,9 @@ class FittedPart:
             for j, name in enumerate(self.columns)
             if mixes and pa.types.is_integer(schema.field(name).type) and reach[j] > ROUNDING_LIMIT
         ]
+        model = p.model_
         self.ledger_part = LedgerPart(
-            p.method_name(), p.settings(), p.disclose(), self.columns, result.fingerprint, p.model_.recorded_name()
+            p.method_name(), p.settings(), model.ledger_json(), self.columns, result.fingerprint, model.recorded_name()
         )
         return self.ledger_part
 

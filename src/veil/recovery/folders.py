@@ -21,11 +21,12 @@ from veil.report.recovered import RecoveredColumn, RecoveredShares, RecoveredVie
 Quantile = tuple[float, float, float | None, float | None]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 NOTE = (
-    "Estimates correct for the published noise. '± for the table' is two standard errors for the private table's own "
-    "mean or spread; '± for the population' also counts that the table is a sample. Densities and quantiles are "
-    "reconstructed by the iterative Bayes method on bins; a quantile's interval follows from the release's own "
-    "distribution and the noise law alone, assumes nothing about the private one, and is wide for it. None of this "
-    "says anything about single records."
+    "Estimates correct for the published noise, and use what the manifest tells of standard deviations and "
+    "correlations. '± for the table' is two standard errors for the private table's own mean or spread; "
+    "'± for the population' also counts that the table is a sample. Densities and quantiles are reconstructed by the "
+    "iterative Bayes method on bins; a quantile's interval follows from the release's own distribution and the noise "
+    "law alone, assumes nothing about the private one, and is wide for it. None of this says anything about single "
+    "records."
 )
 
 

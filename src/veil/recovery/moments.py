@@ -13,6 +13,14 @@ Two standard errors answer two questions. *Noise only*: how far is the estimate 
 moments? It follows from the noise law given x, with each monomial of x replaced by its unbiased estimate from
 y. *Total*: how far from the population that the table was drawn from? It is the spread over records.
 Records with a missing value are left out.
+
+Additive noise that is relative to the columns' standard deviations tells these to two digits, and noise of similarity 1
+the correlations, too (:attr:`veil.release.models.AdditiveModel.data_covariance`): on small tables with strong noise far
+more exactly than Σy − Σr. Both estimates are combined, entry by entry with weights inverse to their variances v and w,
+the noise's given x and that of rounding; the result has ``1/(1/v + 1/w)`` for the table. Its error and the table's own
+distance from the population add up to the total. By the law of total variance that distance has the spread of y over
+records less what noise adds to it given x. Strong noise leaves little of the difference to be seen, so it counts as at
+least that of normal records, ``(ΣᵢᵢΣⱼⱼ + Σᵢⱼ²)/n``: with lighter tails the interval is too wide.
 """
 
 from __future__ import annotations
@@ -24,12 +32,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from veil.arguments import choice
+from veil.arguments import choice, flag
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
+from veil.numerics.noisy_covariance import combined, noise_variance
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 
@@ -109,11 +118,17 @@ def release_products(release: Release) -> Products:
 class MomentRecovery:
     """R3. Estimate the private table's mean and covariance, with standard errors.
 
+    Parameters
+    ----------
+    published : bool, default True
+        Use what the manifest tells about standard deviations and correlations beside the released values, where noise
+        is additive and no value is missing. False for the unbiased estimate from released values and noise alone.
+
     Attributes
     ----------
     columns_ : names of the private columns
     mean_, covariance_
-        The estimates. The covariance divides by n and may be indefinite: it is unbiased, not clipped.
+        The estimates. The covariance divides by n and may be indefinite: it is not clipped.
     mean_se_, covariance_se_
         Standard errors for the private table's own moments (noise only).
     mean_total_se_, covariance_total_se_
@@ -139,6 +154,9 @@ class MomentRecovery:
     mean_total_se_: Vector
     covariance_total_se_: Matrix
     n_rows_: int
+
+    def __init__(self, *, published: bool = True) -> None:
+        self.published = flag(published, "published")
 
     def fit(self, release: Release) -> Self:
         """Estimate from a release."""
@@ -179,19 +197,27 @@ class MomentRecovery:
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
-        own = np.diag(noise)
-        table = np.diag(self.covariance_)
-        # Var of S_xr + S_rx + S_rr given x, for normal noise; the fourth moment of other laws enters on the diagonal.
-        given = np.outer(table, own) + np.outer(own, table) + 2 * self.covariance_ * noise
-        given += np.outer(own, own) + noise**2
-        total = p.two_two - p.one_one**2
-        diagonal = np.diag_indices_from(given)
-        if is_law(model.distribution):
-            given[diagonal] += (LAWS[model.distribution].kurtosis - 3.0) * own**2
-        else:
+        own, total = np.diag(noise), p.two_two - p.one_one**2
+        # Published deviations are of all present values; with gaps those are other records than the complete ones.
+        known = model.data_covariance if self.published and p.n == p.n_rows else None
+        table = self.covariance_ if known is None else np.where(np.isnan(known), self.covariance_, known)
+        law = is_law(model.distribution)
+        given = noise_variance(table, noise, LAWS[model.distribution].kurtosis if law else 3.0)
+        if not law:
             # Of an unknown law no fourth moment is known; by the law of total variance the whole bounds its share.
-            given[diagonal] = total[diagonal]
+            np.fill_diagonal(given, np.diag(total))
         self._set(p.n, [own, np.diag(spread), given, total])
+        if known is not None and model.data_covariance_se is not None:
+            self._combine(p.n, given, total, known, model.data_covariance_se**2)
+
+    def _combine(self, n: int, given: Matrix, total: Matrix, known: Matrix, rounding: Matrix) -> None:
+        """Add what is published of the covariance (NaN where nothing is), with the variance of its rounding."""
+        given, total = np.clip(given, 0.0, None) / n, np.clip(total, 0.0, None) / n
+        self.covariance_, variance = combined(self.covariance_, given, known, rounding)
+        self.covariance_se_ = np.sqrt(variance)
+        spread = np.clip(np.diag(self.covariance_), 0.0, None)
+        sampling = np.fmax(total - given, (np.outer(spread, spread) + self.covariance_**2) / n)
+        self.covariance_total_se_ = np.sqrt(np.where(np.isnan(known), total, variance + sampling))
 
     def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
         m1, m2, m3, m4 = law.raw_moments()

@@ -87,6 +87,13 @@ class Model(ABC):
         """What the noise of the ``j``-th column depends on; a later release of the same cells keeps it."""
         return self.to_json()
 
+    def ledger_json(self) -> dict[str, Any]:
+        """What a key's ledger keeps: enough to undo the method, and with the table what makes two releases the same.
+
+        Like addresses, it never changes by a bit; what is published beside it, of the data alone, is not in it.
+        """
+        return self.to_json()
+
     def address(self, method: str, stream: str, columns: Sequence[str], j: int) -> list[Any]:
         """Where the noise of the ``j``-th column comes from: one stream for each purpose."""
         return [method, stream, columns[j], self.column(j)]
