@@ -31,7 +31,7 @@ from veil.attacks.noise.additive import NoiseDistributionAttack as NoiseDistribu
 from veil.attacks.noise.intervals import IntervalAttack as IntervalAttack
 from veil.attacks.noise.logarithmic import LogAttack as LogAttack
 from veil.attacks.noise.partial import PartialDisclosureAttack as PartialDisclosureAttack
-from veil.attacks.noise.serial import SerialAttack as SerialAttack
+from veil.attacks.serial.serial import SerialAttack as SerialAttack
 from veil.attacks.noise.spectral import PCAAttack as PCAAttack
 from veil.attacks.noise.spectral import SVDAttack as SVDAttack
 from veil.attacks.noise.spectral import SpectralFilterAttack as SpectralFilterAttack

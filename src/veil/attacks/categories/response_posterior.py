@@ -121,30 +121,8 @@ class ResponsePosteriorAttack(GuessingAttack):
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.random_state, "random_state")
         flag(self.joint, "joint")
-        model = release.only_part.model
-        if isinstance(model, BasketModel):
-            model, codes = basket_response(model), release.to_numpy().astype(np.int64)
-        elif isinstance(model, ResponseModel):
-            codes = release.codes()
-        else:
-            raise NotApplicableError("the manifest does not describe randomized responses")
-        if not len(codes):
-            raise NotApplicableError("the release has no rows")
-        groups = _groups(codes, model, joint=self.joint)
-        if model.compound is None:
-            groups = [sorted(group, key=release.only_part.names.__getitem__) for group in groups]
-        posteriors: dict[int, ColumnPosterior] = {}
-        steps = []
-        for group in groups:
-            if model.compound is None:
-                prior = joint_prior(codes[:, group], [model.matrices[j] for j in group], seed=self.random_state)
-                columns = sequential_posteriors(codes[:, group], [model.matrices[j] for j in group], prior.proportions)
-                steps.append(prior.steps)
-            else:
-                columns = _compound_posteriors(codes, model, model.compound)
-                steps.append(0)
-            posteriors.update(zip(group, columns, strict=True))
-        columns = [posteriors[j] for j in range(codes.shape[1])]
+        responses = response_posteriors(release, joint=self.joint, seed=self.random_state)
+        columns = responses.columns
         confidence = np.column_stack([c.posterior.max(axis=1)[c.rows] for c in columns])
         return full_guess(
             release,
@@ -154,10 +132,48 @@ class ResponsePosteriorAttack(GuessingAttack):
                 expected_rate=confidence.mean(axis=0),
                 prior=tuple(c.prior for c in columns),
                 gain=tuple(_gain(c) for c in columns),
-                groups=tuple(tuple(release.only_part.names[j] for j in group) for group in groups),
-                steps=tuple(steps),
+                groups=tuple(tuple(release.only_part.names[j] for j in group) for group in responses.groups),
+                steps=responses.steps,
             ),
         )
+
+
+class ResponsePosteriors(NamedTuple):
+    """The posterior of every column, with the responses' model, the reports, and columns taken together."""
+
+    model: ResponseModel
+    codes: Codes
+    columns: list[ColumnPosterior]
+    groups: list[list[int]]
+    steps: tuple[int, ...]
+
+
+def response_posteriors(release: Release, *, joint: bool = True, seed: int = 0) -> ResponsePosteriors:
+    """Learn the prior of every group of columns, and give each column's posterior."""
+    model = release.only_part.model
+    if isinstance(model, BasketModel):
+        model, codes = basket_response(model), release.to_numpy().astype(np.int64)
+    elif isinstance(model, ResponseModel):
+        codes = release.codes()
+    else:
+        raise NotApplicableError("the manifest does not describe randomized responses")
+    if not len(codes):
+        raise NotApplicableError("the release has no rows")
+    groups = _groups(codes, model, joint=joint)
+    if model.compound is None:
+        groups = [sorted(group, key=release.only_part.names.__getitem__) for group in groups]
+    posteriors: dict[int, ColumnPosterior] = {}
+    steps = []
+    for group in groups:
+        if model.compound is None:
+            prior = joint_prior(codes[:, group], [model.matrices[j] for j in group], seed=seed)
+            columns = sequential_posteriors(codes[:, group], [model.matrices[j] for j in group], prior.proportions)
+            steps.append(prior.steps)
+        else:
+            columns = _compound_posteriors(codes, model, model.compound)
+            steps.append(0)
+        posteriors.update(zip(group, columns, strict=True))
+    return ResponsePosteriors(model, codes, [posteriors[j] for j in range(codes.shape[1])], groups, tuple(steps))
 
 
 def basket_response(model: BasketModel) -> ResponseModel:

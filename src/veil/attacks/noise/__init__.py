@@ -1,1 +1,1 @@
-"""Attacks on noise: additive, multiplicative, serial, with and without knowledge (A1–A8, A18, A19)."""
+"""Attacks on noise: additive, multiplicative, with and without knowledge (A1–A8, A19)."""

@@ -7,6 +7,10 @@
 * level: ``s_t = s_{t−1} + w_t``, w of variance q (local level);
 * trend: ``s_t = s_{t−1} + b_{t−1}``, ``b_t = b_{t−1} + w_t`` (smooth local linear trend).
 
+The last three may have white values of variance u beside them, which belong to the signal and not to the noise: a
+column that another, sorted one tells in part. The smoother then sees noise of variance 1 + u, and leaves its residuals
+to a filter of their own.
+
 *Reference.* Durbin and Koopman, Time Series Analysis by State Space Methods (2012), ch. 4: forward filter,
 backward recursion without an inverse. Missing values are skipped.
 """
@@ -14,7 +18,7 @@ backward recursion without an inverse. Missing values are skipped.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -26,6 +30,8 @@ from veil.data.blocks import Vector
 MOST_ROWS = 20_000
 """Records, from the start, that the parameters are fitted to."""
 LAGS = 10
+LEAST_WHITE = 0.05
+"""Variance of white values beyond the noise, in its units, from which on they are looked for."""
 SUSPICIOUS = 29.6
 """99.9 % point of χ² with 10 degrees of freedom."""
 DIFFUSE = 1e6
@@ -35,7 +41,10 @@ SKIPPED = 2
 
 @dataclass(frozen=True)
 class SeriesModel:
-    """A state-space model: transition [[a, b], [0, c]], state noise (q1, q2), starting variances."""
+    """A state-space model: transition [[a, b], [0, c]], state noise (q1, q2), starting variances.
+
+    ``beside`` is u; state noise and starting variances are in units of 1 + u.
+    """
 
     name: str
     parameters: tuple[float, ...]
@@ -43,12 +52,17 @@ class SeriesModel:
     power: tuple[float, float]
     start: tuple[float, float]
     log_likelihood: float = -np.inf
+    beside: float = 0.0
 
     def smooth(self, z: Vector) -> tuple[Vector, float]:
-        """The smoothed series and its mean posterior variance."""
-        smoothed = np.empty_like(z)
-        variance = _compiled()[1](z, *self.transition, *self.power, *self.start, smoothed)
-        return smoothed, float(variance)
+        """The smoothed series, and its mean posterior variance in units of 1 + u.
+
+        That is also the smoother's divergence per value, since a smoother of noise of variance 1 is the matrix of its
+        posterior covariances.
+        """
+        smoothed, scale = np.empty_like(z), np.sqrt(1.0 + self.beside)
+        variance = _compiled()[1](z / scale, *self.transition, *self.power, *self.start, smoothed)
+        return scale * smoothed, float(variance)
 
 
 def choose_series(z: Vector) -> SeriesModel:
@@ -70,6 +84,14 @@ def choose_series(z: Vector) -> SeriesModel:
         (_fitted(part, _level, [np.log(max(signal * (1 - phi), 1e-3))]), 2),
         (_fitted(part, _trend, [np.log(max(signal * (1 - phi) ** 2, 1e-4))]), 3),
     ]
+    rough = step_variance(part) - 1.0
+    if rough > LEAST_WHITE:
+        slow = max(signal - rough, 0.05) / (1.0 + rough)
+        candidates += [
+            (_fitted(part, _ar1, [np.arctanh(0.9), np.log(slow)], rough), 3),
+            (_fitted(part, _level, [np.log(0.01 * slow)], rough), 3),
+            (_fitted(part, _trend, [np.log(1e-4 * slow)], rough), 4),
+        ]
     return min(candidates, key=lambda pair: pair[1] * np.log(n) - 2.0 * pair[0].log_likelihood)[0]
 
 
@@ -80,6 +102,12 @@ def portmanteau(z: Vector) -> float:
         return 0.0
     n = int((~np.isnan(z)).sum())
     return float(n * sum((_autocovariance(z, lag) / power) ** 2 for lag in range(1, LAGS + 1)))
+
+
+def step_variance(z: Vector) -> float:
+    """Half the mean square of the steps between present neighbours: the variance of all that is white (Rice 1984)."""
+    steps = np.diff(z)
+    return float(np.nanmean(steps**2) / 2) if not np.isnan(steps).all() else 1.0
 
 
 def _autocovariance(z: Vector, lag: int) -> float:
@@ -104,18 +132,27 @@ def _trend(theta: Vector) -> SeriesModel:
     return SeriesModel("trend", (q,), (1.0, 1.0, 1.0), (0.0, q), (wide, wide))
 
 
-def _fitted(z: Vector, make: Callable[[Vector], SeriesModel], start: list[float]) -> SeriesModel:
+def _fitted(
+    z: Vector, make: Callable[[Vector], SeriesModel], start: list[float], beside: float | None = None
+) -> SeriesModel:
+    """The likeliest model of a kind; with ``beside`` to start from, u is fitted as well."""
     likelihood = _compiled()[0]
+    counted = int((~np.isnan(z[SKIPPED:])).sum())
+
+    def parts(theta: Vector) -> tuple[SeriesModel, float]:
+        return (make(theta), 0.0) if beside is None else (make(theta[:-1]), float(np.exp(np.clip(theta[-1], -20, 40))))
 
     def cost(theta: Vector) -> float:
-        model = make(theta)
-        return -float(likelihood(z, *model.transition, *model.power, *model.start, SKIPPED)) / len(z)
+        model, extra = parts(theta)
+        scale = np.sqrt(1.0 + extra)
+        value = likelihood(z / scale, *model.transition, *model.power, *model.start, SKIPPED)
+        return -(float(value) - counted * float(np.log(scale))) / len(z)
 
-    optimum = minimize(cost, np.array(start), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-7})
-    model = make(optimum.x)
-    return SeriesModel(
-        model.name, model.parameters, model.transition, model.power, model.start, -float(optimum.fun) * len(z)
-    )
+    first = np.array(start if beside is None else [*start, np.log(beside)])
+    optimum = minimize(cost, first, method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-7})
+    model, extra = parts(optimum.x)
+    parameters = model.parameters if beside is None else (*model.parameters, extra)
+    return replace(model, parameters=parameters, log_likelihood=-float(optimum.fun) * len(z), beside=extra)
 
 
 @cache

@@ -1,0 +1,1 @@
+"""The order of rows against noise of every kind (A18)."""
