@@ -4,6 +4,11 @@
 so columns may be correlated. *Knowledge*: some records of the population. The release and the known records hold the
 same signals, mixed by R A and by A: separating both and pairing the signals gives ``x̂ = mean + A J (s_y − mean)``
 without ever estimating R.
+
+*R = I* (the tutorial's case of additive noise, ``y = x + e``). Nothing is to be paired: the release's columns are the
+private ones. The paper's guess keeps all noise there, since ``A J s_y`` has the variance of the records and not of
+their estimate. What the sample tells beyond the covariance is how the signals are mixed and what densities they have;
+the Bayes estimate under these is in :mod:`veil.attacks.separation.noisy_signals`.
 """
 
 from __future__ import annotations
@@ -15,15 +20,17 @@ import numpy as np
 
 from veil.arguments import whole
 from veil.attacks.base import Details, Guess, check_width, full_guess, needed
-from veil.attacks.knowledge import Knowledge, KnownSample
+from veil.attacks.knowledge import Knowledge, KnownNoise, KnownSample
+from veil.attacks.noise.additive import noise_covariance
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.separation.ica import SeparationAttack, loses_origin
 from veil.attacks.separation.independence import normal_signals, separate, whiten
+from veil.attacks.separation.noisy_signals import recover_noisy
 from veil.attacks.separation.pairing import Pairing, density_distances, mean_distances, pair, standardized
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.ordering import by_name
-from veil.release.models import NormalizedRotationModel, OrthogonalModel, ProjectionModel
+from veil.release.models import AdditiveModel, Model, NormalizedRotationModel, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
 
 
@@ -40,15 +47,21 @@ class LinearRecovery:
 
 @dataclass(frozen=True, eq=False)
 class AKICADetails(Details):
-    """The release's signals, A in private units, the pairing J with its margins, and how sure they are."""
+    """The release's signals, A in private units, the pairing J with its margins, and how sure they are.
+
+    With R = I there is no pairing; ``risk`` is then Stein's estimate of the squared error per record in units of the
+    noise, and ``linear_risk`` that of the linear filter.
+    """
 
     signals: Matrix
     mixing: Matrix
-    pairing: Matrix
-    sign_margin: Vector
-    order_margin: Vector
     n_normal: int
     converged: bool
+    pairing: Matrix | None = None
+    sign_margin: Vector | None = None
+    order_margin: Vector | None = None
+    risk: float | None = None
+    linear_risk: float | None = None
 
 
 class AKICAAttack(SeparationAttack):
@@ -56,7 +69,10 @@ class AKICAAttack(SeparationAttack):
 
     *paper*: FastICA, and J by the distance of densities alone, which turns symmetric signals at random (errata,
     AK-ICA). *best*: likelihood steps after FastICA, and J by densities and uncentred means, where the release kept
-    the origin.
+    the origin. Of additive noise (R = I), the Bayes estimate of the signals under their own densities, or the linear
+    filter if that has the smaller risk by Stein's estimate. On five non-normal signals with noise of .2, .5 and 1
+    deviations the relative error is .168, .361 and .600, against .179, .389 and .626 of A6 and .199, .498 and .996 of
+    the release itself.
 
     Parameters
     ----------
@@ -72,7 +88,8 @@ class AKICAAttack(SeparationAttack):
     ``guess.ambiguity``: "none", "sign", "order" or "order, sign", by the margins of the pairing.
 
     ``guess.details``: ``signals`` (of the release, N × r), ``mixing`` (A, d × r, in private units), ``pairing`` (J),
-    ``sign_margin``, ``order_margin``, ``n_normal`` signals of the release that look normal, ``converged``.
+    ``sign_margin``, ``order_margin``, ``n_normal`` signals of the release that look normal, ``converged``; with R = I
+    ``risk`` and ``linear_risk`` instead of the pairing.
 
     Examples
     --------
@@ -87,6 +104,12 @@ class AKICAAttack(SeparationAttack):
     catalogue = "A13"
     words = "separates the release and a known sample into the same independent signals"
     requires = (KnownSample,)
+    uses = (KnownNoise,)
+
+    @classmethod
+    def applies_to(cls, model: Model) -> bool:
+        """Linear maps of the columns with one matrix for all records, and additive noise: the matrix is then I."""
+        return super().applies_to(model) or isinstance(model, AdditiveModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.starts, "starts", least=1)
@@ -102,6 +125,8 @@ class AKICAAttack(SeparationAttack):
             raise NotApplicableError(
                 f"the sample has {len(known.sample)} records; separating {d} signals needs more than {d}"
             )
+        if isinstance(model, AdditiveModel):
+            return self._without_mixing(release, knowledge, known.sample)
         released, private = by_name(release.only_part.released), by_name(release.only_part.names)
         if isinstance(model, NormalizedRotationModel):
             centre, width = normalization_of_sample(model, known.sample)
@@ -131,6 +156,38 @@ class AKICAAttack(SeparationAttack):
             ),
             ambiguity=recovery.pairing.ambiguity,
         )
+
+    def _without_mixing(self, release: Release, knowledge: Sequence[Knowledge], sample: Matrix) -> Guess:
+        """R = I: the release's columns are the private ones with noise on them."""
+        order, sample = by_name(release.only_part.names), sample[~np.isnan(sample).any(axis=1)]
+        back, width = np.argsort(order), sample.std(axis=0)
+        if not width.all() or len(sample) <= len(order):
+            raise NotApplicableError("the sample has too few complete records, or a column without variation")
+        y, known = (release.to_numpy() / width)[:, order], (sample / width)[:, order]
+        if self.variant == "paper":
+            linear = recover_linear(y, known, refine=False, means=False, starts=self.starts, seed=self.random_state)
+            details = AKICADetails(
+                signals=linear.signals,
+                mixing=linear.mixing[back] * width[:, None],
+                n_normal=len(normal_signals(linear.signals)),
+                converged=linear.converged,
+                pairing=linear.pairing.matrix,
+                sign_margin=linear.pairing.sign_margin,
+                order_margin=linear.pairing.order_margin,
+            )
+            values, ambiguity = linear.values, linear.pairing.ambiguity
+            return full_guess(release, values[:, back] * width, details, ambiguity=ambiguity)
+        noise = (noise_covariance(release, knowledge) / np.outer(width, width))[np.ix_(order, order)]
+        recovery = recover_noisy(y, noise, known, starts=self.starts, seed=self.random_state)
+        details = AKICADetails(
+            signals=recovery.signals,
+            mixing=recovery.mixing[back] * width[:, None],
+            n_normal=len(normal_signals(recovery.signals[~np.isnan(y).any(axis=1)])),
+            converged=recovery.converged,
+            risk=recovery.risk,
+            linear_risk=recovery.linear_risk,
+        )
+        return full_guess(release, recovery.values[:, back] * width, details)
 
 
 def recover_linear(

@@ -217,7 +217,7 @@ class Schedule:
         """Whether the attacks that break at the upper level break at this one too."""
         for trial in self.board.breakers(candidate, upper):
             lower = Trial(candidate, level, trial.attack, trial.part)
-            n = FEWEST_REPETITIONS if self._runner.attacks[trial.attack].one_matrix else 1
+            n = FEWEST_REPETITIONS if self._runner.one_matrix(trial) else 1
             self._total += n
             self._perform(pool, [Run(lower, i) for i in range(n)])
         return self.board.broken(candidate, level)

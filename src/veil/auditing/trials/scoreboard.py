@@ -112,7 +112,7 @@ class Scoreboard:
     def needs_nothing(self, trial: Trial) -> bool:
         """Whether an attack recovers a secret matrix from the release alone, so that knowledge cannot help it."""
         alone = replace(trial, level=Level(NOTHING))
-        if not self._attack(trial).one_matrix or alone not in self._outcomes:
+        if not self._runner.one_matrix(trial) or alone not in self._outcomes:
             return False
         row = self.row(alone)
         return row.states_values and row.advantage > PLAIN
@@ -152,7 +152,7 @@ class Scoreboard:
     def _lottery(self, trial: Trial) -> bool:
         """Whether the attack succeeds or fails on all records alike, by the key or by what is granted."""
         granted = trial.level.knowledge.unit in (Unit.RECORDS, Unit.SHARE)
-        return self._attack(trial).one_matrix and (self._runner.exposures.fresh or granted)
+        return self._runner.one_matrix(trial) and (self._runner.exposures.fresh or granted)
 
     def _open(self, trial: Trial, n: int, *, lost: bool) -> bool:
         if self._again is not None:

@@ -106,6 +106,12 @@ class TrialRunner:
             self._whole[trial.candidate] = WholeTarget(parts, self.exposures, self.tolerance)
         return self._whole[trial.candidate]
 
+    def one_matrix(self, trial: Trial) -> bool:
+        """Whether the attack finds one matrix, which the method drew for all records, and so all of them or none."""
+        target = self.target(trial)
+        drawn = not (isinstance(target, PartTarget) and target.part.model.independent_records)
+        return self.attacks[trial.attack].one_matrix and drawn
+
     def _exposed(self, candidate: int, level: Level, repetition: int) -> Exposure:
         """A release under attack; the last one is kept, since several attacks are run on each."""
         address = (candidate, level, repetition)
