@@ -85,6 +85,8 @@ class Attack(ABC):
         together and its interval must be taken over repetitions.
     whole_release
         Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
+    guesses_people
+        Whether it can guess the people of an external table, whoever's rows are in the release.
     blind
         Whether it needs no description of the method; an audit runs it where there is none.
     variants
@@ -100,6 +102,7 @@ class Attack(ABC):
     uses: ClassVar[tuple[type[Knowledge], ...]] = ()
     one_matrix: ClassVar[bool] = False
     whole_release: ClassVar[bool] = False
+    guesses_people: ClassVar[bool] = False
     blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]
@@ -232,6 +235,10 @@ class GuessingAttack(Attack):
         if not isinstance(guess, Guess):
             raise TypeError(f"{type(self).__name__}._run must return a Guess; got a {type(guess).__name__}")
         return guess
+
+    def settled(self, guess: Guess) -> GuessingAttack:
+        """The same attack with all that it chose for a guess, so that another release is its control."""
+        return self
 
 
 def granted(knowledge: Sequence[Knowledge], kind: type[K]) -> K | None:

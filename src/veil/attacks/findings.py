@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -101,6 +101,11 @@ class Guess(Finding):
         ones, and a score is said to be up to that.
     units
         Where the order is open but the scale is not: what a column is to be multiplied by once it is matched.
+    of_people
+        Whether ``rows`` are those of an external table, about whose people the guess is, and not rows of the release.
+    without
+        What the same attack would say of everybody, had a row of the release not been there: a function of these
+        rows, one for each guess, −1 for none. None where the guess of a person rests on the person's row alone.
     """
 
     values: Matrix
@@ -110,6 +115,8 @@ class Guess(Finding):
     details: Mapping[str, Any] = field(default_factory=Details, repr=False)
     up_to: tuple[str, ...] = ()
     units: npt.NDArray[np.float64] | None = None
+    of_people: bool = False
+    without: Callable[[npt.NDArray[np.intp]], Matrix] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ambiguity", Ambiguity(self.ambiguity))
@@ -145,7 +152,20 @@ class Guess(Finding):
                 values[:, i] = self.values[:, at[name]]
                 if units is not None and self.units is not None:
                     units[i] = self.units[at[name]]
-        return replace(self, values=values, columns=tuple(names), units=units)
+        return replace(self, values=values, columns=tuple(names), units=units, without=None).controlled_by(
+            self, lambda guess: guess.of_columns(names)
+        )
+
+    def controlled_by(self, former: Guess, change: Callable[[Guess], Guess]) -> Guess:
+        """This guess, which a change made of a former one, with that one's control changed in the same way."""
+        if former.without is None:
+            return self
+        without = former.without
+
+        def changed(rows: npt.NDArray[np.intp]) -> Matrix:
+            return change(replace(former, values=without(rows), without=None)).values
+
+        return replace(self, without=changed)
 
     @property
     def misfit(self) -> float:

@@ -127,8 +127,11 @@ def _links(links: Links) -> tuple[pa.Table, GuessFile]:
 
 
 def _column(release: Release, guess: Guess, j: int) -> pa.Array:
-    """A guessed column; codes of categories as the categories themselves."""
-    model = release.only_part.model
-    if not isinstance(model, ResponseModel):
-        return pa.array(guess.values[:, j], from_pandas=True)
-    return pa.array(list(model.categories[j])).take(pa.array(guess.values[:, j].astype(np.int64)))
+    """A guessed column; codes of categories as the categories themselves, and what is not guessed as missing."""
+    values, name = guess.values[:, j], guess.columns[j]
+    for part in release.manifest.parts:
+        if isinstance(part.model, ResponseModel) and name in part.names:
+            silent = np.isnan(values)
+            codes = pa.array(np.where(silent, 0.0, values).astype(np.int64), mask=silent)
+            return pa.array(list(part.model.categories[part.names.index(name)])).take(codes)
+    return pa.array(values, from_pandas=True)

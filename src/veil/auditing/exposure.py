@@ -60,6 +60,10 @@ class Exposure:
         secret = self.leaked[part] if self.leaked and part is not None else None
         return known if secret is None else (secret, *known)
 
+    def people(self, n: int) -> Rows:
+        """The private rows of the people whom an external table is about, of n records."""
+        return np.arange(n) if self.grant.people is None else self.grant.people
+
 
 class Exposures:
     """The private table, its roles, and everything that is drawn for an audit.
@@ -116,7 +120,7 @@ class Exposures:
         self.truth: Matrix = self.private.values
         self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
         known = [*self.quasi, *self.public]
-        outside = private.select(known) if known else None
+        outside = self._outside(known) if known else None
         self._granted: PrivateTable = self.private.to_grant_from(outside=outside, own_sample=self.records_known)
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(known))
         refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
@@ -128,6 +132,16 @@ class Exposures:
         self.levels = [level for level in levels if not refused[level]]
         self._features: dict[tuple[int, ...], Matrix | None] = {}
         self._previous = ()
+
+    def _outside(self, names: Sequence[str]) -> pa.Table:
+        """Columns of everybody that outsiders may have."""
+        return self._table.select(list(names))
+
+    def control(self, exposure: Exposure) -> tuple[Exposure, Rows]:
+        """What people are guessed from when their own rows are left out, and which row each person has in it."""
+        own = np.full(len(self.truth), -1, dtype=np.intp)
+        own[exposure.private_rows] = np.arange(len(exposure.private_rows))
+        return exposure, own
 
     def utilities(self, exposure: Exposure, *, labels: Any = None, **uses: Any) -> dict[str, Measure]:
         """The utilities of a release of the whole table; truth and ``labels`` follow the order of its rows."""

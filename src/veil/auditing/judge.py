@@ -20,6 +20,7 @@ from veil import measures
 from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
+from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
 from veil.auditing.scores import Contrast, GuessScores, Mask, Score, nothing_scored, pooled
 from veil.data.blocks import Matrix
@@ -117,17 +118,25 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
-    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None = None) -> GuessScores:
+    def try_guess(
+        self,
+        guess: Guess,
+        private_rows: Rows,
+        given: Rows,
+        features: Matrix | None = None,
+        absent: Matrix | None = None,
+    ) -> GuessScores:
         """Score a guess on a release of the private rows ``private_rows``, leaving out the release's rows ``given``.
 
-        ``features`` are what the attacker knows of everybody in the private table, as numbers, N × p.
+        ``features`` are what the attacker knows of everybody in the private table, as numbers, N × p; ``absent`` is
+        what the same attack guesses of the same people without their rows, where it says so itself.
         """
-        scores = self._scored(self.matched(guess, private_rows), private_rows, given, features)
+        scores = self._scored(self.matched(guess, private_rows), private_rows, given, features, absent)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        turned = [self.rates(self.matched(null, private_rows), private_rows, given) for null in _turned(guess)]
-        value, record = (np.array([rates[i] for rates in turned]) for i in (0, 1))
-        columns = np.array([rates[2] for rates in turned])
+        nulls = [self.rates(self.matched(null, private_rows), private_rows, given) for null in turned(guess)]
+        value, record = (np.array([rates[i] for rates in nulls]) for i in (0, 1))
+        columns = np.array([rates[2] for rates in nulls])
         return replace(
             scores,
             value_null=float(value.mean()),
@@ -138,13 +147,13 @@ class Judge:
             column_lucks=columns.max(axis=0),
         )
 
-    def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Matrix, Matrix]:
-        """The private rows that are scored, in an order that their values decide, their truth and their guess."""
-        scored = ~np.isin(guess.rows, given)
+    def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Rows]:
+        """Which of the guesses are scored, in an order that their values decide, and their private rows."""
+        scored = np.flatnonzero(~np.isin(guess.rows, given))
         rows, values = private_rows[guess.rows[scored]], guess.values[scored]
         columns = by_name(self.columns)
         order = row_order(np.column_stack([self.truth[rows][:, columns], values[:, columns]]))
-        return rows[order], self.truth[rows[order]], values[order]
+        return scored[order], rows[order]
 
     def _hits(self, truth: Matrix, values: Matrix) -> Mask:
         return measures.breached(truth, values, self.tolerance, "value", units=self.units)
@@ -161,30 +170,34 @@ class Judge:
         shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))
         return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
 
-    def _scored(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None) -> GuessScores:
+    def _scored(
+        self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None, absent: Matrix | None
+    ) -> GuessScores:
         """A guess against the same attacker with each person absent, whom it falls back to where that is better."""
-        rows, truth, values = self._cells(guess, private_rows, given)
+        use, rows = self._cells(guess, private_rows, given)
+        truth, values = self.truth[rows], guess.values[use]
         scored, fold = ~np.isnan(truth), folds(len(truth))
         known = None if features is None else features[rows]
-        without = [
-            *absent_guesses(truth, None, self.tolerance, self.units, fold),  # a constant, by what others are
-            *absent_guesses(values, known, self.tolerance, self.units, fold),
-        ]
+        without = absent_guesses(truth, None, self.tolerance, self.units, fold)  # a constant, by what others are
+        if absent is None:
+            without += absent_guesses(values, known, self.tolerance, self.units, fold)
+        else:
+            without.append(np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use])
         hits = [self._hits(truth, each) for each in without]
         choice = best_by_column(hits, fold)
-        absent, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
+        control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
         own_hits = self._hits(truth, values)
         better = best_by_column([own_hits, absent_hits], fold)
-        present, present_hits = chosen(better, [values, absent], fold), chosen(better, [own_hits, absent_hits], fold)
+        present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
         records = [self._records(truth, each) for each in (values, present)]
-        records.append(self._best_of([self._records(truth, absent), self._constant_records[rows]], fold))
+        records.append(self._best_of([self._records(truth, control), self._constant_records[rows]], fold))
         return GuessScores(
             value=Contrast.of(present_hits, absent_hits, scored),
             record=self._contrast(records[-1], records, np.asarray(scored.any(axis=1)), fold),
             columns=tuple(
                 Contrast.of(p, a, s) for p, a, s in zip(present_hits.T, absent_hits.T, scored.T, strict=True)
             ),
-            far_out=self._far_out(truth, absent, values, fold),
+            far_out=self._far_out(truth, control, values, fold),
             nrmse=self._error(truth, values),
             n_scored=len(truth),
         )
@@ -316,23 +329,6 @@ class Judge:
     @property
     def _unit(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
-
-
-def _turned(guess: Guess, runs: int = 19) -> list[Guess]:
-    """Guesses that say nothing but have the same spread: the guess's columns, turned at random among themselves.
-
-    Of columns that are turned at random, the best matched one still looks like some private column (its correlation
-    is at least 1/√d); what the judge's matching brings such guesses is not the attack's merit.
-    """
-    values = np.nan_to_num(guess.values, posinf=0.0, neginf=0.0)
-    centre, spread = values.mean(axis=0), values.std(axis=0)
-    white = np.where(spread > 0, (values - centre) / np.where(spread > 0, spread, 1.0), 0.0)
-    guesses = []
-    for run in range(runs):
-        gauss = np.random.default_rng(run).standard_normal((values.shape[1], values.shape[1]))
-        basis, corner = np.linalg.qr(gauss)
-        guesses.append(replace(guess, values=(white @ (basis * np.sign(np.diag(corner)))) * spread + centre))
-    return guesses
 
 
 def _mean(guesses: Sequence[GuessScores], name: str) -> float:

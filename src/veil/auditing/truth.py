@@ -91,7 +91,8 @@ class Truth:
                 ]
                 stated = ~np.isnan(guess.values[:, j])
                 values[stated, j] = np.array(meaning)[guess.values[stated, j].astype(np.intp)]
-        return replace(guess, values=values)
+        stated_guess = replace(guess, values=values, without=None)
+        return stated_guess.controlled_by(guess, lambda other: self.stated(other, release))
 
     def codes_in(self, release: Release) -> dict[int, npt.NDArray[np.float64]]:
         """For each column of codes that a release lists in another order: the release's code of each of these."""

@@ -88,9 +88,15 @@ class ExternalTable(Knowledge):
     @classmethod
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
         """The exact columns with the role quasi or public, of everybody or, in a large table, of some people."""
-        n = len(private.values)
+        n, at = len(private.values), cls.known_columns(private, amount)
         most = max(FEWEST_PEOPLE, MOST_PAIRS // n)
         if private.outside is None or n <= most:
-            return Grant((cls(private.outside),))
+            return Grant((cls(private.outside),), columns=at)
         people = np.sort(rng.choice(n, most, replace=False))
-        return Grant((cls(private.outside.take(pa.array(people))),), people=people)
+        return Grant((cls(private.outside.take(pa.array(people))),), columns=at, people=people)
+
+    @classmethod
+    def known_columns(cls, private: PrivateTable, amount: float) -> tuple[int, ...]:
+        """The perturbed columns with the role quasi."""
+        outside = () if private.outside is None else private.outside.column_names
+        return tuple(j for j, name in enumerate(private.columns) if name in outside)

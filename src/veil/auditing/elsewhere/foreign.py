@@ -10,7 +10,7 @@ table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks import Attack
+from veil.attacks.knowledge import ExternalTable, Knowledge, Rows
+from veil.attacks.knowledge.base import Grant
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.auditing.elsewhere.columns import Pairs, in_private_units, paired
 from veil.auditing.elsewhere.copies import copies
 from veil.auditing.elsewhere.order import order_test
+from veil.auditing.elsewhere.people import OF_PEOPLE, of_people, shortened, stand_in
 from veil.auditing.elsewhere.released import (
     ORDER,
     aligned,
@@ -34,13 +37,14 @@ from veil.auditing.elsewhere.released import (
     undeclared,
     undescribed_schema,
 )
+from veil.auditing.elsewhere.undescribed import undescribed
 from veil.auditing.elsewhere.unmatched import UnmatchedJudge
 from veil.auditing.exposure import Exposure, Exposures, matched_previous
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.utility import rowless_utilities
-from veil.data.schema import PERTURBED, Kind, Role, Schema, kind_of
+from veil.data.schema import Kind, Role, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, listed
@@ -49,14 +53,10 @@ from veil.publishing.plan import Plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import (
     KeyOrigin,
-    Manifest,
-    Missing,
-    Part,
-    PublicColumn,
     ReleasedColumn,
     RowOrder,
 )
-from veil.release.models import FOREIGN, ForeignModel
+from veil.release.models import ForeignModel
 from veil.release.release import Release, memory_release
 from veil.report.failures import CopiedRecords
 from veil.report.values import CopyKind
@@ -130,7 +130,8 @@ class ForeignExposures(Exposures):
             grants = grants.with_offset(len(schema.perturbed))
         grants = grants.adapted(sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's
-            grants = grants.limited_to("sample", "records", "ranges", "matrix")
+            grants = grants.limited_to("sample", "records", "ranges", "matrix", *OF_PEOPLE)
+        self._schema, self._codes = schema, own is None and described is None
         check_numbers(private, schema.perturbed, "the table")
         check_numbers(foreign, [n for n in foreign.column_names if n != match], "the release")
         self._hold(private, schema, grants, seed)
@@ -143,7 +144,11 @@ class ForeignExposures(Exposures):
             names = [column.name for column in own.manifest.schema]
             self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
         else:
-            self._release = self._described(described) if described is not None else self._undescribed(schema)
+            self._release = (
+                self._described(described)
+                if described is not None
+                else undescribed(foreign, self.private, schema, self._key_column)
+            )
 
     def _described(self, plan: Plan) -> Release:
         """The foreign rows under the manifest that the described method would have."""
@@ -172,33 +177,6 @@ class ForeignExposures(Exposures):
             key=KeyOrigin.UNKNOWN,
         )
         return checked(memory_release(foreign, manifest, "pyarrow", {}))
-
-    def _undescribed(self, schema: Schema) -> Release:
-        """The foreign rows, about which nothing is said."""
-        foreign = coded(self._foreign, self.private)
-        types = {f.name: kind_of(f.type) for f in foreign.schema}
-        public = [n for n in schema.public if n in types]
-        left = (*public, self._key_column)
-        released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
-        if not released:
-            raise InputError("release: has no numeric column to attack, nor a category with a private column's name")
-        columns = tuple(c for c in schema.columns if c.role in PERTURBED)
-        foreign = foreign.select([*released, *public])
-        manifest = Manifest(
-            release=1,
-            release_id=FOREIGN,
-            method=FOREIGN,
-            guarantee="none",
-            parts=(Part(FOREIGN, "–", ForeignModel(), columns, tuple(released)),),
-            public=tuple(PublicColumn(n, types[n]) for n in public),
-            schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in foreign.schema),
-            key=KeyOrigin.UNKNOWN,
-            missing=Missing.UNKNOWN,
-            row_order=RowOrder.UNKNOWN,
-            arithmetic="not known",
-            veil="",
-        )
-        return memory_release(foreign, manifest, "pyarrow", {})
 
     def _without_key(self, *tables: pa.Table) -> list[pa.Table]:
         """Tables without the column that their rows were matched by."""
@@ -236,9 +214,26 @@ class ForeignExposures(Exposures):
     def expose(self, perturbation: Any, level: Level, repetition: int) -> Exposure:
         """Grant one level's knowledge of the one release there is."""
         rng = np.random.default_rng(self.draw(level, repetition))
-        grant = self._drawn(level, rng)
-        private_rows = np.arange(len(self.truth) if self.matched else count_rows(self._release))
-        return Exposure(self._release, private_rows, self._with_previous(grant, private_rows))
+        grant, release = self._drawn(level, rng), self._release
+        if not self.matched and level.kind in OF_PEOPLE:
+            grant, release = of_people(grant, self._table.select(self.public)), shortened(release, len(self.truth))
+        private_rows = np.arange(len(self.truth) if self.matched else count_rows(release))
+        return Exposure(release, private_rows, self._with_previous(grant, private_rows))
+
+    def _outside(self, names: Sequence[str]) -> pa.Table:
+        """Columns that outsiders may have; with codes for categories where the release has them, too."""
+        outside = super()._outside(names)
+        return coded(outside, self.private) if self._codes else outside
+
+    def control(self, exposure: Exposure) -> tuple[Exposure, Rows]:
+        """Private records that stand in for rows that are nobody's in particular, and people's rows among them."""
+        if self.matched:
+            return super().control(exposure)
+        release, own = stand_in(self._table, self.private, self._schema, exposure.release)
+        tables = [item for item in exposure.grant.knowledge if isinstance(item, ExternalTable)]
+        if not self._codes:
+            tables = [ExternalTable(coded(item.table, self.private)) for item in tables]
+        return replace(exposure, release=release, grant=Grant(tuple(tables), people=exposure.grant.people)), own
 
     def utilities(self, exposure: Exposure, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""
@@ -252,7 +247,13 @@ class ForeignExposures(Exposures):
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run; without a matching none is told rows, nor whose links are right."""
-        return super().serves(level, attack) and (self.matched or not attack.whole_release)
+        people = attack.guesses_people if level.kind in OF_PEOPLE else not attack.whole_release
+        return super().serves(level, attack) and (self.matched or people)
+
+    def tested(self, level: Level, used: Collection[type[Knowledge]]) -> bool:
+        """Whether the knowledge of a level was used; known columns are those of a table where rows are nobody's."""
+        of_table = not self.matched and level.kind in OF_PEOPLE and ExternalTable in used
+        return of_table or super().tested(level, used)
 
     def remarks(self) -> tuple[str, ...]:
         """How the release was looked at."""
@@ -265,7 +266,7 @@ class ForeignExposures(Exposures):
             remarks.append(
                 "Whose row is whose was not known. Every person was held against the nearest guess, and the result "
                 "against what a stranger would find among the other records; nobody can be granted known rows, and "
-                "single columns and far-out values were not judged."
+                "single columns and far-out values were judged only where people are guessed from known columns."
             )
         return (*remarks, *super().remarks())
 

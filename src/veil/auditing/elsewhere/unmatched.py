@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
@@ -12,19 +14,32 @@ from veil.auditing.judge import Judge
 from veil.auditing.scores import NOTHING, Contrast, GuessScores
 from veil.data.blocks import Matrix
 from veil.measures import Measure
+from veil.report.model import Picture
 
 Z = 1.959964
 """Standard errors in half of a 95 % interval."""
+LUCK = 2.0**0.5
+"""What one release teaches better than another by luck, all people alike, in errors over people: over 100 pairs of
+tables of 1,000 and 3,000 people the gain had 1.1 to 1.3 times the error that people alone account for."""
 
 
 class UnmatchedJudge(Judge):
     """Scores guesses whose rows belong to nobody in particular, against strangers."""
 
-    def try_guess(self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None = None) -> GuessScores:
+    def try_guess(
+        self,
+        guess: Guess,
+        private_rows: Rows,
+        given: Rows,
+        features: Matrix | None = None,
+        absent: Matrix | None = None,
+    ) -> GuessScores:
         """Each person against the nearest guess; people that the attacker knows (``given``) are not scored.
 
-        The control is what a stranger finds.
+        The control is what a stranger finds. Of people who are guessed themselves, it is what other people teach.
         """
+        if guess.of_people:
+            return _with_luck(super().try_guess(guess, private_rows, given, features, absent))
         truth = np.delete(self.truth, given, axis=0)
         values = _recognised(truth, guess) if guess.up_to else guess.values
         breach = measures.unmatched_breach(truth, values, self.tolerance, self.units)
@@ -53,13 +68,22 @@ class UnmatchedJudge(Judge):
         value, record = np.mean(rates, axis=0)
         return float(value), float(record)
 
-    def picture(self, guess: Guess, private_rows: Rows, given: Rows) -> None:
-        """None: nobody knows which guess is whose."""
-        return
+    def picture(self, guess: Guess, private_rows: Rows, given: Rows) -> Picture | None:
+        """None where nobody knows which guess is whose."""
+        return super().picture(guess, private_rows, given) if guess.of_people else None
 
     def worst_records(self, guess: Guess, private_rows: Rows, given: Rows, limit: int = 10) -> list[tuple[int, float]]:
-        """None: nobody knows which guess is whose."""
-        return []
+        """None where nobody knows which guess is whose."""
+        return super().worst_records(guess, private_rows, given, limit) if guess.of_people else []
+
+
+def _with_luck(scores: GuessScores) -> GuessScores:
+    """Scores against records that stand in for the release, with the luck of the two samples in their errors."""
+    value, record, far_out, *columns = (
+        replace(each, error=LUCK * each.error)
+        for each in (scores.value, scores.record, scores.far_out, *scores.columns)
+    )
+    return replace(scores, value=value, record=record, far_out=far_out, columns=tuple(columns))
 
 
 def _contrast(rate: Measure, advantage: Measure, control: float, share: float, n: int) -> Contrast:

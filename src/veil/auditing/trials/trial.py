@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from veil.attacks import Attack, Links
+from veil.attacks import Attack, Guess, GuessingAttack, Links
+from veil.attacks.knowledge import Rows
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
 from veil.auditing.scores import GuessScores
 from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, together
+from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
 from veil.publishing.plan import Plan
@@ -138,18 +140,39 @@ class TrialRunner:
         tested = self.exposures.tested(trial.level, used)
         if isinstance(finding, Links):
             return Outcome(self._links(finding, exposure), seconds=seconds, tested=tested)
-        judge, given = target.judge(exposure.grant.columns), exposure.grant.given
-        first = run.repetition == 0
+        judge, first = target.judge(exposure.grant.columns), run.repetition == 0
+        private_rows, given = exposure.private_rows, exposure.grant.given
+        if finding.of_people:
+            private_rows, given = self._people(exposure)
+        absent = self._absent(target, attack, finding, exposure)
         pictured = first and not target.truth.categorical.any()
         return Outcome(
-            judge.try_guess(finding, exposure.private_rows, given, self.exposures.features(trial.level)),
+            judge.try_guess(finding, private_rows, given, self.exposures.features(trial.level), absent),
             ambiguity=finding.ambiguity,
             up_to=finding.up_to,
             seconds=seconds,
-            picture=judge.picture(finding, exposure.private_rows, given) if pictured else None,
-            records=tuple(judge.worst_records(finding, exposure.private_rows, given)) if first else (),
+            picture=judge.picture(finding, private_rows, given) if pictured else None,
+            records=tuple(judge.worst_records(finding, private_rows, given)) if first else (),
             tested=tested,
         )
+
+    def _people(self, exposure: Exposure) -> tuple[Rows, Rows]:
+        """The private rows of the people of an external table, and which of these people are not scored."""
+        people = exposure.people(len(self.exposures.truth))
+        return people, np.flatnonzero(np.isin(people, exposure.grant.withheld))
+
+    def _absent(
+        self, target: PartTarget | WholeTarget, attack: Attack, guess: Guess, exposure: Exposure
+    ) -> Matrix | None:
+        """What the same attack guesses of the same people without their own rows, where it learns from others'."""
+        if guess.without is None:
+            return None
+        control, own = self.exposures.control(exposure)
+        rows = own[exposure.people(len(own))] if guess.of_people else guess.rows
+        if control is exposure:
+            return guess.without(rows)
+        other, _ = target.attacked(attack.settled(guess) if isinstance(attack, GuessingAttack) else attack, control)
+        return other.without(rows) if isinstance(other, Guess) and other.without is not None else None
 
     def _links(self, links: Links, exposure: Exposure) -> GuessScores:
         """Links of an external table to rows of the release, which are right or wrong."""

@@ -1,0 +1,1 @@
+"""Inference of hidden columns from known ones, learned on the release itself."""

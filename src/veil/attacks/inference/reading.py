@@ -1,0 +1,315 @@
+"""Read a release and what is known of people as known and hidden columns (A29).
+
+*Known* are, of the people of an :class:`~veil.attacks.knowledge.ExternalTable`, the columns that it shares with the
+release; without one, of the released rows themselves, KnownAttributes and the columns that are released unchanged.
+*Hidden* are the private columns that are released one by one, as numbers, categories or classes, and are not known.
+Numbers become ranks among the released ones, so that units and outliers do not matter, and categories ranks of their
+frequency. Rows are put into an order that their values decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.attacks.base import granted
+from veil.attacks.inference.hidden import Codes, Hidden, of_codes, of_numbers
+from veil.attacks.inference.learning import People
+from veil.attacks.knowledge import LARGEST, ExternalTable, Knowledge, KnownAttributes
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.noise.classes import ClassColumn
+from veil.data.blocks import Vector, to_float
+from veil.data.schema import Kind, kind_of
+from veil.errors import InputError, NotApplicableError
+from veil.numerics.ordering import row_order
+from veil.release.manifest import Part
+from veil.release.models import (
+    AdditiveModel,
+    BasketModel,
+    ClassModel,
+    LogNormalModel,
+    Model,
+    MultiplicativeModel,
+    ResponseModel,
+    UnknownModel,
+)
+from veil.release.release import Release
+
+COLUMNWISE: Final = (
+    AdditiveModel,
+    MultiplicativeModel,
+    LogNormalModel,
+    BasketModel,
+    ResponseModel,
+    ClassModel,
+    UnknownModel,
+)
+"""Models whose released columns stand for the private columns of the same names."""
+MOST_ROWS: Final = 20_000
+"""Released rows that are learned from: a fair part of a longer release."""
+MOST_CATEGORIES: Final = 200
+"""The most frequent categories of a known column, which are told apart."""
+MOST_PLACES: Final = 12
+"""Of these, the ones that neighbours are compared by."""
+SPREAD: Final = 12.0**0.5
+"""What ranks between 0 and 1 are multiplied by to have unit spread."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A release with its known and hidden columns.
+
+    Attributes
+    ----------
+    names
+        The private columns of methods that release them one by one.
+    hidden
+        Those that are in the release and not known, on the rows that are learned from.
+    rows, people
+        These rows, and everybody who is asked for.
+    places
+        The place of each released row among those that are learned from, −1 for none.
+    given
+        Private columns that are known of the people, by name.
+    of_people
+        Whether these are the people of a table, and not the released rows.
+    """
+
+    names: tuple[str, ...]
+    hidden: tuple[Hidden, ...]
+    rows: People
+    people: People
+    places: npt.NDArray[np.intp]
+    given: dict[str, Vector]
+    of_people: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """A known column: ranks or codes of the released rows and of people, and how many categories (0 for numbers)."""
+
+    name: str
+    rows: Vector
+    people: Vector
+    n_categories: int = 0
+
+    def features(self, values: Vector) -> list[Vector]:
+        """What trees look at: the ranks, and where the value is missing from somebody that it is."""
+        missing = np.isnan(values)
+        gaps = [missing.astype(np.float64)] if np.isnan(self.rows).any() else []
+        return [np.where(missing, 0.5, values), *gaps]
+
+    def places(self, values: Vector) -> list[Vector]:
+        """Where neighbours are looked for: ranks, or a direction for each frequent category."""
+        if not self.n_categories:
+            return [SPREAD * np.where(np.isnan(values), 0.5, values)]
+        return [(values == code).astype(np.float64) for code in range(min(self.n_categories, MOST_PLACES))]
+
+
+def is_columnwise(model: Model) -> bool:
+    """Whether a released column stands for the private one of its name."""
+    return isinstance(model, COLUMNWISE)
+
+
+def read(release: Release, knowledge: Sequence[Knowledge], tolerance: float) -> Table:
+    """What a release shows of known and hidden columns."""
+    n = count_rows(release)
+    if not n:
+        raise NotApplicableError("the release has no rows")
+    external = granted(knowledge, ExternalTable)
+    known = _of_people(release, external.table) if external is not None else _of_rows(release, knowledge, n)
+    if not known:
+        raise NotApplicableError(
+            "nothing is known of people: no column is released unchanged, and no KnownAttributes are granted"
+            if external is None
+            else "table of ExternalTable shares no column with the release that stands for itself in it"
+        )
+    names = tuple(name for part in release.manifest.parts if is_columnwise(part.model) for name in part.names)
+    told = {each.name for each in known}
+    hidden = [
+        _hidden(release.part(i), part, j, tolerance) for i, part, j in _columns(release) if part.names[j] not in told
+    ]
+    hidden = sorted((column for column in hidden if column.n_classes), key=lambda column: column.name)
+    if not hidden:
+        raise NotApplicableError("no private column is hidden: all that are released one by one are known")
+    known = sorted(known, key=lambda each: each.name)
+    rows = _people(known, of_rows=True)
+    # Ranks of what is hidden, so that rows that differ anywhere have a place of their own.
+    order = row_order(np.column_stack([rows.features, *(_ranks(c.released, c.released) for c in hidden)]))[:MOST_ROWS]
+    places = np.full(n, -1, dtype=np.intp)
+    places[order] = np.arange(len(order))
+    return Table(
+        names,
+        tuple(column.taken(order) for column in hidden),
+        People(rows.features[order], rows.places[order]),
+        _people(known, of_rows=False),
+        places,
+        _given(knowledge, names) if external is None else {},
+        external is not None,
+    )
+
+
+def _columns(release: Release) -> Iterator[tuple[int, Part, int]]:
+    """Part number, part and place in it of every private column that is released by itself."""
+    for i, part in enumerate(release.manifest.parts):
+        if is_columnwise(part.model):
+            for j, name in enumerate(part.names):
+                if name in part.released:
+                    yield i, part, j
+
+
+def _people(known: Sequence[_Known], *, of_rows: bool) -> People:
+    values = [each.rows if of_rows else each.people for each in known]
+    features, places = (
+        [column for each, own in zip(known, values, strict=True) for column in getattr(each, how)(own)]
+        for how in ("features", "places")
+    )
+    return People(np.column_stack(features), np.column_stack(places))
+
+
+def _given(knowledge: Sequence[Knowledge], names: Sequence[str]) -> dict[str, Vector]:
+    attributes = granted(knowledge, KnownAttributes)
+    if attributes is None:
+        return {}
+    return {n: values for n, values in zip(attributes.columns, attributes.values.T, strict=True) if n in names}
+
+
+def _of_rows(release: Release, knowledge: Sequence[Knowledge], n: int) -> list[_Known]:
+    """What is known of the released rows: granted attributes, and columns that are released unchanged."""
+    attributes = granted(knowledge, KnownAttributes)
+    known: list[_Known] = []
+    if attributes is not None:
+        if len(attributes.values) != n:
+            raise InputError(f"KnownAttributes has {len(attributes.values)} records; the release has {n}")
+        known = [
+            _numbers(name, values, values) for name, values in zip(attributes.columns, attributes.values.T, strict=True)
+        ]
+    told = {each.name for each in known}
+    public = [column.name for column in release.manifest.public if column.name not in told]
+    both = [_compared(name, array, array) for name in public for array in [_read(release, name)]]
+    return [each for each in (*known, *both) if each is not None and np.ptp(np.nan_to_num(each.rows, nan=-1.0)) > 0]
+
+
+def _of_people(release: Release, table: pa.Table) -> list[_Known]:
+    """Columns of an external table that are released unchanged, or stand for themselves in the release."""
+    known: list[_Known | None] = []
+    for column in release.manifest.public:
+        if column.name in table.column_names:
+            known.append(_compared(column.name, _read(release, column.name), _array(table, column.name)))
+    for _, part, j in _columns(release):
+        name, model = part.names[j], part.model
+        if name not in table.column_names:
+            continue
+        ours, theirs = _read(release, name), _array(table, name)
+        if isinstance(model, ClassModel):
+            at = part.released.index(name)
+            values = _as_numbers(theirs, name)
+            classes = np.where(np.isnan(values), np.nan, np.searchsorted(model.edges[at], values, side="right"))
+            known.append(_numbers(name, _missing(_class_codes(ours, model, at)), classes))
+        else:
+            category = part.columns[j].kind not in (Kind.NUMERIC, Kind.BOOLEAN)
+            known.append(_compared(name, ours, theirs, category=category))
+    return [each for each in known if each is not None and np.ptp(np.nan_to_num(each.rows, nan=-1.0)) > 0]
+
+
+def _compared(name: str, ours: pa.Array, theirs: pa.Array, *, category: bool = False) -> _Known | None:
+    """A column of the release beside the same of people; None where values of its kind cannot be compared."""
+    kind, other = kind_of(ours.type), kind_of(theirs.type)
+    if {kind, other} <= {Kind.NUMERIC, Kind.BOOLEAN} and not category:
+        return _numbers(name, _as_numbers(ours, name), _as_numbers(theirs, name))
+    if kind is Kind.OTHER:
+        return None
+    if kind is other is Kind.TIME:
+        return _numbers(name, _as_numbers(_moment(ours), name), _as_numbers(_moment(theirs), name))
+    if (kind is Kind.NUMERIC) != (other is Kind.NUMERIC) or other in (Kind.TIME, Kind.OTHER):
+        raise InputError(f"table: column {name!r} must be of the release's type ({ours.type}); convert it")
+    return _categories(name, *(_texts(each, kind) for each in (ours, theirs)))
+
+
+def _numbers(name: str, rows: Vector, people: Vector) -> _Known:
+    return _Known(name, _ranks(rows, rows), _ranks(rows, people))
+
+
+def _ranks(among: Vector, values: Vector) -> Vector:
+    """Places between 0 and 1 among the numbers there are; equal ones share theirs."""
+    rising = np.sort(among[~np.isnan(among)])
+    below, up_to = (np.searchsorted(rising, values, side=side) for side in ("left", "right"))
+    return np.where(np.isnan(values), np.nan, (below + up_to) / (2.0 * max(len(rising), 1)))
+
+
+def _categories(name: str, rows: pa.Array, people: pa.Array) -> _Known:
+    """Codes of categories by their frequency among the released rows; rare and other ones share the last."""
+    counts = sorted(pc.value_counts(rows.drop_null()).to_pylist(), key=lambda each: (-each["counts"], each["values"]))
+    frequent = pa.array([each["values"] for each in counts[:MOST_CATEGORIES]], type=rows.type)
+    codes = []
+    for array in (rows, people):
+        at = pc.index_in(array, value_set=frequent).fill_null(len(frequent)).to_numpy(zero_copy_only=False)
+        codes.append(np.where(array.is_null().to_numpy(zero_copy_only=False), np.nan, at.astype(np.float64)))
+    return _Known(name, codes[0], codes[1], len(frequent))
+
+
+def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
+    """A private column as the release shows it."""
+    name, model = part.names[j], part.model
+    at = part.released.index(name)
+    if isinstance(model, ResponseModel):
+        codes = single.codes()[:, at]
+        return of_codes(name, codes, np.arange(len(model.categories[at]), dtype=np.float64))
+    released = _read(single, name)
+    if isinstance(model, ClassModel):
+        codes = _class_codes(released, model, at)
+        counts = np.bincount(codes[codes >= 0], minlength=len(model.names[at]))
+        whole = part.columns[j].is_integer
+        column = ClassColumn(edges=model.edges[at], counts=counts, whole=whole, limits=None, known=np.empty(0))
+        reach = tolerance * column.unit()
+        return of_codes(name, codes, np.array([each.hit(reach) for each in column.posteriors()]), reach)
+    values = _as_numbers(released, name)
+    if part.columns[j].kind is Kind.NUMERIC:
+        return of_numbers(name, values, tolerance)
+    listing = np.unique(values[~np.isnan(values)])
+    codes = np.where(np.isnan(values), -1, np.searchsorted(listing, np.nan_to_num(values))).astype(np.int64)
+    return of_codes(name, codes, listing)
+
+
+def _read(release: Release, name: str) -> pa.Array:
+    return _array(release.table.read([name]), name)
+
+
+def _array(table: pa.Table, name: str) -> pa.Array:
+    array = table.column(name).combine_chunks()
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _as_numbers(array: pa.Array, name: str) -> Vector:
+    if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
+        raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
+    values = to_float(array, name)
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
+
+
+def _texts(array: pa.Array, kind: Kind) -> pa.Array:
+    """Categories in one type: numbers where the release has codes, else texts."""
+    return array.cast(pa.float64()) if kind is Kind.NUMERIC else array.cast(pa.string())
+
+
+def _moment(array: pa.Array) -> pa.Array:
+    """A point in time as a number."""
+    try:
+        return array.cast(pa.timestamp("us")).cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(len(array), pa.int64())
+
+
+def _class_codes(texts: pa.Array, model: ClassModel, at: int) -> Codes:
+    codes = pc.index_in(texts, value_set=pa.array(list(model.names[at])), skip_nulls=True).fill_null(-1)
+    return np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _missing(codes: Codes) -> Vector:
+    return np.where(codes < 0, np.nan, codes.astype(np.float64))

@@ -1,0 +1,56 @@
+"""People who are guessed from a release whose rows belong to nobody in particular, and what they are held against.
+
+Whoever knows some columns of a person can guess the others by what the release teaches (A29), without knowing which row
+is the person's. Nobody can be withheld from a release that is there already, nor can an unknown row be taken out of it.
+So private records stand in for it: what the same attack guesses of a person from as many records of *others*. If the
+released rows were fresh draws of the population they would teach as much, since both are samples of one law and of one
+length; a release that remembers its people lets more be guessed of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from veil.attacks.knowledge import ExternalTable, KnownAttributes, Rows
+from veil.attacks.knowledge.base import Grant
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.auditing.elsewhere.undescribed import undescribed
+from veil.auditing.truth import Truth
+from veil.data.schema import Schema
+from veil.release.release import Release, memory_release
+
+OF_PEOPLE = ("attributes", "external")
+"""Kinds of knowledge that are of people, whoever's rows they have."""
+
+
+def of_people(grant: Grant, outside: pa.Table) -> Grant:
+    """A grant whose known columns are those of people, and not of rows; ``outside``: public columns of everybody."""
+    knowledge = []
+    for item in grant.knowledge:
+        if isinstance(item, KnownAttributes):
+            columns = dict(zip(item.columns, item.values.T, strict=True))
+            table = {name: outside.column(name) for name in outside.column_names} | columns
+            item = ExternalTable(pa.table(table))
+        knowledge.append(item)
+    return Grant(tuple(knowledge), grant.withheld, grant.given, grant.columns, grant.people)
+
+
+def shortened(release: Release, n: int) -> Release:
+    """A release of at most n rows, drawn by lot: more could teach more than the records that stand in for it."""
+    m = count_rows(release)
+    if m <= n:
+        return release
+    rows = np.sort(np.random.default_rng(0).choice(m, n, replace=False))
+    return memory_release(release.table.read().take(pa.array(rows)), release.manifest, "pyarrow", {})
+
+
+def stand_in(private: pa.Table, truth: Truth, schema: Schema, release: Release) -> tuple[Release, Rows]:
+    """Private records as a release of its length and columns, and the place of each person in it, −1 for none."""
+    n, m = private.num_rows, count_rows(release)
+    rows = np.arange(n) if m >= n else np.sort(np.random.default_rng(0).choice(n, m, replace=False))
+    own = np.full(n, -1, dtype=np.intp)
+    own[rows] = np.arange(len(rows))
+    there = {field.name for field in release.table.schema}
+    records = private.select([name for name in private.column_names if name in there]).take(pa.array(rows))
+    return undescribed(records, truth, schema), own
