@@ -23,6 +23,17 @@ ENOUGH_KEYS = 5
 """Repetitions from which the spread between keys is known well enough to tell it from that of records."""
 SURPRISE = 0.01
 """How seldom keys that do not differ seem to."""
+KEYS, ENOUGH_RECORDS = (10, 30, 100), 50_000
+"""Keys over which an audit settles an attack on single records: as many as let it see so many records in all."""
+
+
+def keys_for(n_records: int) -> int:
+    """Keys that an audit of so many records takes: few records say little each time, and are quickly attacked.
+
+    >>> keys_for(1_000), keys_for(2_000), keys_for(20_000)
+    (100, 30, 10)
+    """
+    return next((keys for keys in KEYS if keys * n_records >= ENOUGH_RECORDS), KEYS[-1])
 
 
 @dataclass(frozen=True)

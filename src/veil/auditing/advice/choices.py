@@ -13,7 +13,7 @@ from veil.attacks.knowledge import LARGEST
 from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices
 from veil.auditing.advice.prediction import Survey
 from veil.auditing.advice.row_order import order_tells
-from veil.auditing.advice.settings import Numbers, Setting, between
+from veil.auditing.advice.settings import Numbers, Setting
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
 from veil.data.schema import PERTURBED, Kind, Role, kind_of, parse_roles
@@ -107,8 +107,7 @@ class Choices:
 
     def plan(self, setting: Setting) -> Plan:
         """A setting as a plan, its rows shuffled where that was decided."""
-        method = setting.method(self.numbers if self.names else None)
-        return self.of_method(method, setting.doubt).shuffled(self.shuffle)
+        return self.of_method(setting.method(), setting.doubt).shuffled(self.shuffle)
 
     def of_method(self, method: Perturbation | Plan, doubt: float | None = None) -> Plan:
         """A method for the numbers, with randomized responses for the categories."""
@@ -129,21 +128,17 @@ class Choices:
     @cached_property
     def numbers(self) -> Numbers:
         """What the closed forms need of the table; one that they cannot use is refused."""
-        private = Truth.of(self._table, [*self.names, *self.categories])
-        values = private.values[:, : len(self.names)]
+        values = Truth.of(self._table, self.names).values
         for name, column in zip(self.names, values.T, strict=True):
             _check_squares(name, column)
-        whole = ~np.isnan(values).any(axis=1)
-        complete = values[whole]
+        complete = values[~np.isnan(values).any(axis=1)]
         if len(complete) < FEWEST_RECORDS or not (np.ptp(complete, axis=0) > 0).any():
             raise InputError(
                 f"the table has {len(values)} rows, {len(complete)} of them without gaps; advice needs "
                 f"at least {FEWEST_RECORDS}, that vary: fill or drop {listed([repr(n) for n in self.names[:4]])}, or "
                 "give other roles"
             )
-        codes = private.values[whole, len(self.names) :].T
-        told = {name: between(complete, each) for name, each in zip(self.categories, codes, strict=True)}
-        return Numbers(self.names, Survey(complete, self._tolerance), told)
+        return Numbers(self.names, Survey(complete, self._tolerance))
 
 
 def _check_squares(name: str, column: Vector) -> None:

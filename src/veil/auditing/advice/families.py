@@ -43,7 +43,7 @@ class Family:
     least_gain
         What the best guess of one column alone gains even at the strongest; None where strength has no end.
     similar
-        Whether the noise has the data's correlations, and can have those with categories as well.
+        Whether the noise has the data's correlations.
     """
 
     name: str
@@ -84,11 +84,16 @@ def bounds_of(std: float) -> tuple[float, float]:
 
 
 def _independent(survey: Survey, aim: float) -> Strengths:
-    return tuple(survey.scales(aim, similar=False))
+    return tuple(survey.scales(aim))
 
 
 def _similar(survey: Survey, aim: float) -> Strengths:
-    return tuple(survey.scales(aim, similar=True))
+    """One scale for all columns, the largest that one of them needs.
+
+    With scales of their own, a linear relation between columns would be another one between their noises, and take
+    them off.
+    """
+    return (float(survey.needed(aim).max()),)
 
 
 def _factors(survey: Survey, aim: float) -> Strengths:
@@ -113,10 +118,9 @@ NUMERIC: tuple[Family, ...] = (
     Family(
         "correlated-noise",
         "noise with the data's correlations",
-        lambda scales: AdditiveNoise(scale_of(scales), similarity=1.0),
+        lambda scale: AdditiveNoise(scale[0], similarity=1.0),
         (LEAST_SCALE, LARGEST_SCALE),
         _similar,
-        by_column=True,
         similar=True,
     ),
     Family(

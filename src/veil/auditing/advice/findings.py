@@ -42,7 +42,8 @@ class Findings:
         """Take in a setting that was tried; the last word on it stands."""
         within = tried.limit <= self._goals.max_advantage
         short = self._goals.utility_failures(tried.candidate.utility)
-        how = f"confirmed over {tried.runs} keys" if confirmed else "on one key" if tried.runs == 1 else "not confirmed"
+        few = "on one key" if tried.runs == 1 else f"on {tried.runs} keys"
+        how = few if confirmed is None else f"confirmed over {tried.runs} keys" if confirmed else "not confirmed"
         reason = f"{how}: {tried.words}"
         same = candidate_words(tried.plan)
         self._points = [each for each in self._points if candidate_words(each[0]) != same]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from veil.auditing import Goals
 from veil.auditing.advice.findings import Findings, broken_words
-from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
+from veil.auditing.advice.setting_trials import SettingTrials, Tried
 from veil.publishing.plan import Plan
 from veil.report.words import percent
 
@@ -61,19 +61,21 @@ class FixedMethods:
             if self._time.is_over():
                 self._findings.rejected[plan.describe()] = OUT_OF_TIME
                 continue
-            (tried,) = self._whole.tried([plan], runs=RUNS)
+            keys = self._whole.keys
+            (tried,) = self._whole.tried([plan], runs=keys)
             holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
             if not holds and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._time.patience())
                 ends = [row.upper for row in candidate.rows]
-                holds, tried = candidate.passed, replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS)
+                tried = replace(tried, candidate=candidate, limit=max(ends), runs=MANY_KEYS, confidence=0.95)
+                holds = candidate.passed
             self._findings.note(tried, tried.candidate.method, None, confirmed=holds)
             short = self._goals.utility_failures(tried.candidate.utility)
             if holds and not short:
                 accepted.append(tried)
                 continue
-            over = f"its risk is {percent(tried.risk)} on average over {RUNS} keys; {tried.words}"
-            few = f"{RUNS} keys leave a risk of up to {percent(tried.limit)}, and to exclude it takes some 80"
+            over = f"its risk is {percent(tried.risk)} on average over {keys} keys; {tried.words}"
+            few = f"{keys} keys leave a risk of up to {percent(tried.limit)}, and to exclude it takes some 80"
             reason = over if tried.risk > self._goals.max_advantage else few
             self._findings.rejected[plan.describe()] = str(short[0]) if holds else f"not shown to be safe: {reason}"
         return accepted

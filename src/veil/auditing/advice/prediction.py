@@ -30,8 +30,8 @@ TAIL = 0.001
 """Share of the values at either end that a column's distribution is cut off at."""
 MOST_BINS = 600
 LEAST_SCALE, LARGEST_SCALE = 0.05, 50.0
-TIED, NARROW, LOADING = 0.5, 0.01, 0.05
-"""Correlations, eigenvalues and loadings from which on columns need the same scale."""
+TIED = 0.5
+"""The correlation from which on columns need the same scale."""
 STEPS, CLOSE = 6, 1.05
 """How often scales are raised, and how near to what is needed is enough."""
 FAR_OUT = 3.0
@@ -108,16 +108,8 @@ class Survey:
 
     @cached_property
     def ties(self) -> Matrix:
-        """How far a column's noise must go with another's, between 0 and 1.
-
-        Columns that correlate tell each other. In noise that is similar to the data, columns in a linear relation must
-        even have the same scale: with others, the relation is one between noises, too, and takes them off.
-        """
+        """How far a column's noise must go with another's, between 0 and 1: columns that correlate tell each other."""
         ties = np.abs(self.correlation)
-        values, vectors = np.linalg.eigh(self.correlation)
-        for vector in vectors.T[values < NARROW]:
-            inside = np.abs(vector) > LOADING
-            ties[np.ix_(inside, inside)] = 1.0
         ties = np.where(ties >= TIED, 1.0, ties)
         for _ in range(len(ties)):  # what is tied to one of a group is tied to all
             joined = np.maximum(ties, (ties == 1.0).astype(float) @ (ties == 1.0).astype(float) >= 1.0)
@@ -130,12 +122,10 @@ class Survey:
         """Factors of at least 1 for some columns, and as much of them for others as these are tied to them."""
         return np.asarray(np.exp((np.log(np.maximum(factors, 1.0)) * self.ties).max(axis=1)))
 
-    def scales(self, aim: float, *, similar: bool) -> Vector:
-        """Scales of noise, independent or ``similar`` to the data, whose columns together give away no more."""
+    def scales(self, aim: float) -> Vector:
+        """Scales of independent noise whose columns together give away no more."""
         needed = self.needed(aim)
         scales = needed.min() * self.spread(needed / needed.min())
-        if similar:  # others tell little: they are behind the same noise
-            return np.asarray(scales)
         for _ in range(STEPS):
             noise = np.diag(scales**2)
             gain = np.linalg.solve(self.correlation + noise + 1e-6 * np.eye(len(scales)), self.correlation)

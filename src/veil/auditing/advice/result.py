@@ -64,7 +64,7 @@ class Advice:
     nearest
         The nearest miss in words, when there is no recommendation.
     audit
-        The audit of what is recommended, over at least ten keys, or of the nearest miss.
+        The audit of what is recommended, over as many keys as an audit takes, or of the nearest miss.
     state
         "recommended"; "impossible" where no method that was tried keeps every goal; "out of time" where the budget
         was over before that could be said, and :attr:`rejected` says what was not tried.

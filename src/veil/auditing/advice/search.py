@@ -1,19 +1,19 @@
 """D6: search methods and parameters so that every goal holds at the best utility.
 
-Theory says where each family begins (:mod:`veil.auditing.advice.prediction`). From there settings are tried with one
-key on at most 4,000 records, with intervals as for the whole table, and moved column by column by what attacks gained
+Theory says where each family begins (:mod:`veil.auditing.advice.prediction`). From there settings are tried with few
+keys on at most 4,000 records, with intervals as for the whole table, and moved column by column by what attacks gained
 (:mod:`veil.auditing.advice.settings`); strengths that are stronger than the goals on utility allow are left out. What
-is expected to keep the goals is confirmed on the whole table: it is accepted when the 99 % limit of its risk over up to
-ten keys meets the goal, so that the next audit, with yet another key, can be expected to agree. A method with one
-secret matrix breaks for all records or for none, so it takes 73 keys to show that it holds; it is tried like that only
-after few keys have not broken it.
+is expected to keep the goals is confirmed on the whole table: it is accepted when the 99 % limit of its risk, over as
+many keys as an audit takes, meets the goal, so that the next audit, with yet other keys, can be expected to agree. A
+method with one secret matrix breaks for all records or for none, so it takes 73 keys to show that it holds; it is tried
+like that only after few keys have not broken it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from veil.auditing.advice.families import RESPONSE, Family
 from veil.auditing.advice.findings import Findings, tested
 from veil.auditing.advice.fixed_methods import MATRIX_RUNS, OUT_OF_TIME, FixedMethods, TimeLeft
 from veil.auditing.advice.result import Advice
-from veil.auditing.advice.setting_trials import RUNS, SettingTrials, Tried
+from veil.auditing.advice.setting_trials import SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
 from veil.auditing.advice.wording import (
     SHUFFLED,
@@ -153,12 +153,12 @@ class Search:
         if self._strongest is None or self._findings.useful(wanted):
             return
         for factor in USEFUL_FACTORS:
-            setting = replace(self._strongest, weights=()).scaled(factor)
+            setting = self._strongest.scaled(factor)
             if self._time.is_over():
                 return
             kept = self._whole.utilities(self._choices.plan(setting))
             if all(name not in kept or kept[name] >= least for name, least in wanted.items()):
-                (tried,) = self._whole.tried([self._choices.plan(setting)], runs=1)
+                (tried,) = self._whole.tried([self._choices.plan(setting)], runs=self._whole.few_keys)
                 self._findings.note(tried, setting.family.name, setting.strength)
                 return
 
@@ -170,7 +170,7 @@ class Search:
         low, high = 0, len(DOUBTS) - 1
         while low < high and not self._time.is_over():
             middle = (low + high) // 2
-            (tried,) = bench.tried([as_plan(RESPONSE.make((DOUBTS[middle],)))], runs=1)
+            (tried,) = bench.tried([as_plan(RESPONSE.make((DOUBTS[middle],)))], runs=bench.few_keys)
             low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
         return DOUBTS[high]
 
@@ -185,7 +185,7 @@ class Search:
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return holding
-            (last,) = self._small.tried([self._choices.plan(setting)], runs=1)
+            (last,) = self._small.tried([self._choices.plan(setting)], runs=self._small.few_keys)
             self._findings.note(last, family.name, setting.strength)
             utility = self._findings.utility(last)
             self._strongest = self._strongest or setting
@@ -225,8 +225,7 @@ class Search:
             words = by_theory(self._choices.plan(Setting(family, family.limits[1:], doubt)).describe(), gain)
         if similar and family.by_column:
             aim = BEGIN * self._goals.max_advantage
-            ratio = survey.scales(aim, similar=False) / survey.scales(aim, similar=True)
-            more = float(np.exp(np.log(ratio).mean()))
+            more = float(np.exp(np.log(survey.scales(aim) / survey.needed(aim).max()).mean()))
             words = stronger_by_theory(more) if more > STRONGER else ""
         if words:
             self._findings.rejected[family.name] = words
@@ -245,7 +244,7 @@ class Search:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
     def _confirmed(self, setting: Setting) -> Tried | None:
-        """The setting on the whole table, moved until the 99 % limit over up to ten keys meets the goal."""
+        """The setting on the whole table, moved until the 99 % limit over an audit's keys meets the goal."""
         family, tried, holds = setting.family, None, False
         self._strongest = self._strongest or setting
         numbers = self._choices.numbers if self._choices.names else None
@@ -253,7 +252,7 @@ class Search:
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
-            (tried,) = self._whole.tried([self._choices.plan(setting)], runs=RUNS)
+            (tried,) = self._whole.tried([self._choices.plan(setting)], runs=self._whole.keys)
             broken = any(row.failures for row in tried.candidate.rows)
             holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)
@@ -318,7 +317,7 @@ class Search:
         *,
         shuffles: bool = False,
     ) -> Advice:
-        context = audit_context(self._seed, RUNS, None, self._grants, every_attack())
+        context = audit_context(self._seed, self._whole.keys, None, self._grants, every_attack())
         audit = Audit(
             (candidate,) if candidate is not None else (),
             self._goals,

@@ -18,7 +18,7 @@ from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
 from veil.auditing.scores import Score
-from veil.auditing.spread import ENOUGH_KEYS, KeySpread
+from veil.auditing.spread import ENOUGH_KEYS, KEYS, KeySpread, keys_for
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.measures import Measure
@@ -28,10 +28,10 @@ from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
 CERTAINTY = 0.99
+PROBED = 4_000
+"""Records that say where to look."""
 LUCK = 2.0
 """Standard errors that the luckiest of many attacks is taken to be over what it gains."""
-RUNS = 10
-"""Keys over which a setting is confirmed, and over which an audit settles an attack."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Tried:
     limit
         What the goals would be held against in another audit, with 99 % confidence.
     expected
-        The same without the luck of one key: the strongest of many attacks is partly the luckiest. It says where to
+        The same without the luck of few keys: the strongest of many attacks is partly the luckiest. It says where to
         look, and equals the limit over several keys.
     gains
         What is expected by column, and for everything else under an empty name.
@@ -53,6 +53,8 @@ class Tried:
         The row that decides the limit.
     runs
         Keys that it was tried with at most.
+    confidence
+        That of the limit.
     candidate
         The setting as an audit has it.
     """
@@ -65,6 +67,7 @@ class Tried:
     worst: AuditRow | None
     runs: int
     candidate: Candidate
+    confidence: float = CERTAINTY
 
     @property
     def utilities(self) -> dict[str, float]:
@@ -85,15 +88,16 @@ def limit_of(
     shown: bool = False,
     unclear: float = math.inf,
     hopeful: bool = False,
+    keys: int = KEYS[0],
 ) -> tuple[float, float]:
-    """The mean advantage over runs, and the end that another audit of ten keys has with 99 % probability.
+    """The mean advantage over runs, and the end that another audit of so many ``keys`` has with 99 % probability.
 
     ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
     The goal is held against the upper end of the next audit's interval, or, where only a goal ``shown`` to break
     counts, against the lower one; so it is where half the interval is wider than ``unclear``, which an audit takes for
     too few records. How means over keys vary is :class:`veil.auditing.spread.KeySpread`'s matter. ``hopeful`` takes
-    :data:`LUCK` standard errors off one run, which is the luckiest of many, and holds the rest as ten runs: that says
-    where to look.
+    :data:`LUCK` standard errors off few runs, which are the luckiest of many, and holds the rest as an audit's runs:
+    that says where to look.
     """
     gains = np.array([float(score.advantage) for score in scores])
     if np.isnan(gains).any():
@@ -103,16 +107,20 @@ def limit_of(
     of_one, mean = math.sqrt(float((errors**2).mean())), float(gains.mean())
     error = of_one * math.sqrt(share / len(gains))
     spread = KeySpread.of([float(gain) for gain in gains], error)
-    if hopeful and len(gains) == 1:
-        mean -= LUCK * of_one
-        spread = KeySpread(error / math.sqrt(RUNS), RUNS, apart=False)
-    theirs = KeySpread(spread.error * math.sqrt(spread.n / RUNS), RUNS, spread.apart)
+    if hopeful and len(gains) < ENOUGH_KEYS:
+        mean -= LUCK * of_one / math.sqrt(len(gains))
+        spread = KeySpread(of_one * math.sqrt(share / keys), keys, apart=False)
+    theirs = KeySpread(spread.error * math.sqrt(spread.n / keys), keys, spread.apart)
     end = spread.next_lower if shown or theirs.half(confidence) > unclear else spread.next_upper
-    return mean, mean + end(RUNS, confidence, CERTAINTY)
+    return mean, mean + end(keys, confidence, CERTAINTY)
 
 
 class SettingTrials:
-    """A table on which settings are tried."""
+    """A table on which settings are tried.
+
+    ``keys`` are those that a setting is confirmed with, as in an audit, and ``few_keys`` those that say where to look:
+    one, or some where there are few records.
+    """
 
     def __init__(
         self,
@@ -131,6 +139,7 @@ class SettingTrials:
         self._table, self._roles, self._grants, self._goals = table, dict(roles), grants, goals
         self._uses, self._target, self._seed, self._workers = dict(uses), target, seed, workers
         self._n_rows, self._progress = n_rows, progress
+        self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
 
@@ -270,9 +279,9 @@ class SettingTrials:
         for scored, name, of_runs, special in scores:
             if scored not in most:
                 continue
-            share = self.n_records / self._n_rows
-            mean, end = limit_of(of_runs, share, **special)
-            likely = limit_of(of_runs, share, **special, hopeful=True)[1]
+            special = {**special, "share": self.n_records / self._n_rows, "keys": self.keys}
+            mean, end = limit_of(of_runs, **special)
+            likely = limit_of(of_runs, **special, hopeful=True)[1]
             if not math.isnan(mean):
                 mean, end, likely = (self._of_goal(scored, number) for number in (mean, end, likely))
                 ends.append(((scored, name), mean, end, likely))

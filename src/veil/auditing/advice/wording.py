@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from veil.auditing import Goals
 from veil.auditing.advice.result import Point
-from veil.auditing.advice.setting_trials import RUNS, Tried
+from veil.auditing.advice.setting_trials import Tried
 from veil.report.words import listed, percent
 
 SHUFFLED = (
@@ -26,10 +26,9 @@ def recommendation(tried: Tried, goals: Goals, points: Sequence[Point]) -> str:
     """
     little = not goals.min_utility and any(tried.utilities.get(n, u) < u for n, u in USEFUL.items())
     utilities = [f"{name} {percent(value)}" for name, value in tried.utilities.items()]
-    keys = f"Over up to {RUNS} keys" if tried.runs == RUNS else f"Over {tried.runs} keys"
     return (
-        f"{keys} the risk stays under {percent(tried.limit)} with "
-        f"{99 if tried.runs == RUNS else 95} % confidence, and the goal is {percent(goals.max_advantage)}. "
+        f"Over up to {tried.runs} keys the risk stays under {percent(tried.limit)} with "
+        f"{percent(tried.confidence)} confidence, and the goal is {percent(goals.max_advantage)}. "
         f"It keeps {listed(utilities)}. The strongest attack: {tried.words}."
         f"{' ' + SHUFFLED if tried.plan.shuffle else ''}{proof(points, goals) if little else ''}"
     )

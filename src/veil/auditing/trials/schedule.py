@@ -55,12 +55,14 @@ class Schedule:
         What is run, and for what.
     repetitions, seconds, workers
         Runs of an attack at most, the time there is (None: as long as it takes), and processes at most.
+    of_records
+        Runs at most of an attack on single records; ``repetitions`` unless given.
     uses
         What the utilities need.
     cache
         Where results are remembered; None for nowhere.
     again
-        Decides, in place of the goals, whether an attack is run again, by the rows of its runs; the least that breaks
+        Says whether an attack that keeps the goals is run again, too, by the rows of its runs; the least that breaks
         is not searched for then.
     """
 
@@ -76,12 +78,14 @@ class Schedule:
         cache: Cache | None = None,
         progress: Progress = silent,
         again: Callable[[Sequence[AuditRow]], bool] | None = None,
+        of_records: int | None = None,
     ) -> None:
         self._runner, self._goals, self._progress = runner, goals, progress
         self._seconds, self._workers = seconds, workers
         self._worker = partial(perform, runner, dict(uses))
         self._own_rule, self._repetitions = again is not None, repetitions
-        self.board = Scoreboard(runner, goals, repetitions, patient=seconds is not None, again=again)
+        patient = seconds is not None
+        self.board = Scoreboard(runner, goals, repetitions, patient=patient, again=again, of_records=of_records)
         self._utilities: dict[int, list[dict[str, Measure]]] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0

@@ -41,9 +41,11 @@ class Scoreboard:
         *,
         patient: bool = False,
         again: Callable[[Sequence[AuditRow]], bool] | None = None,
+        of_records: int | None = None,
     ) -> None:
         self._runner, self._goals = runner, goals
         self._repetitions, self._patient, self._again = repetitions, patient, again
+        self._of_records = repetitions if of_records is None else of_records
         self._outcomes: dict[Trial, list[Outcome]] = {}
         self._rows: dict[Trial, AuditRow] = {}
         self._skipped: dict[Trial, Skipped] = {}
@@ -158,9 +160,12 @@ class Scoreboard:
         if self._again is not None:
             if lost or n >= self._repetitions:
                 return False
-            return (n > 1 and n not in LOOKS) or self._again(self._each_run(trial))
+            if n > 1 and n not in LOOKS:
+                return True
+            return bool(self.row(trial).failures) or self._again(self._each_run(trial))
         row, lottery = self.row(trial), self._lottery(trial)
-        limit = max(MOST_REPETITIONS, self._repetitions) if self._patient and not lost else self._repetitions
+        limit = self._repetitions if lottery else self._of_records
+        limit = max(MOST_REPETITIONS, limit) if self._patient and not lost else limit
         if n >= limit or not (lottery or self._runner.exposures.fresh):  # the same release would say the same
             return False
         if not row.states_values or not self._goals.counts(row.level, self._runner.exposures.levels):
