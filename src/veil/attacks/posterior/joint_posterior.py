@@ -25,6 +25,9 @@ class JointPosteriorAttack(GuessingAttack):
 
         p(x | y, a) ∝ p(x, a) · Π_parts f_part(y_part | x)
 
+    Rows of the same pseudonym or public value, and neighbours in a file that was not shuffled, tell what a record has
+    in common with them (:mod:`veil.attacks.posterior.relatives`).
+
     *Prior.* From the release alone a mixture over numbers and categories, fitted through all noises by
     expectation–maximisation, with as many components as held-out records of the release ask for
     (:mod:`veil.attacks.posterior.mixture`). One component is the filter of A6 and A19. With a KnownSample, the sample's

@@ -18,6 +18,7 @@ from veil.attacks.noise.additive import with_grain
 from veil.attacks.posterior.covariates import add_covariate, add_pattern, add_public
 from veil.attacks.posterior.observations import Codes, Draft, Number, Observations, Variable
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
+from veil.attacks.posterior.relatives import add_relatives
 from veil.attacks.posterior.responses import add_responses
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
@@ -69,6 +70,7 @@ def observe(release: Release, knowledge: Sequence[Knowledge]) -> Observations:
     for column in release.manifest.public:
         if column.name not in known:
             add_public(draft, release, column.name)
+    add_relatives(draft, release, tuple(known))
     add_pattern(draft, np.column_stack([_present(release.part(i)) for i in parts]))
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
     at = 0

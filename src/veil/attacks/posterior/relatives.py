@@ -1,0 +1,176 @@
+"""What other rows tell of a record (A28): rows of the same person or household, and neighbours in some order.
+
+*Model.* Noise is drawn for every row anew, so that other rows show what a row has in common with them. Rows that share
+a pseudonym, or a public value, are a group: with x = g + w, g the group's own and w the row's, m others of the group
+with the mean z̄ predict x by their overall mean and m/(m + λ) of z̄'s distance from it, λ the variance of z within groups
+over that of g (the best linear predictor: Robinson 1991). In the order of the file, where it is not a secret one, and
+in that of a public number, it is the mean of the w rows before and after; w is the one that predicts what was released
+best, each row left out of its own prediction (Stone 1974). Of a category the reports of others are predicted so, and
+the response's matrix is taken out of their shares.
+
+*Use.* A prediction has nothing of the row's own noise. Of a number it is a covariate for priors that are linear in what
+is known, and of a category a variable: the one that others most probably have, and whether they are nearly sure. The
+prior learns how much that tells. A column that others do not predict, by the correlation with what was released, gets
+none. Within a group predictions and released values have a constant sum, noise included, which a prior that tells
+groups apart would learn: the mixtures do not see the predictions of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.posterior.covariates import FEW_VALUES
+from veil.attacks.posterior.observations import Codes, Draft, Number, Variable
+from veil.data.blocks import Matrix, to_float
+from veil.data.schema import Kind, kind_of
+from veil.release.manifest import RowOrder
+from veil.release.models import PseudonymModel
+from veil.release.release import Release
+
+Rows = npt.NDArray[np.intp]
+Predictor = Callable[[Matrix], Matrix | None]
+"""From what is seen of some columns to what others say of them; None where they say nothing."""
+LEAST_GROUP = 2.0
+"""Rows of a group, on average, from which groups are looked at."""
+WIDTHS, STRETCH = tuple(2**k for k in range(9)), 256
+"""Rows on either side whose mean is tried, and rows that share the best width."""
+MOST_STATES = 32
+"""States of a variable that others may tell."""
+SURELY = 4.0
+"""Standard errors by which a prediction must correlate with what was released."""
+
+
+def add_relatives(draft: Draft, release: Release, known: Sequence[str]) -> None:
+    """Predictions of the guessed columns by other rows; ``known`` columns need none."""
+    kinds: list[list[Predictor]] = [
+        [_of_group(codes) for codes in _groups(release)],
+        [_of_neighbours(rows) for rows in _orders(release)],
+    ]
+    numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
+    variables = [
+        variable
+        for variable in draft.variables
+        if max(variable.places) >= 0 and variable.channel.shape[1] <= MOST_STATES and not set(variable.names) & {*known}
+    ]
+    for predictors in kinds:
+        for number in numbers:
+            best = _best(predictors, number.z[:, None])
+            if best is not None:
+                draft.add([Number(number.name, -1, best[:, 0], known=best[:, 0], feature=True)], np.zeros((1, 1)))
+        for variable in variables:
+            reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
+            reports[variable.reports < 0] = np.nan
+            best = _best(predictors, reports)
+            if best is not None:
+                draft.variables.append(_told(variable, best))
+
+
+def group_prediction(z: Matrix, codes: Codes) -> Matrix | None:
+    """What the others of a row's group say of some columns; None where groups do not differ."""
+    present = _complete(z)
+    counts = np.bincount(codes, present)
+    n, n_groups = float(counts.sum()), int((counts > 0).sum())
+    if n_groups < 2 or n <= n_groups:
+        return None
+    mean = z[present].mean(axis=0)
+    values = np.where(present[:, None], z - mean, 0.0)
+    sums = np.column_stack([np.bincount(codes, column) for column in values.T])
+    means = sums / np.maximum(counts, 1)[:, None]
+    within = float(((values - means[codes]) ** 2)[present].sum()) / (n - n_groups)
+    size = (n - float((counts**2).sum()) / n) / (n_groups - 1)
+    between = (float((counts @ means**2).sum()) / (n_groups - 1) - within) / size
+    if between <= 0.0:
+        return None
+    others = counts[codes] - present
+    return np.asarray(mean + (sums[codes] - values) / (others + within / between)[:, None])
+
+
+def neighbour_prediction(z: Matrix, rows: Rows) -> Matrix | None:
+    """The mean of rows before and after, in every stretch of rows as many as predict best there, or of all rows."""
+    present, n = _complete(z[rows]), len(rows)
+    if present.sum() < 2 * LEAST_GROUP:
+        return None
+    mean = z[rows][present].mean(axis=0)
+    values = np.where(present[:, None], z[rows] - mean, 0.0)
+    sums = np.vstack([np.zeros(z.shape[1]), np.cumsum(values, axis=0)])
+    counts = np.r_[0, np.cumsum(present)]
+    place, stretch = np.arange(n), np.arange(n) // STRETCH
+    best, least = np.zeros_like(values), np.bincount(stretch, (values**2).sum(axis=1))
+    for width in WIDTHS:
+        half = np.maximum(np.minimum(width, np.minimum(place, n - 1 - place)), 1)  # a trend has no slope in the middle
+        low, high = np.maximum(place - half, 0), np.minimum(place + half + 1, n)
+        others = np.maximum(counts[high] - counts[low] - present, 1)
+        prediction = (sums[high] - sums[low] - values) / others[:, None]
+        error = np.bincount(stretch, np.where(present, ((prediction - values) ** 2).sum(axis=1), 0.0))
+        better = (error < least)[stretch]
+        best[better], least = prediction[better], np.minimum(error, least)
+    placed = np.empty_like(values)
+    placed[rows] = best + mean
+    return placed
+
+
+def _complete(z: Matrix) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.isfinite(z).all(axis=1), dtype=bool)
+
+
+def _of_group(codes: Codes) -> Predictor:
+    return lambda z: group_prediction(z, codes)
+
+
+def _of_neighbours(rows: Rows) -> Predictor:
+    return lambda z: neighbour_prediction(z, rows)
+
+
+def _best(predictors: Sequence[Predictor], z: Matrix) -> Matrix | None:
+    """The prediction that correlates best with what was released, if any surely does."""
+    present = _complete(z)
+    best, highest = None, SURELY / np.sqrt(max(int(present.sum()), 1))
+    for predictor in predictors:
+        prediction = predictor(z)
+        if prediction is None:
+            continue
+        a, b = (each[present] - each[present].mean(axis=0) for each in (prediction, z))
+        correlation = float((a * b).sum() / max(np.sqrt((a * a).sum() * (b * b).sum()), 1e-300))
+        if correlation > highest:
+            best, highest = prediction, correlation
+    return best
+
+
+def _told(variable: Variable, reports: Matrix) -> Variable:
+    """The state that others most probably have, and whether that is more probable than with most rows."""
+    shares = reports @ np.linalg.pinv(variable.channel).T
+    likely = shares.argmax(axis=1)
+    certainty = shares.max(axis=1)
+    codes = np.unique(2 * likely + (certainty > np.median(certainty)), return_inverse=True)[1].ravel().astype(np.int64)
+    n = int(codes.max()) + 1
+    return Variable((f"others' {variable.names[0]}",), codes, np.eye(n), np.arange(n)[:, None], (-1,))
+
+
+def _groups(release: Release) -> Iterator[Codes]:
+    """Rows of one person or household: equal pseudonyms, and equal public values that are too many to be states."""
+    keyed = [part for part in release.manifest.parts if isinstance(part.model, PseudonymModel)]
+    names = [name for part in keyed for name in part.released]
+    for name in [*names, *(column.name for column in release.manifest.public)]:
+        array = release.table.read([name]).column(0).combine_chunks()
+        coded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+        codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
+        if FEW_VALUES < len(coded.dictionary) <= len(codes) / LEAST_GROUP:
+            yield codes
+
+
+def _orders(release: Release) -> Iterator[Rows]:
+    """Orders in which neighbours may resemble each other: that of the file, and those of public numbers."""
+    if release.manifest.row_order is not RowOrder.SHUFFLED:
+        yield np.arange(count_rows(release), dtype=np.intp)
+    for column in release.manifest.public:
+        array = release.table.read([column.name]).column(0).combine_chunks()
+        if kind_of(array.type) is Kind.NUMERIC:
+            values = to_float(array, column.name)
+            if len(np.unique(values[np.isfinite(values)])) > FEW_VALUES:
+                yield np.argsort(values, kind="stable").astype(np.intp)
