@@ -298,6 +298,7 @@ def refused(name, attack, kinds):
         or (name in ("laplace noise", "uniform noise") and mixture)
         or (name == "rotation, translated" and kinds == (KnownMatrix,))
         or (kind == "akica-attack" and "projection" in name)
+        or (getattr(attack, "form", "") == "matrix" and ("projection" in name or "linear" in name))
         or (kind == "lattice-attack" and "whole numbers" not in name)
         or (kind == "known-columns-attack" and "projection" in name and KnownSample not in kinds)
     )

@@ -117,7 +117,7 @@ def test_known_rows_come_back_as_known():
     x = integers(rng, 100)
     release = release_of(x @ draw(rng, 3, 6).T, model_of(3, 6))
     for variant in ProjectionMAPAttack.variants:
-        guess = ProjectionMAPAttack(variant=variant)._run(release, (KnownPairs(x[[7, 3]], [7, 3]),))
+        guess = ProjectionMAPAttack(variant=variant, starts=5)._run(release, (KnownPairs(x[[7, 3]], [7, 3]),))
         np.testing.assert_allclose(guess.values[[7, 3]], x[[7, 3]])
         assert guess.details["rank"] == 2
 

@@ -13,6 +13,9 @@ attributes are nearly independent with densities ∝ exp(s z_j²) on their range
 conditioning, with its first Edgeworth term); q itself has the saddlepoint density ``exp(K(s) − s q)/√(2π K″(s))``, K
 the cumulant function of ‖z‖². Its means err by up to 3 % of the widest range, and by up to 8 % where one range is
 several times as wide as all others.
+
+All records of a release share one matrix, and together they tell far more than their lengths: the *matrix form* is in
+:mod:`veil.attacks.projection.matrix_form`.
 """
 
 from __future__ import annotations
@@ -24,12 +27,14 @@ from typing import Final
 
 import numpy as np
 
-from veil.arguments import number, renamed, whole
+from veil.arguments import choice, number, renamed, whole
 from veil.attacks.base import Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
+from veil.attacks.projection.matrix_form import TurnedBox, drawn_matrix, turned_into_box
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.measures.sphere import breach_bound, norm_range
+from veil.numerics.ordering import by_name
 from veil.release.models import Model, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
 
@@ -42,10 +47,16 @@ _TILE: Final = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class SphereDetails(Details):
-    """A bound of the ``breach_probability`` of each record, and how many lengths are ``feasible`` in the ranges."""
+    """A bound of the ``breach_probability`` of each record, and how many lengths are ``feasible`` in the ranges.
+
+    In matrix form: how many matrices were found to turn the release into the ranges (``n_matrices``), and by how much
+    the best of them misses their ends (``misfit``).
+    """
 
     breach_probability: Vector
     feasible: int
+    n_matrices: int | None = None
+    misfit: float | None = None
 
 
 class HypersphereAttack(GuessingAttack):
@@ -53,12 +64,16 @@ class HypersphereAttack(GuessingAttack):
 
     Parameters
     ----------
+    form : {"record", "matrix"}
+        Guess every record by its own length; or all together by one matrix that turns the release into the ranges
+        (L §5.3.4). Up to four columns whose ranges are the table's own are found exactly by the second.
     variant : {"best", "paper"}
-        The mean of the box's records given the length, or a random point of the sphere.
+        The mean of the box's records given the length, or a random point of the sphere; in matrix form, the matrix that
+        fits the ranges, or a random one.
     tolerance : float, default 0.1
         Relative error that counts as a breach in the paper's sense.
     random_state : int, default 0
-        Seeds the directions of ``paper``.
+        Seeds the directions of ``paper``, and the starts of the matrix form.
 
     Notes
     -----
@@ -81,10 +96,14 @@ class HypersphereAttack(GuessingAttack):
     requires = (KnownRanges,)
     one_matrix = True
     variants = ("best", "paper")
+    settings_to_try = ({"form": "matrix"},)
 
     @renamed("epsilon", "tolerance")
-    def __init__(self, *, variant: str = "best", tolerance: float = 0.1, random_state: int = 0) -> None:
+    def __init__(
+        self, *, form: str = "record", variant: str = "best", tolerance: float = 0.1, random_state: int = 0
+    ) -> None:
         super().__init__(variant=variant)
+        self.form = form
         self.tolerance = tolerance
         self.random_state = random_state
 
@@ -99,7 +118,8 @@ class HypersphereAttack(GuessingAttack):
         number(
             self.tolerance, "tolerance", least=0, infinite=True, rule="a relative error of at least 0, for example 0.1"
         )
-        seed = whole(self.random_state, "random_state")
+        whole(self.random_state, "random_state")
+        choice(self.form, "form", ("record", "matrix"))
         y, model = release.to_numpy(), release.only_part.model
         if not isinstance(model, ProjectionModel | OrthogonalModel):
             raise NotApplicableError("the manifest does not describe a projection or an orthogonal transformation")
@@ -109,18 +129,45 @@ class HypersphereAttack(GuessingAttack):
         square = (y**2).sum(axis=1) - (noise**2).sum()
         lengths = norm_range(lower, upper)
         radius = np.sqrt(np.clip(square, lengths[0] ** 2, lengths[1] ** 2))
-        if self.variant == "paper":
-            direction = np.random.default_rng(seed).standard_normal((len(y), d))
-            z = direction * (radius / np.linalg.norm(direction, axis=1))[:, None]
-        elif isinstance(model, ProjectionModel):
-            z = projected_mean(y, noise, box_by_length(lower, upper))
-        else:
-            z = box_by_length(lower, upper).at(radius**2)
+        z, turned = self._turned(release, model, lower, upper) if self.form == "matrix" else (None, None)
+        if z is None:
+            z = self._by_length(y, model, radius, (lower, upper))
         allowed = lengths if isinstance(model, ProjectionModel) else (radius, radius)
         bound = breach_bound(radius, self.tolerance, d, allowed)
         slack = 1e-9 * lengths[1] ** 2
         feasible = int(((square >= lengths[0] ** 2 - slack) & (square <= lengths[1] ** 2 + slack)).sum())
-        return full_guess(release, model.private(z), SphereDetails(bound, feasible))
+        found = (None, None) if turned is None else (turned.n_matrices, turned.misfit)
+        return full_guess(release, model.private(z), SphereDetails(bound, feasible, *found))
+
+    def _by_length(
+        self, y: Matrix, model: ProjectionModel | OrthogonalModel, radius: Vector, ranges: tuple[Vector, Vector]
+    ) -> Matrix:
+        """Every record by its own length."""
+        if self.variant == "paper":
+            direction = np.random.default_rng(self.random_state).standard_normal((len(y), len(ranges[0])))
+            return np.asarray(direction * (radius / np.linalg.norm(direction, axis=1))[:, None])
+        box = box_by_length(*ranges)
+        return projected_mean(y, model.noise, box) if isinstance(model, ProjectionModel) else box.at(radius**2)
+
+    def _turned(
+        self, release: Release, model: ProjectionModel | OrthogonalModel, lower: Vector, upper: Vector
+    ) -> tuple[Matrix | None, TurnedBox | None]:
+        """All records by one matrix, and what is known of it; no records if none turns them into the ranges."""
+        released, private = by_name(release.only_part.released), by_name(release.only_part.names)
+        y, seed, d = release.to_numpy()[:, released], self.random_state, len(private)
+        low, high, back = lower[private], upper[private], np.argsort(private)
+        if self.variant == "paper":
+            return (y @ drawn_matrix(d, y.shape[1], seed).T)[:, back], None
+        if not isinstance(model, OrthogonalModel):
+            raise NotApplicableError(
+                "the matrix form is for orthogonal matrices; a projection keeps lengths on average"
+            )
+        grain = 0.0 if model.dither is None else float((model.dither.grain / model.unit).max())
+        # An odd order of columns turns a rotation into a reflection.
+        orders = np.linalg.det(np.eye(d)[released]) * np.linalg.det(np.eye(d)[private])
+        sign = float(np.sign(orders)) if model.proper else 0.0
+        turned = turned_into_box(y, low, high, grain=grain, sign=sign, seed=seed)
+        return np.clip(y @ turned.matrix.T, low, high)[:, back] if turned.n_matrices else None, turned
 
 
 @dataclass(frozen=True)

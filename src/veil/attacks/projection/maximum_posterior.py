@@ -7,7 +7,8 @@ their rows. For ``z = U a + w``, U a basis of the known records' span and w outs
 
 *paper*: the maximum a posteriori guess under a flat prior, which the paper seeks with Nelder–Mead from 100
 starts, in closed form (errata L-t): ``â = A⁺ y`` and any w outside the span with ``‖w‖ = ‖y − A â‖``; one is drawn. It
-exists for p < k; from p = k on the likelihood is unbounded at w = 0, which is taken.
+exists for p < k; from p = k on the likelihood is unbounded at w = 0, which is taken. *simplex*: the paper's own search
+(:mod:`veil.attacks.projection.simplex`), which ends as high and takes some thousand times as long.
 
 *best*: the posterior mean under a prior of z, a mixture of normals: around a sample's records where one is
 granted, else around draws from a normal whose mean and covariance come from the known records and from
@@ -33,6 +34,7 @@ from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSamp
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
 from veil.attacks.projection.lattice import LatticeSearch
 from veil.attacks.projection.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
+from veil.attacks.projection.simplex import most_likely
 from veil.attacks.projection.whole_search import SearchDetails
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
@@ -48,7 +50,7 @@ MOST_ROW_NODES: Final = 2_000_000
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProjectionDetails(SearchDetails):
-    """Also the ``rank`` of the known span, and how many rows of R are known exactly (None for the paper's variant)."""
+    """Also the ``rank`` of the known span, and how many rows of R are known exactly (None for the paper's variants)."""
 
     rank: int
     exact_rows: int | None = None
@@ -59,10 +61,13 @@ class ProjectionMAPAttack(GuessingAttack):
 
     Parameters
     ----------
-    variant : {"best", "paper"}
-        The posterior mean under a prior, or the paper's maximum a posteriori guess in closed form.
+    variant : {"best", "paper", "simplex"}
+        The posterior mean under a prior; the paper's maximum a posteriori guess in closed form; or the same by the
+        paper's simplex search.
+    starts : int, default 100
+        Random starts of the simplex search for each record.
     random_state : int, default 0
-        Seeds the direction of w in ``paper`` and the draws of the prior in ``best``.
+        Seeds the direction of w in ``paper``, the starts of ``simplex`` and the draws of the prior in ``best``.
 
     Notes
     -----
@@ -85,10 +90,11 @@ class ProjectionMAPAttack(GuessingAttack):
     requires = (KnownPairs,)
     uses = (KnownSample, KnownRanges)
     one_matrix = True
-    variants = ("best", "paper")
+    variants = ("best", "paper", "simplex")
 
-    def __init__(self, *, variant: str = "best", random_state: int = 0) -> None:
+    def __init__(self, *, variant: str = "best", starts: int = 100, random_state: int = 0) -> None:
         super().__init__(variant=variant)
+        self.starts = starts
         self.random_state = random_state
 
     @classmethod
@@ -98,6 +104,7 @@ class ProjectionMAPAttack(GuessingAttack):
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         rng = np.random.default_rng(whole(self.random_state, "random_state"))
+        whole(self.starts, "starts", least=1)
         pairs = needed(knowledge, KnownPairs)
         check_width(pairs.records, release, "KnownPairs.records")
         y, model = release.to_numpy(), release.only_part.model
@@ -111,6 +118,8 @@ class ProjectionMAPAttack(GuessingAttack):
         rank, exact_rows, counts = known_span(known_z, known_y)[0].shape[1], None, SearchDetails()
         if self.variant == "paper":
             z = map_estimate(y, known_z, known_y, rng)
+        elif self.variant == "simplex":
+            z = simplex_estimate(y, known_z, known_y, self.starts, rng)
         else:
             known = granted(knowledge, KnownSample)
             if known is not None:
@@ -174,6 +183,20 @@ def map_estimate(y: Matrix, known_z: Matrix, known_y: Matrix, rng: np.random.Gen
     direction -= direction @ u @ u.T
     length = np.linalg.norm(y - inside @ image.T, axis=1) / np.linalg.norm(direction, axis=1)
     return np.asarray(inside @ u.T + direction * length[:, None])
+
+
+def simplex_estimate(y: Matrix, known_z: Matrix, known_y: Matrix, starts: int, rng: np.random.Generator) -> Matrix:
+    """The paper's MAP guess by its own search; the closed form where the likelihood has no maximum."""
+    u, _ = known_span(known_z, known_y)
+    z, there = np.full((len(y), u.shape[0]), np.nan), np.flatnonzero(~np.isnan(y).any(axis=1))
+    if u.shape[1] >= min(u.shape[0], y.shape[1]):
+        return map_estimate(y, known_z, known_y, rng)
+
+    def height(points: Matrix, record: npt.NDArray[np.intp]) -> Vector:
+        return log_likelihood(points, y[there[record]], known_z, known_y)
+
+    z[there] = most_likely(height, len(there), np.median(known_z, axis=0), starts, rng)
+    return z
 
 
 def log_likelihood(z: Matrix, y: Matrix, known_z: Matrix, known_y: Matrix) -> Vector:
