@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Vector
-from veil.numerics.deconvolution import convolve, fit_weights
+from veil.numerics.deconvolution import convolve, fit_weights, reconstructed_weights
 from veil.numerics.laws import LAWS, NORMAL
 from veil.numerics.moments import Moments, block_moments
 from veil.numerics.priors import Grid, GridPrior, NormalPrior, Prior
@@ -53,6 +53,21 @@ def column_priors(moments: Moments, law: str, sigmas: Sequence[float], count: Co
 
     The halves are drawn bin by bin, by a seed that the counts make: neither order nor units of the values matter.
     """
+    return _priors(moments, law, sigmas, count, _column_prior)
+
+
+def reconstructed_priors(moments: Moments, law: str, sigmas: Sequence[float], count: Counting) -> list[Prior | None]:
+    """The same with Agrawal and Srikant's reconstruction for every column, whatever it is worth."""
+    return _priors(moments, law, sigmas, count, _reconstructed_prior)
+
+
+def _priors(
+    moments: Moments,
+    law: str,
+    sigmas: Sequence[float],
+    count: Counting,
+    fit: Callable[[Grid, npt.NDArray[np.int64], NormalPrior, str], Prior],
+) -> list[Prior | None]:
     linear = [
         NormalPrior(float(mean), max(float(variance) - sigma**2, 0.0), sigma**2, "normal" if sigma > 0 else "exact")
         for mean, variance, sigma in zip(moments.mean, moments.variance, sigmas, strict=True)
@@ -60,8 +75,14 @@ def column_priors(moments: Moments, law: str, sigmas: Sequence[float], count: Co
     grids = _windows(moments, sigmas, count)
     priors: list[Prior | None] = []
     for each, grid, counts in zip(linear, grids, count(grids), strict=True):
-        priors.append(each if grid is None else _column_prior(grid, counts, each, law))
+        priors.append(each if grid is None else fit(grid, counts, each, law))
     return [prior if n else None for prior, n in zip(priors, moments.count, strict=True)]
+
+
+def _reconstructed_prior(grid: Grid, counts: npt.NDArray[np.int64], linear: NormalPrior, law: str) -> Prior:
+    kernel, total = LAWS[law].bin_masses(BINS_PER_SIGMA), counts.astype(np.float64)
+    weights, steps = reconstructed_weights(total, kernel)
+    return GridPrior("reconstructed", grid, weights, total, kernel, linear, steps)
 
 
 def _column_prior(grid: Grid, counts: npt.NDArray[np.int64], linear: NormalPrior, law: str) -> Prior:

@@ -24,6 +24,8 @@ from veil.data.blocks import Matrix, Vector
 
 LEAST_GAIN: Final = 0.03
 MOST_STEPS: Final = 2_000
+CHI_SQUARE_SHARE: Final = 0.01
+"""Of the 95 % point of chi-square, under which Agrawal and Srikant's estimates stop to change."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,26 @@ def fit_weights(counts: Vector, kernel: Vector) -> tuple[Vector, int]:
         if step == MOST_STEPS or estimate.log_likelihood - before < LEAST_GAIN:
             break
         before = estimate.log_likelihood
+    return estimate.weights, step
+
+
+def reconstructed_weights(counts: Vector, kernel: Vector) -> tuple[Vector, int]:
+    """Agrawal and Srikant's (2000) reconstruction on a grid of bins, and the number of its steps.
+
+    It starts flat and stops when the chi-square distance of two successive estimates, ``n Σ (w′ − w)²/w``, is below
+    1 % of the 95 % point with as many degrees of freedom as there are bins, less one.
+    """
+    from scipy.special import chdtri
+
+    n, size = float(counts.sum()), len(counts)
+    enough = CHI_SQUARE_SHARE * float(chdtri(max(size - 1, 1), 0.05))
+    before = np.zeros(size)
+    for step, estimate in enumerate(grid_estimates(counts, np.full(size, 1.0 / size), kernel)):
+        there = before > 0
+        change = n * float(((estimate.weights - before)[there] ** 2 / before[there]).sum())
+        if step == MOST_STEPS or (step and change < enough):
+            break
+        before = estimate.weights
     return estimate.weights, step
 
 

@@ -67,7 +67,7 @@ def dissimilarity(x: Vector, release: veil.Release, form: Form = "rms") -> float
 def measure(context: Context, points: tuple[float, ...], n: int, repeats: int) -> Rows:
     """Errors and dissimilarities at each similarity, with closed forms for the noise as published."""
     attacks = (
-        veil.UnivariateBayesAttack(variant="paper"),
+        veil.UnivariateBayesAttack(variant="normal"),
         veil.SpectralFilterAttack(variant="paper"),
         veil.PCAAttack(variant="paper"),
         veil.BayesEstimateAttack(variant="paper"),

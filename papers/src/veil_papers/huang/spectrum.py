@@ -65,7 +65,7 @@ def errors(
     noise = veil.AdditiveNoise(NOISE**0.5, relative=False, random_state=int(rng.integers(2**31)))
     release, _ = veil.publish(x, noise)
     attacks: dict[str, veil.GuessingAttack] = {
-        "UDR": veil.UnivariateBayesAttack(variant="paper"),
+        "UDR": veil.UnivariateBayesAttack(variant="normal"),
         "SF": veil.SpectralFilterAttack(variant="paper"),
         "PCA-DR": veil.PCAAttack(variant="paper"),
         "BE-DR": veil.BayesEstimateAttack(variant="paper"),

@@ -27,7 +27,7 @@ def run(context: Context) -> Result:
     n, repeats = context.pick(20_000, 3_000), context.pick(20, 4)
     size = np.linspace(0.3, 0.8, D)
     covariance = correlation() * np.outer(size, size)
-    attacks = (veil.UnivariateBayesAttack(variant="paper"), veil.BayesEstimateAttack(variant="paper"))
+    attacks = (veil.UnivariateBayesAttack(variant="normal"), veil.BayesEstimateAttack(variant="paper"))
     errors: dict[tuple[str, str], list[Any]] = {(s, a): [] for s in SCHEMES for a in ATTACKS}
     limits = []
     for r in range(repeats):

@@ -7,7 +7,7 @@ noise is the class: :mod:`veil.attacks.noise.classes`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,7 +23,7 @@ from veil.attacks.noise.classes import ClassColumn, block_class_counts, class_gu
 from veil.attacks.noise.whole_numbers import known_whole
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.column_priors import column_priors, deconvolve
+from veil.numerics.column_priors import column_priors, deconvolve, reconstructed_priors
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.priors import Grid, GridPrior, NormalPrior, Prior
 from veil.release.models import AdditiveModel, ClassModel, Model
@@ -48,7 +48,9 @@ def column_prior(y: Vector, law: str, sigma: float) -> Prior:
     return deconvolve(y, law, sigma)
 
 
-def release_priors(release: Release, law: str, sigmas: Vector) -> list[Prior | None]:
+def release_priors(
+    release: Release, law: str, sigmas: Vector, fit: Callable[..., list[Prior | None]] = column_priors
+) -> list[Prior | None]:
     """The prior of every column of a release, by passes over it; None for a column without values."""
     released = release.only_part.released
 
@@ -58,7 +60,7 @@ def release_priors(release: Release, law: str, sigmas: Vector) -> list[Prior | N
         total = release.summed(count) if any(sizes) else np.zeros(0, dtype=np.int64)
         return np.split(total, np.cumsum(sizes)[:-1])
 
-    return column_priors(release.moments(), law, sigmas.tolist(), counts)
+    return fit(release.moments(), law, sigmas.tolist(), counts)
 
 
 def block_counts(columns: Sequence[str], grids: Sequence[Grid | None], block: Block) -> npt.NDArray[np.int64]:
@@ -110,8 +112,13 @@ class UnivariateBayesAttack(BlockwiseAttack):
     filter. On two modes at ±2 of standard deviation .3, under normal noise of σ = 1, the error falls from 1 (raw) and
     .80 (linear) to .37.
 
-    ``variant="paper"``: prior and noise normal, whatever they are: ``μ + v/(v + σ²)·(y − μ)`` with v = (Var y − σ²)₊
-    (H §4.2). Its m.s.e. is vσ²/(v + σ²) for any law, and nothing linear in y alone does better.
+    ``variant="paper"``: ``∫ x f_X(x) f_R(y − x) dx / f_Y(y)`` as H §4.2 has it, f_X reconstructed from the release by
+    Agrawal and Srikant's iteration with their stopping rule
+    (:func:`veil.numerics.deconvolution.reconstructed_weights`) and ``f_Y = f_X * f_R``. It starts flat and stops early:
+    on the two modes the error is .38, and on 2,000 normal values .1 % above the linear filter's.
+
+    ``variant="normal"``: the closed form if prior and noise are normal, whatever they are: ``μ + v/(v + σ²)·(y − μ)``
+    with v = (Var y − σ²)₊. Its m.s.e. is vσ²/(v + σ²) for any law, and nothing linear in y alone does better.
 
     ``aim="hit"`` guesses, instead of the mean, the point within a tenth of the column's standard deviation of which the
     value most probably lies: worse in squared error, better where only near guesses count, above all on values that
@@ -124,7 +131,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
     Missing values stay missing.
 
     ``guess.details``: ``expected_mse`` per column, by the estimated prior; ``prior``, its kind per column ("normal",
-    "nonparametric", "exact" where there is no noise, "classes", "none" where there is no value).
+    "nonparametric", "reconstructed", "exact" where there is no noise, "classes", "none" where there is no value).
 
     Examples
     --------
@@ -141,7 +148,7 @@ class UnivariateBayesAttack(BlockwiseAttack):
     settings_to_try = ({"aim": "hit"},)
     words = "moves every value towards those that are common in its column"
     uses = (KnownNoise, KnownSample, KnownRanges)
-    variants = ("best", "paper")
+    variants = ("best", "paper", "normal")
 
     def __init__(self, *, variant: str = "best", aim: str = "mean") -> None:
         super().__init__(variant=variant)
@@ -161,8 +168,10 @@ class UnivariateBayesAttack(BlockwiseAttack):
         known = granted(knowledge, KnownSample)
         if known is not None:
             check_width(known.sample, release, "KnownSample.sample")
-        if self.variant == "paper":
+        if self.variant == "normal":
             return _linear(release, sigmas)
+        if self.variant == "paper":
+            return _reconstructed(release, noise_law(release, knowledge), sigmas)
         priors = release_priors(release, noise_law(release, knowledge), sigmas)
         spread = np.sqrt(np.clip(release.moments().variance - sigmas**2, 0.0, None))
         whole = _whole(release, known) & (sigmas < MOST_NOISE)
@@ -214,6 +223,16 @@ def _whole(release: Release, sample: KnownSample | None) -> npt.NDArray[np.bool_
     """Which columns hold whole numbers, by their type or by a sample of them."""
     typed = np.array([column.is_integer for column in release.only_part.columns])
     return typed if sample is None else typed | known_whole(sample.sample)
+
+
+def _reconstructed(release: Release, law: str, sigmas: Vector) -> Reconstruction:
+    """The posterior mean under each column's reconstructed density."""
+    priors = release_priors(release, law, sigmas, reconstructed_priors)
+    errors = np.array([np.nan if prior is None else prior.expected_variance for prior in priors])
+    kinds = tuple("none" if prior is None else prior.kind for prior in priors)
+    released = release.only_part.released
+    guess = partial(column_guess, released, tuple(priors), (None,) * len(priors), None)
+    return Reconstruction(columns=released, guess=guess, details=UnivariateDetails(errors, kinds))
 
 
 def _linear(release: Release, sigmas: Vector) -> Reconstruction:
