@@ -192,7 +192,7 @@ class Exposures:
 
     def tested(self, level: Level, used: Collection[type[Knowledge]]) -> bool:
         """Whether an attack that used such kinds of knowledge used that of a level."""
-        return level.kind == NOTHING or bool({*level.knowledge.gives(own_sample=self.records_known)} & {*used})
+        return level.kind == NOTHING or level.knowledge.is_used(used, own_sample=self.records_known)
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run with this level's knowledge."""

@@ -76,7 +76,9 @@ class Level:
         """
         own = set() if self.kind == NOTHING else {*self.knowledge.gives(own_sample=records)}
         free = {*(type(item) for item in ASSUMPTIONS), *always}
-        return set(requires) <= own | free and (self.kind == NOTHING or bool(own & {*requires, *uses}))
+        if not set(requires) <= own | free:
+            return False
+        return self.kind == NOTHING or self.knowledge.is_used({*requires, *uses}, own_sample=records)
 
     def within(self, upper: Level) -> bool:
         """Whether somebody with the knowledge ``upper`` could also run what needs this."""

@@ -33,12 +33,14 @@ def granted_options() -> list[click.Option]:
     """The options that say what an audit grants, one for each kind of knowledge that it can draw."""
     from veil.attacks.knowledge import Unit, grantable
 
-    options = [
-        click.Option([f"--{name}/--no-{name}"], default=None, help=kind.audit_help)
-        if kind.unit is Unit.NONE
-        else click.Option([f"--{name}"], metavar=",".join(map(str, kind.swept)) or "1,5", help=kind.audit_help)
-        for name, kind in grantable().items()
-    ]
+    options = []
+    for name, kind in grantable().items():
+        option, usual = f"--{name.replace('_', '-')}", "0.02" if kind.unit is Unit.SHARE else "1,5"
+        if kind.unit is Unit.NONE:
+            options.append(click.Option([f"{option}/--no-{option[2:]}", name], default=None, help=kind.audit_help))
+        else:
+            metavar = ",".join(map(str, kind.swept)) or usual
+            options.append(click.Option([option, name], metavar=metavar, help=kind.audit_help))
     return [
         *options,
         click.Option(

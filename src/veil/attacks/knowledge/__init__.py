@@ -10,7 +10,9 @@ columns, values in the private table's units.
 from veil.attacks.knowledge.assumptions import ASSUMPTIONS, IndependentSignals, TimeOrder
 from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Rows, Source, Unit
 from veil.attacks.knowledge.columns import KnownAttributes, KnownRanges
+from veil.attacks.knowledge.combinations import ColumnsAndSample, PairsAndSample
 from veil.attacks.knowledge.external import ExternalTable
+from veil.attacks.knowledge.imperfect import BiasedSample, OlderSample, RoundedPairs, WrongPairs
 from veil.attacks.knowledge.parameters import KnownMatrix, KnownNoise
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.attacks.knowledge.reading import LARGEST, as_records, select_columns
@@ -20,6 +22,8 @@ from veil.attacks.knowledge.registry import grantable, kinds_of_knowledge
 __all__ = [
     "ASSUMPTIONS",
     "LARGEST",
+    "BiasedSample",
+    "ColumnsAndSample",
     "ExternalTable",
     "Grant",
     "IndependentSignals",
@@ -31,12 +35,16 @@ __all__ = [
     "KnownRanges",
     "KnownRecords",
     "KnownSample",
+    "OlderSample",
+    "PairsAndSample",
     "PreviousReleases",
     "PrivateTable",
+    "RoundedPairs",
     "Rows",
     "Source",
     "TimeOrder",
     "Unit",
+    "WrongPairs",
     "as_records",
     "grantable",
     "kinds_of_knowledge",

@@ -7,7 +7,7 @@ of ``veil attack`` and ``veil audit``, the keys of a plan's ``[grants]`` and the
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
@@ -162,6 +162,8 @@ class Knowledge:
         What an amount counts, such as "known records", where several amounts are told together; empty for none.
     rank
         The place of one of Veil's own kinds among the levels of an audit; 0 for others, which come last.
+    together
+        Whether it is several kinds at once, for attacks that use all of them.
     needs_outside
         Whether only a table that has columns with the role quasi or public can grant it.
     of_key
@@ -182,6 +184,7 @@ class Knowledge:
     article: ClassVar[str] = ""
     noun: ClassVar[str] = ""
     rank: ClassVar[int] = 0
+    together: ClassVar[bool] = False
     needs_outside: ClassVar[bool] = False
     of_key: ClassVar[bool] = False
     audit_help: ClassVar[str] = ""
@@ -286,6 +289,13 @@ class Knowledge:
     def gives(cls, *, own_sample: bool) -> tuple[type[Knowledge], ...]:
         """The kinds of knowledge that a grant of it holds."""
         return (cls,)
+
+    @classmethod
+    def is_used(cls, used: Collection[type[Knowledge]], *, own_sample: bool) -> bool:
+        """Whether an attack that uses such kinds uses this one: any of what it gives, or all of several at once."""
+        if cls.together:
+            return {*cls.gives(own_sample=False)} <= {*used}
+        return bool({*cls.gives(own_sample=own_sample)} & {*used})
 
     @classmethod
     def idle(cls, model: Model) -> bool:
