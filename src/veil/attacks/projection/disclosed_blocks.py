@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.blockwise import BlockGuess
-from veil.attacks.projection.linear_bayes import Prior, conditional_mean, mixture_mean
+from veil.attacks.projection.sample_prior import SamplePrior
 from veil.attacks.projection.whole_search import MOST_NODES, SearchDetails, WholeSearch, search_details
 from veil.attacks.rotation.parity import parities_of
 from veil.data.blocks import Block, Matrix, Vector
@@ -31,10 +31,9 @@ class Disclosed:
 
     model: LinearModel
     matrix: Matrix
-    prior: Prior
+    prior: SamplePrior
     noise: Vector
     n_rows: int
-    centres: Matrix | None
     search: WholeSearch | None
     limits: tuple[Vector, ...] | None
 
@@ -42,11 +41,7 @@ class Disclosed:
 def disclosed_guess(columns: Sequence[str], disclosed: Disclosed, block: Block) -> BlockGuess:
     """The mean of each record given y under the prior, and whole numbers where the search finds them."""
     y = np.ascontiguousarray(block.matrix(columns).T)
-    matrix, prior, noise = disclosed.matrix, disclosed.prior, disclosed.noise
-    if disclosed.centres is None:
-        z = conditional_mean(y, matrix, prior, noise)
-    else:
-        z = mixture_mean(y, matrix, prior, disclosed.centres, noise)
+    z = disclosed.prior.mean(y, disclosed.matrix, disclosed.noise)
     # Every block may use its share of the nodes that the whole release is allowed.
     search, nodes = disclosed.search, MOST_NODES * (len(y) / disclosed.n_rows)
     tally = {} if search is None else search.fill(z, y, nodes)

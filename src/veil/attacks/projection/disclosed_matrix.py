@@ -3,11 +3,12 @@
 *Model.* ``y = R z + e`` with ``z = x / unit``: R k × d, now known; e normal with public deviations, mostly 0. With
 k < d equations the reals leave a family of solutions.
 
-*paper*: the one of least length, ``ẑ = R⁺ y``. *best*: the mean given y under what else is known, a prior around
-a sample's records, or a box's mean and variance; then, for columns of whole numbers in known ranges, a search
-for *all* records of the box with that y (:mod:`veil.attacks.projection.lattice`). The paper says that no element
-can be recovered; whole numbers are, exactly and mostly from one equation (errata L-x), and so is every
-attribute whose unit vector lies in the row space of a sparse R (errata L-ae).
+*paper*: the one of least length, ``ẑ = R⁺ y``. *best*: the mean given y under what else is known, the prior of a sample
+that guesses its own records best (:mod:`veil.attacks.projection.sample_prior`), or a box's mean and variance; then, for
+columns of whole numbers in known ranges, a search for *all* records of the box with that y
+(:mod:`veil.attacks.projection.lattice`). The paper says that no element can be recovered; whole numbers are, exactly
+and mostly from one equation (errata L-x), and so is every attribute whose unit vector lies in the row space of a sparse
+R (errata L-ae).
 
 With records projected (``Y = R Z``, R k × N) the prior's covariance cancels and only its mean helps,
 which R itself gives: ``Ẑ = 1μᵀ + R⁺(Y − R1μᵀ)``.
@@ -36,7 +37,8 @@ from veil.attacks.projection.disclosed_blocks import (
     disclosed_guess,
     parity_guess,
 )
-from veil.attacks.projection.linear_bayes import Prior, conditional_mean, plain_prior, prior_moments, thinned
+from veil.attacks.projection.linear_bayes import Prior, conditional_mean, plain_prior, prior_moments
+from veil.attacks.projection.sample_prior import SamplePrior, best_prior
 from veil.attacks.projection.whole_search import SearchDetails, WholeNumbers, WholeSearch, search_details
 from veil.attacks.rotation.normalized import normalization_of_sample
 from veil.attacks.rotation.parity import parities_of
@@ -44,6 +46,7 @@ from veil.data.blocks import Matrix, Vector
 from veil.data.schema import Column
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures.row_space import determined_attributes
+from veil.numerics.ordering import by_name
 from veil.release.models import (
     BinaryProjectionModel,
     Model,
@@ -90,7 +93,7 @@ class DisclosedMatrixAttack(BlockwiseAttack):
     """
 
     catalogue = "A15"
-    words = "solves the linear equations of a disclosed matrix"
+    words = "solves the equations of a disclosed matrix, and fills in what they leave open by a sample or ranges"
     requires = (KnownMatrix,)
     uses = (KnownSample, KnownRanges)
     one_matrix = True
@@ -153,18 +156,17 @@ class DisclosedMatrixAttack(BlockwiseAttack):
         prior = prior_moments(sample, limits)
         if prior is None:
             prior = plain_prior(np.empty((0, 1)) if lengths is None else lengths.typical, matrix, noise)
-        centres = None
+        belief = SamplePrior(prior)
         if sample is not None and len(sample) > 1 and (noise.any() or np.linalg.matrix_rank(matrix) < d):
-            centres = thinned(sample)
+            belief = best_prior(sample, matrix, noise, by_name(release.only_part.names), by_name(released))
         widest = max(self.tolerance, float(np.max(release.only_part.parameters.get("grid", 0.0)) / 2))
         search = prepared_search(matrix, prior, noise, whole, widest)
         disclosed = Disclosed(
             model=model,
             matrix=matrix,
-            prior=prior,
+            prior=belief,
             noise=noise,
             n_rows=_n_rows(release),
-            centres=centres,
             search=search,
             limits=limits,
         )

@@ -92,7 +92,7 @@ class HypersphereAttack(GuessingAttack):
     """
 
     catalogue = "A17"
-    words = "places each record where its released length and the columns' ranges allow"
+    words = "places records where their lengths, or one matrix for all of them, and the columns' ranges allow"
     requires = (KnownRanges,)
     one_matrix = True
     variants = ("best", "paper")

@@ -66,19 +66,20 @@ def mixture_mean(
     centres: Matrix,
     noise: Vector,
     *,
+    width: float = 1.0,
     spread: Matrix | None = None,
     group: npt.NDArray[np.intp] | None = None,
 ) -> Matrix:
     """E[z | y] for ``y_i ~ N(R_i·z, zᵀ S_i z + noise_i²)`` under a mixture of normals around ``centres``.
 
     ``S_i = spread[group[i]]`` is the attacker's doubt about the i-th row of R, none by default. The components
-    have covariance h²Σ and Silverman's h, their centres drawn in so that the mixture keeps the
+    have covariance h²Σ and Silverman's h times ``width``, their centres drawn in so that the mixture keeps the
     prior's covariance. Inside one, ``zᵀ S z`` is nearly constant and the mean given y linear.
     """
     mean, covariance = prior
     n, d = centres.shape
     k = len(noise)
-    h = min((4 / ((d + 2) * n)) ** (1 / (d + 4)), 1.0)
+    h = min(width * (4 / ((d + 2) * n)) ** (1 / (d + 4)), 1.0)
     points = mean + math.sqrt(1 - h * h) * (centres - mean)
     variance = np.broadcast_to(noise**2, (n, k))
     if spread is not None and group is not None:

@@ -34,6 +34,7 @@ from veil.attacks.knowledge import Knowledge, KnownPairs, KnownRanges, KnownSamp
 from veil.attacks.projection.disclosed_matrix import MOST_UNKNOWNS, solve_disclosed, whole_numbers
 from veil.attacks.projection.lattice import LatticeSearch
 from veil.attacks.projection.linear_bayes import MOST_CENTRES, Prior, mixture_mean, prior_moments, thinned
+from veil.attacks.projection.sample_prior import best_prior
 from veil.attacks.projection.simplex import most_likely
 from veil.attacks.projection.whole_search import SearchDetails
 from veil.data.blocks import Matrix, Vector
@@ -130,6 +131,10 @@ class ProjectionMAPAttack(GuessingAttack):
             prior, centres, belief = _prior(y, known_z, known_y, sample, belief, model, draws)
             exact_rows = int(belief.exact.sum())
             z = belief.posterior_mean(y, prior, centres, model.noise)
+            cases = _cases(sample, known_z)
+            if belief.exact.all() and cases is not None and len(cases) > 1:
+                orders = by_name(release.only_part.names), by_name(release.only_part.released)
+                z = best_prior(cases, belief.mean, model.noise, *orders).mean(y, belief.mean, model.noise)
             if belief.exact.all():
                 solvable = np.linalg.matrix_rank(belief.mean) == len(prior[0])
                 ranges = granted(knowledge, KnownRanges)
@@ -275,8 +280,7 @@ def _prior(
 ) -> tuple[Prior, Matrix, MatrixBelief]:
     """Mean and covariance of z, the components' centres, and R with the means of sample and release as a pair."""
     present = y[~np.isnan(y).any(axis=1)]
-    if sample is None and len(known_z) >= SAMPLE_SIZE * known_z.shape[1]:
-        sample = known_z
+    sample = _cases(sample, known_z)
     moments = prior_moments(sample)
     if moments is not None and sample is not None:
         belief = _with_mean(belief, moments, len(sample), present, model.noise)
@@ -304,6 +308,11 @@ def _prior(
         mean = belief.posterior_mean(present.mean(axis=0)[None], about, draws.of(about), noise)[0]
     prior = (mean, covariance * (1 + 1 / p))
     return prior, draws.of(prior), belief
+
+
+def _cases(sample: Matrix | None, known_z: Matrix) -> Matrix | None:
+    """The sample, or the known records where these are enough of one."""
+    return known_z if sample is None and len(known_z) >= SAMPLE_SIZE * known_z.shape[1] else sample
 
 
 @dataclass(frozen=True)
