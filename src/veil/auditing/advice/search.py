@@ -252,7 +252,13 @@ class Search:
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
-            (tried,) = self._whole.tried([self._choices.plan(setting)], runs=self._whole.keys)
+            plan = self._choices.plan(setting)
+            short = self._goals.utility_failures(self._whole.utilities(plan)) if self._goals.min_utility else []
+            if short:  # a stronger one keeps less
+                words = f"expected to keep the privacy goal from {plan.describe()} on, where {short[0]}"
+                self._findings.rejected[family.name] = words
+                return None
+            (tried,) = self._whole.tried([plan], runs=self._whole.keys)
             broken = any(row.failures for row in tried.candidate.rows)
             holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)
