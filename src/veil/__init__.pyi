@@ -45,7 +45,6 @@ from veil.attacks.regression.regression import RegressionAttack as RegressionAtt
 from veil.attacks.repeated.releases import RepeatedReleaseAttack as RepeatedReleaseAttack
 from veil.attacks.lattice.lattice import LatticeAttack as LatticeAttack
 from veil.attacks.posterior.joint_posterior import JointPosteriorAttack as JointPosteriorAttack
-from veil.attacks.linkage.membership import MembershipAttack as MembershipAttack
 from veil.attacks.inference.attribute_inference import AttributeInferenceAttack as AttributeInferenceAttack
 from veil.attacks.rotation.moments import RotationMomentsAttack as RotationMomentsAttack
 from veil.attacks.rotation.known_pairs import KnownPairsAttack as KnownPairsAttack

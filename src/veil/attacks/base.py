@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice
-from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links, Memberships
+from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.base import GROUP
 from veil.data.blas import one_blas_thread
@@ -36,7 +36,6 @@ __all__ = [
     "Guess",
     "GuessingAttack",
     "Links",
-    "Memberships",
     "catalogue_place",
     "check_rows",
     "check_width",
@@ -88,8 +87,6 @@ class Attack(ABC):
         Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
     guesses_people
         Whether it can guess the people of an external table, whoever's rows are in the release.
-    finds_members
-        Whether it says who is in the table (:class:`Memberships`), and guesses nothing.
     blind
         Whether it needs no description of the method; an audit runs it where there is none.
     variants
@@ -106,7 +103,6 @@ class Attack(ABC):
     one_matrix: ClassVar[bool] = False
     whole_release: ClassVar[bool] = False
     guesses_people: ClassVar[bool] = False
-    finds_members: ClassVar[bool] = False
     blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]

@@ -236,8 +236,7 @@ def _value(value: Any) -> str:
 
 
 _DEFAULTS = (
-    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %;",
-    "# no membership, where to be in the table at all is a secret.",
+    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %.",
     "[goals]",
     f"{SENTENCES} = [",
     *(f'    "{sentence}",' for sentence in Goals().words()),

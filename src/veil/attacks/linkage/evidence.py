@@ -9,7 +9,7 @@ log-normal (P4)                ln y − ln x, normal with the published covarian
 randomized response, baskets   P[reported, true]; of a compound variable the columns that are not known are averaged out
 classes (P17), public columns  equal or not
 orthogonal (P6)                the record's length, when all columns are known and there is no translation
-nothing said about the method  y − x normal of a width from nothing to the column's spread; codes are equal or not
+nothing said about the method  the distance, in hundredths of the released column's spread
 =============================  ==================================================================================
 
 Pseudonyms and other methods that mix columns say nothing here.
@@ -36,7 +36,6 @@ from veil.attacks.linkage.likelihood import (
     IndependentClue,
     NormalClue,
     TableClue,
-    UnknownNoiseClue,
 )
 from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
@@ -59,7 +58,7 @@ from veil.release.models import (
 from veil.release.release import Release
 
 WIDTH = 0.01
-"""Where a method says nothing: the least deviation of a column that does not vary, in units of its spread."""
+"""Where a method says nothing: the standard deviation of y − x, in units of the released column's spread."""
 NUMBERS = (AdditiveModel, MultiplicativeModel, LogNormalModel, UnknownModel)
 """Models whose released columns can be compared with the private ones as they are."""
 SAME = 1e-6
@@ -130,27 +129,15 @@ class Evidence:
             x, y = self._numbers(names), single.to_numpy()[:, shared]
             return _noisy(model, shared, x, y)
         if isinstance(model, UnknownModel):
-            same = [c for c in part.columns if c.name in names and c.name in part.released and self._is_number(c.name)]
-            # What was text is released as codes, which are equal or not.
-            codes = [EqualityClue(*self._equal(c.name)) for c in same if c.kind is not Kind.NUMERIC]
-            return [*codes, *(self._near(c.name) for c in same if c.kind is Kind.NUMERIC)]
+            same = [n for n in names if n in part.released and self._is_number(n)]
+            return [_near(self._numbers([n]), self._released(n)[:, None]) for n in same]
         return []
-
-    def _near(self, name: str) -> Clue:
-        """A clue for a column of a method that says nothing."""
-        y = self._released(name)[:, None]
-        spread = np.array([_spread(y)])
-        return UnknownNoiseClue(self._numbers([name]), y, Background(y, (WIDTH * spread) ** 2), spread)
 
     def _length(self, single: Release, model: OrthogonalModel) -> list[Clue]:
         y = single.to_numpy()
         lengths = np.linalg.norm(y, axis=1)[:, None]
         known = np.linalg.norm(model.scaled(self._numbers(single.only_part.names)), axis=1)[:, None]
-        variance = max(release_tolerance(y), 1e-140) ** 2
-        if model.dither is not None:
-            noise = model.dither.variance / model.unit**2
-            known, variance = np.sqrt(known**2 + noise.sum()), variance + float(noise.max())
-        error = np.array([[variance]])
+        error = np.array([[max(release_tolerance(y), 1e-140) ** 2]])
         return [NormalClue(known, lengths, Background(lengths, error[0]), error)]
 
     def _is_number(self, name: str) -> bool:
@@ -206,6 +193,12 @@ class Evidence:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow's message quotes the value
             pass
         raise InputError(f"table: column {name!r} must be of the release's type ({inner}); convert it")
+
+
+def _near(x: Matrix, y: Matrix) -> Clue:
+    """A clue for a column of a method that says nothing."""
+    variance = np.array([[(WIDTH * _spread(y)) ** 2]])
+    return NormalClue(x, y, Background(y, variance[0]), variance)
 
 
 def _spread(y: Matrix) -> float:

@@ -34,7 +34,6 @@ RULED_OUT = math.log(1e-6)
 _LEAST, _NEARLY_ALL = math.exp(RULED_OUT), 1.0 - 1e-6
 _NEGLIGIBLE = -20.0  # a log-ratio that no posterior shows: truncation would only lower it
 _FAR, _PER_UNIT = 5.0, 512.0  # the table of the normal law: how far, and how fine
-_POINTS, _WIDE = 2_001, 8.0  # the table of noise of unknown width: how fine, and how far it reaches
 _SHARES = ndtr(np.arange(-_FAR, _FAR + 1.0 / _PER_UNIT, 1.0 / _PER_UNIT))
 
 
@@ -200,29 +199,6 @@ class IndependentClue(NumericClue):
         _add_sizes(x / width, y / width[:, None], self._uniform, out)
 
 
-class UnknownNoiseClue(NumericClue):
-    """``y = x + r``, r normal of a width that nobody said, which may differ from column to column: from a copy to noise
-    of all of the column's ``spread``, each as likely as the others.
-
-    Where all of them rule a value out it counts as one in a million: a column may have been changed altogether.
-    """
-
-    widths = (1e-6, 1e-4, 1e-3, 1e-2, 0.1, 0.3, 1.0)
-
-    def __init__(self, records: Matrix, rows: Matrix, background: Background, spread: Vector) -> None:
-        super().__init__(records, rows, background)
-        self._spread = spread
-        # Points lie close where the law is narrow: at the fourth powers of a regular grid.
-        sizes, w = np.linspace(0.0, _WIDE**0.25, _POINTS) ** 4, np.array(self.widths)[:, None]
-        densities = np.exp(-0.5 * (sizes / w) ** 2) / (math.sqrt(2.0 * math.pi) * w)
-        self._logs: Vector = np.log(np.maximum(densities.mean(axis=0), _LEAST))
-
-    def _add(self, x: Matrix, y: Matrix, both: Mask, out: Matrix) -> None:
-        spread = self._spread[both]
-        out -= np.log(spread).sum()
-        _add_table(x / spread, y / spread[:, None], self._logs, out)
-
-
 class FactorClue(NumericClue):
     """``y = x r + e``, r of a public law, e normal: the Bayesian form for additive and multiplicative noise.
 
@@ -293,21 +269,6 @@ def _add_sizes(a: Matrix, b: Matrix, uniform: bool, out: Matrix) -> None:
             for i in range(len(line)):
                 size = abs(x - line[i])
                 row[i] += (RULED_OUT if size > 1.0 else 0.0) if uniform else -size
-
-
-@numba.njit(cache=True, nogil=True)
-def _add_table(a: Matrix, b: Matrix, logs: Vector, out: Matrix) -> None:
-    """Add the logarithm of a density, by a table over the fourth root of the size of a difference."""
-    last = len(logs) - 1
-    per_unit = last / math.sqrt(math.sqrt(_WIDE))
-    for e in range(len(a)):
-        row = out[e]
-        for j in range(len(b)):
-            x, line = a[e, j], b[j]
-            for i in range(len(line)):
-                at = math.sqrt(math.sqrt(abs(x - line[i]))) * per_unit
-                k = int(at)
-                row[i] += logs[k] + (at - k) * (logs[k + 1] - logs[k]) if k < last else RULED_OUT
 
 
 @numba.njit(cache=True, inline="always")
