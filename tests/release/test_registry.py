@@ -97,5 +97,12 @@ def test_kinds_of_knowledge_are_all_there_before_any_attack():
     code = "import veil.attacks.knowledge.registry as r; print(*r.GRANTABLE)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     exact = ["pairs", "records", "sample", "attributes", "ranges", "external", "matrix"]
-    derived = ["pairs_and_sample", "columns_and_sample", "biased_sample", "older_sample", "rounded_pairs", "wrong_pairs"]
+    derived = [
+        "pairs_and_sample",
+        "columns_and_sample",
+        "biased_sample",
+        "older_sample",
+        "rounded_pairs",
+        "wrong_pairs",
+    ]
     assert done.stdout.split() == [*exact, *derived]
