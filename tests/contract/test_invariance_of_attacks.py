@@ -283,6 +283,7 @@ QUICK = {
     "akica-attack": ("linear", "z-scores in pairs"),
     "regression-attack": ("projection", "baskets, gamma"),
     "known-columns-attack": ("orthogonal", "rotation, translated", "linear", "coefficients"),
+    "hypersphere-attack (form matrix)": ("orthogonal",),
 }
 """Searches that take a while: on these releases always, on the others in the slow tests."""
 SLOW = ("known-sample-attack", "projected-sample-attack")

@@ -61,7 +61,7 @@ LEAST_UTILITY = 0.02
 """A setting that keeps less is not worth a stronger one."""
 MARGIN = 0.1
 """How much under the goal, as a share of it, a setting is aimed."""
-USEFUL_FACTORS = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05)
+USEFUL_FACTORS = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)
 """Shares of a setting's strengths, until a release is of use."""
 DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
 
