@@ -54,7 +54,7 @@ test-all: $(STAMP) lint  ## every check
 lint: $(STAMP)  ## style, types and the import fences
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n $(WORKERS)
 	$(BIN)/lint-imports --no-logo
 
 bench: $(STAMP)  ## ratios against baselines run in the same process; QUICK=1 for small sizes

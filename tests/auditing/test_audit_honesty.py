@@ -56,7 +56,7 @@ def test_parts_with_noise_are_attacked_together():
     rng = np.random.default_rng(0)
     x = pd.DataFrame(rng.normal(size=(1_000, 1)) + 0.05 * rng.normal(size=(1_000, 8)), columns=list("abcdefgh"))
     plan = veil.Plan([([name], veil.AdditiveNoise(1.0)) for name in x])
-    settings = {"attacks": ["bayes-estimate"], "grants": NONE, "seed": 0}
+    settings = {"attacks": ["bayes-estimate"], "grants": NONE, "repetitions": 10, "seed": 0}
     apart, whole = veil.audit(x, plan, **settings), veil.audit(x, veil.AdditiveNoise(1.0), **settings)
     (row,) = [r for r in apart.rows if len(r.target) == 8]
     assert row.nrmse == pytest.approx(whole.rows[0].nrmse, rel=0.1)
@@ -69,7 +69,10 @@ def test_parts_that_nothing_attacks_together_are_remarked_on():
     frame = pd.DataFrame({"a": rng.normal(size=200), "b": ["x", "y"] * 100})
     frame[["c", "d"]] = rng.normal(size=(200, 2))
     noise, response = ("a", veil.AdditiveNoise(2.0)), ("b", veil.RandomizedResponse(epsilon=0.5))
-    plan, settings = veil.Plan([noise, response], roles={"c": "drop", "d": "drop"}), {"grants": NONE, "seed": 0}
+    plan, settings = (
+        veil.Plan([noise, response], roles={"c": "drop", "d": "drop"}),
+        {"grants": NONE, "repetitions": 2, "seed": 0},
+    )
     assert not veil.audit(frame, plan, **settings).remarks  # the joint posterior weighs numbers and categories together
     alone = veil.audit(frame, plan, attacks=["bayes-estimate", "response-posterior"], **settings)
     assert any("one by one" in remark for remark in alone.remarks)
@@ -137,7 +140,9 @@ def test_columns_turned_at_random_are_not_shown_to_be_anybodys():
 
 
 def test_a_report_about_fewer_than_ten_people_is_confidential(tmp_path):
-    found = veil.audit(np.random.default_rng(0).normal(size=(8, 2)), veil.AdditiveNoise(1.0), grants=NONE, seed=0)
+    found = veil.audit(
+        np.ones((8, 2)) * np.arange(8)[:, None], veil.AdditiveNoise(1.0), grants=NONE, repetitions=2, seed=0
+    )
     with pytest.raises(InputError, match="8 records; a report about fewer than 10 is confidential"):
         found.to_html(tmp_path / "report.html")
     found.to_html(tmp_path / "report.html", internal=True)
