@@ -24,6 +24,7 @@ from veil.attacks.knowledge import KnownPairs as KnownPairs
 from veil.attacks.knowledge import KnownRanges as KnownRanges
 from veil.attacks.knowledge import KnownRecords as KnownRecords
 from veil.attacks.knowledge import KnownSample as KnownSample
+from veil.attacks.knowledge import PublishedResults as PublishedResults
 from veil.attacks.knowledge import TimeOrder as TimeOrder
 from veil.attacks.linkage.linkage import LinkageAttack as LinkageAttack
 from veil.attacks.noise.additive import BayesEstimateAttack as BayesEstimateAttack
@@ -46,6 +47,7 @@ from veil.attacks.repeated.releases import RepeatedReleaseAttack as RepeatedRele
 from veil.attacks.lattice.lattice import LatticeAttack as LatticeAttack
 from veil.attacks.posterior.joint_posterior import JointPosteriorAttack as JointPosteriorAttack
 from veil.attacks.inference.attribute_inference import AttributeInferenceAttack as AttributeInferenceAttack
+from veil.attacks.inference.published_results import PublishedResultsAttack as PublishedResultsAttack
 from veil.attacks.rotation.moments import RotationMomentsAttack as RotationMomentsAttack
 from veil.attacks.rotation.known_pairs import KnownPairsAttack as KnownPairsAttack
 from veil.attacks.rotation.known_records import KnownRecordsAttack as KnownRecordsAttack

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.attacks import Attack
-from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, PrivateTable, Rows
+from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, PrivateTable, Rows, grantable
 from veil.attacks.knowledge.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
 from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
@@ -163,7 +163,9 @@ class Exposures:
         """One level's knowledge, what goes along with it, and what anybody may assume."""
         grant = Grant(ASSUMPTIONS)
         for each in (level, *self._along(level)) if level.kind != NOTHING else ():
-            grant = grant.with_more(each.knowledge.grant(self._granted, each.amount, rng))
+            handed = self._grants.handed(each.kind)
+            drawn = handed.handed_over(self._granted, rng) if handed is not None else None
+            grant = grant.with_more(drawn or each.knowledge.grant(self._granted, each.amount, rng))
         return grant
 
     def _along(self, level: Level) -> list[Level]:
@@ -220,7 +222,8 @@ class Exposures:
     def words(self) -> list[Any]:
         """All that exposures depend on beside table, candidate, level and repetition."""
         earlier = [[release.manifest.release_id, rows.tolist()] for release, rows in self._previous]
-        return [self._roles, self._grants.sample_from, self._seed, earlier]
+        handed = [known.digest() for kind in grantable() if (known := self._grants.handed(kind)) is not None]
+        return [self._roles, self._grants.sample_from, self._seed, earlier, *handed]
 
     def address(self, level: Level) -> list[Any]:
         """A level's address in memory: its kind and amount, and those of what goes along with it."""

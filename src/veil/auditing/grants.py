@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from veil.arguments import choice, flag, numbers
-from veil.attacks.knowledge import ASSUMPTIONS, Knowledge, Unit, grantable
+from veil.attacks.knowledge import ASSUMPTIONS, Knowledge, PublishedResults, Unit, grantable
 from veil.errors import InputError
 from veil.report import values
 
@@ -133,6 +134,9 @@ class Grants:
         are such columns.
     matrix
         Whether the secret matrix has leaked, for methods that have one.
+    results
+        Published results (rules, trees, cluster centres), or the name of their file; with the exact ``quasi`` and
+        ``public`` columns of everybody.
     fitting
         Leave out levels of the sweep that a table is too small for; False makes them an error.
     others
@@ -156,6 +160,7 @@ class Grants:
     ranges: bool
     external: bool
     matrix: bool
+    results: PublishedResults | str | Path | bool
     fitting: bool
     _others: Mapping[str, Any] = field(hash=False, repr=False)
     _asked_for: frozenset[str] = field(repr=False, compare=False)
@@ -170,11 +175,12 @@ class Grants:
         ranges: bool | Swept = SWEEP,
         external: bool | Swept = SWEEP,
         matrix: bool | Swept = SWEEP,
+        results: PublishedResults | str | Path | bool = SWEEP,
         fitting: bool = True,
         **others: Any,
     ) -> None:
         own: dict[str, Any] = {"pairs": pairs, "sample": sample, "records": records, "attributes": attributes}
-        own |= {"ranges": ranges, "external": external, "matrix": matrix}
+        own |= {"ranges": ranges, "external": external, "matrix": matrix, "results": results}
         kinds = grantable()
         for name in others:
             if name not in kinds:
@@ -250,9 +256,14 @@ class Grants:
     def amounts(self, kind: str, n_columns: int) -> list[float]:
         """The amounts of one kind, rising; those of a kind that has none are 0 where it is granted."""
         value = self[kind]
-        if isinstance(value, bool):
-            return [0] if value else []
+        if isinstance(value, bool | Knowledge):
+            return [0] if value is not False else []
         return sorted({n_columns if amount == ALL_COLUMNS else amount for amount in value})
+
+    def handed(self, kind: str) -> PublishedResults | None:
+        """The knowledge of a kind that is handed over, and not drawn."""
+        value = None if kind == NOTHING else self[kind]
+        return value if isinstance(value, PublishedResults) else None
 
     def levels(self, n_rows: int, n_columns: int, *, quasi: bool = False) -> list[Level]:
         """Nothing first, then each kind by size; a table too small for one is an error unless ``fitting``.
@@ -302,9 +313,11 @@ def _too_large(level: Level, n_rows: int, n_columns: int) -> str:
     return ""
 
 
-def _checked(cls: type[Knowledge], value: Any) -> bool | tuple[float | str, ...]:
-    """The amounts of one kind, checked by its unit."""
+def _checked(cls: type[Knowledge], value: Any) -> Knowledge | bool | tuple[float | str, ...]:
+    """The amounts of one kind, checked by its unit, or knowledge that is handed over."""
     name = f"grants: {cls.kind}"
+    if issubclass(cls, PublishedResults):
+        return cls.as_handed(value, name) or False
     if cls.unit is Unit.NONE:
         return flag(value, name, parameter=cls.kind)
     if cls.unit is Unit.SHARE:

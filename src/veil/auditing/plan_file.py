@@ -79,7 +79,7 @@ def load_plan(path: str | Path) -> PlanFile:
     if not isinstance(shuffle, bool):
         raise InputError(f"{path.name}: {SHUFFLE} must be true or false, above the first section")
     plan = Plan(plan_parts, roles=roles, shuffle=shuffle) if plan_parts else None
-    return PlanFile(plan, _goals(sections, path.name), _settings(Grants, sections, "grants", path.name), roles)
+    return PlanFile(plan, _goals(sections, path.name), _grants(sections, path), roles)
 
 
 def needed_plan(path: str | Path) -> Plan:
@@ -107,6 +107,16 @@ def _goals(sections: Mapping[str, Any], where: str) -> Goals:
     if section:
         raise InputError(f"{where}: [goals] has {SENTENCES} and {next(iter(section))!r}; say it in a sentence")
     return as_goals(words)
+
+
+def _grants(sections: Mapping[str, Any], path: Path) -> Grants:
+    """Grants; files of what is handed over are looked for beside the plan."""
+    section = _section(sections, "grants", path.name)
+    for kind, cls in grantable().items():
+        if cls.handed and isinstance(section.get(kind), str):
+            section[kind] = path.parent / section[kind]
+    grants: Grants = _settings(Grants, {"grants": section}, "grants", path.name)
+    return grants
 
 
 def _settings(cls: Any, sections: Mapping[str, Any], name: str, where: str, *, extra: Sequence[str] = ()) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from veil.attacks.knowledge import (
     KnownRecords,
     KnownSample,
     PrivateTable,
+    PublishedResults,
     TimeOrder,
 )
 from veil.attacks.knowledge.previous_releases import PreviousReleases
@@ -87,8 +89,16 @@ def _known_of_numbers(x: Matrix, matrix: Matrix | None) -> dict[type[Knowledge],
         TimeOrder(),
         ExternalTable(x[:20, :2]),
         PreviousReleases(earlier),
+        PublishedResults(centres=[_centres(x)]),
     )
     return {type(item): item for item in known}
+
+
+def _centres(x: Matrix) -> dict[str, Any]:
+    """Two cluster centres as they may be published."""
+    high = x[:280, 0] > np.median(x[:280, 0])
+    rows = [x[:280][half].mean(axis=0).tolist() for half in (high, ~high)]
+    return {"columns": [f"x{j}" for j in range(x.shape[1])], "rows": rows, "spreads": x[:280].std(axis=0).tolist()}
 
 
 def _drawn(attack: Attack, x: Matrix) -> dict[type[Knowledge], Knowledge]:
@@ -99,7 +109,7 @@ def _drawn(attack: Attack, x: Matrix) -> dict[type[Knowledge], Knowledge]:
     drawn = [
         item
         for kind in (*attack.requires, *attack.uses)
-        if kind.kind and not kind.needs_outside
+        if kind.kind and not (kind.needs_outside or kind.handed)
         for item in kind.grant(private, float(kind.usual[0]) if kind.usual else 1, rng).knowledge
     ]
     return {type(item): item for item in drawn}

@@ -90,7 +90,7 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 
 def _amounts(value: Any, option: str, unit: str) -> Any:
     """Amounts of knowledge as the command line says them: shares, or whole numbers and "d" for as many as columns."""
-    if value is None or isinstance(value, bool):
+    if value is None or isinstance(value, bool | Path):
         return value
     if unit == "share":
         return numbers(value, option, float)

@@ -36,7 +36,9 @@ def granted_options() -> list[click.Option]:
     options = []
     for name, kind in grantable().items():
         option, usual = f"--{name.replace('_', '-')}", "0.02" if kind.unit is Unit.SHARE else "1,5"
-        if kind.unit is Unit.NONE:
+        if kind.handed:
+            options.append(click.Option([option, name], type=click.Path(path_type=Path), help=kind.audit_help))
+        elif kind.unit is Unit.NONE:
             options.append(click.Option([f"{option}/--no-{option[2:]}", name], default=None, help=kind.audit_help))
         else:
             metavar = ",".join(map(str, kind.swept)) or usual

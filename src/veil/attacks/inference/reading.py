@@ -19,12 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.base import granted
+from veil.attacks.inference.columns import array_of, as_moments, as_numbers, as_texts, released_array
 from veil.attacks.inference.hidden import Codes, Hidden, of_codes, of_numbers
 from veil.attacks.inference.learning import People
-from veil.attacks.knowledge import LARGEST, ExternalTable, Knowledge, KnownAttributes
+from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.classes import ClassColumn
-from veil.data.blocks import Vector, to_float
+from veil.data.blocks import Vector
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.ordering import row_order
@@ -192,7 +193,7 @@ def _of_rows(release: Release, knowledge: Sequence[Knowledge], n: int) -> list[_
         ]
     told = {each.name for each in known}
     public = [column.name for column in release.manifest.public if column.name not in told]
-    both = [_compared(name, array, array) for name in public for array in [_read(release, name)]]
+    both = [_compared(name, array, array) for name in public for array in [released_array(release, name)]]
     return [each for each in (*known, *both) if each is not None and np.ptp(np.nan_to_num(each.rows, nan=-1.0)) > 0]
 
 
@@ -201,15 +202,15 @@ def _of_people(release: Release, table: pa.Table) -> list[_Known]:
     known: list[_Known | None] = []
     for column in release.manifest.public:
         if column.name in table.column_names:
-            known.append(_compared(column.name, _read(release, column.name), _array(table, column.name)))
+            known.append(_compared(column.name, released_array(release, column.name), array_of(table, column.name)))
     for _, part, j in _columns(release):
         name, model = part.names[j], part.model
         if name not in table.column_names:
             continue
-        ours, theirs = _read(release, name), _array(table, name)
+        ours, theirs = released_array(release, name), array_of(table, name)
         if isinstance(model, ClassModel):
             at = part.released.index(name)
-            values = _as_numbers(theirs, name)
+            values = as_numbers(theirs, name)
             classes = np.where(np.isnan(values), np.nan, np.searchsorted(model.edges[at], values, side="right"))
             known.append(_numbers(name, _missing(_class_codes(ours, model, at)), classes))
         else:
@@ -222,14 +223,14 @@ def _compared(name: str, ours: pa.Array, theirs: pa.Array, *, category: bool = F
     """A column of the release beside the same of people; None where values of its kind cannot be compared."""
     kind, other = kind_of(ours.type), kind_of(theirs.type)
     if {kind, other} <= {Kind.NUMERIC, Kind.BOOLEAN} and not category:
-        return _numbers(name, _as_numbers(ours, name), _as_numbers(theirs, name))
+        return _numbers(name, as_numbers(ours, name), as_numbers(theirs, name))
     if kind is Kind.OTHER:
         return None
     if kind is other is Kind.TIME:
-        return _numbers(name, _as_numbers(_moment(ours), name), _as_numbers(_moment(theirs), name))
+        return _numbers(name, as_numbers(as_moments(ours), name), as_numbers(as_moments(theirs), name))
     if (kind is Kind.NUMERIC) != (other is Kind.NUMERIC) or other in (Kind.TIME, Kind.OTHER):
         raise InputError(f"table: column {name!r} must be of the release's type ({ours.type}); convert it")
-    return _categories(name, *(_texts(each, kind) for each in (ours, theirs)))
+    return _categories(name, *(as_texts(each, kind) for each in (ours, theirs)))
 
 
 def _numbers(name: str, rows: Vector, people: Vector) -> _Known:
@@ -261,7 +262,7 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
     if isinstance(model, ResponseModel):
         codes = single.codes()[:, at]
         return of_codes(name, codes, np.arange(len(model.categories[at]), dtype=np.float64))
-    released = _read(single, name)
+    released = released_array(single, name)
     if isinstance(model, ClassModel):
         codes = _class_codes(released, model, at)
         counts = np.bincount(codes[codes >= 0], minlength=len(model.names[at]))
@@ -269,41 +270,12 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
         column = ClassColumn(edges=model.edges[at], counts=counts, whole=whole, limits=None, known=np.empty(0))
         reach = tolerance * column.unit()
         return of_codes(name, codes, np.array([each.hit(reach) for each in column.posteriors()]), reach)
-    values = _as_numbers(released, name)
+    values = as_numbers(released, name)
     if part.columns[j].kind is Kind.NUMERIC:
         return of_numbers(name, values, tolerance)
     listing = np.unique(values[~np.isnan(values)])
     codes = np.where(np.isnan(values), -1, np.searchsorted(listing, np.nan_to_num(values))).astype(np.int64)
     return of_codes(name, codes, listing)
-
-
-def _read(release: Release, name: str) -> pa.Array:
-    return _array(release.table.read([name]), name)
-
-
-def _array(table: pa.Table, name: str) -> pa.Array:
-    array = table.column(name).combine_chunks()
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-def _as_numbers(array: pa.Array, name: str) -> Vector:
-    if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
-        raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
-    values = to_float(array, name)
-    return np.where(np.abs(values) <= LARGEST, values, np.nan)
-
-
-def _texts(array: pa.Array, kind: Kind) -> pa.Array:
-    """Categories in one type: numbers where the release has codes, else texts."""
-    return array.cast(pa.float64()) if kind is Kind.NUMERIC else array.cast(pa.string())
-
-
-def _moment(array: pa.Array) -> pa.Array:
-    """A point in time as a number."""
-    try:
-        return array.cast(pa.timestamp("us")).cast(pa.int64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return pa.nulls(len(array), pa.int64())
 
 
 def _class_codes(texts: pa.Array, model: ClassModel, at: int) -> Codes:

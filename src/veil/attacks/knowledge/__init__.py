@@ -15,6 +15,7 @@ from veil.attacks.knowledge.external import ExternalTable
 from veil.attacks.knowledge.imperfect import BiasedSample, OlderSample, RoundedPairs, WrongPairs
 from veil.attacks.knowledge.parameters import KnownMatrix, KnownNoise
 from veil.attacks.knowledge.previous_releases import PreviousReleases
+from veil.attacks.knowledge.published import PublishedResults
 from veil.attacks.knowledge.reading import LARGEST, as_records, select_columns
 from veil.attacks.knowledge.records import KnownPairs, KnownRecords, KnownSample
 from veil.attacks.knowledge.registry import grantable, kinds_of_knowledge
@@ -39,6 +40,7 @@ __all__ = [
     "PairsAndSample",
     "PreviousReleases",
     "PrivateTable",
+    "PublishedResults",
     "RoundedPairs",
     "Rows",
     "Source",

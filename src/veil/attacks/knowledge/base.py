@@ -168,6 +168,8 @@ class Knowledge:
         Whether only a table that has columns with the role quasi or public can grant it.
     of_key
         Whether it is the owner's secret: an audit takes it from the key, by :meth:`from_key`, and not from the table.
+    handed
+        Whether an audit is handed the knowledge itself, or its file, and does not draw it from the table.
     audit_help
         What the option of ``veil audit`` says.
     source, file_help
@@ -187,6 +189,7 @@ class Knowledge:
     together: ClassVar[bool] = False
     needs_outside: ClassVar[bool] = False
     of_key: ClassVar[bool] = False
+    handed: ClassVar[bool] = False
     audit_help: ClassVar[str] = ""
     source: ClassVar[Source] = Source.FILE
     file_help: ClassVar[str] = ""

@@ -127,6 +127,11 @@ class ForeignExposures(Exposures):
             schema = resolve(MemoryTable(private), described, roles).schema
         else:
             schema = undescribed_schema(private, roles)
+            if grants.handed("results") is not None:
+                raise InputError(
+                    "grants: results cannot be granted against a release that is not described; describe it, or audit "
+                    "the table with a method"
+                )
             grants = grants.with_offset(len(schema.perturbed))
         grants = grants.adapted(sample_from="table", matrix=False)
         if not self.matched:  # nobody can be told which row is somebody's

@@ -20,7 +20,7 @@ from veil.auditing.truth import Truth
 from veil.data.schema import Schema
 from veil.release.release import Release, memory_release
 
-OF_PEOPLE = ("attributes", "external")
+OF_PEOPLE = ("attributes", "external", "results")
 """Kinds of knowledge that are of people, whoever's rows they have."""
 
 

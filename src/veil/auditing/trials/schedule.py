@@ -284,7 +284,8 @@ def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -
     """Parts that no attack looks at together with others: what others say about them is not used."""
     alone = [target for target in targets if target.scored and not target.joins]
     joined = {i for target in targets for i in target.joins}
-    whole = [attack for attack in attacks if attack.whole_release and isinstance(attack, GuessingAttack)]
+    # What requires knowledge of its own is not run on every release.
+    whole = [a for a in attacks if a.whole_release and isinstance(a, GuessingAttack) and not a.requires]
     apart = [target for target in alone if not any(attack.applies_to(target.part.model) for attack in whole)]
     if len(alone) < 2 or not apart or {target.index for target in alone} <= joined:
         return ()

@@ -1,0 +1,44 @@
+"""Columns of a release and of people as numbers or texts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from veil.attacks.knowledge import LARGEST
+from veil.data.blocks import Vector, to_float
+from veil.data.schema import Kind, kind_of
+from veil.errors import InputError
+from veil.release.release import Release
+
+
+def released_array(release: Release, name: str) -> pa.Array:
+    """A column of a release."""
+    return array_of(release.table.read([name]), name)
+
+
+def array_of(table: pa.Table, name: str) -> pa.Array:
+    """A column of a table, in one piece and without a dictionary."""
+    array = table.column(name).combine_chunks()
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def as_numbers(array: pa.Array, name: str) -> Vector:
+    """Numbers, NaN for missing ones and for those whose squares leave float64."""
+    if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
+        raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
+    values = to_float(array, name)
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
+
+
+def as_texts(array: pa.Array, kind: Kind) -> pa.Array:
+    """Categories in one type: numbers where the release has codes, else texts."""
+    return array.cast(pa.float64()) if kind is Kind.NUMERIC else array.cast(pa.string())
+
+
+def as_moments(array: pa.Array) -> pa.Array:
+    """Points in time as numbers."""
+    try:
+        return array.cast(pa.timestamp("us")).cast(pa.int64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return pa.nulls(len(array), pa.int64())
