@@ -58,9 +58,10 @@ def test_the_registry_has_every_kind_once_in_the_order_of_the_levels():
         "older_sample",
         "rounded_pairs",
         "wrong_pairs",
+        "results",
     ]
     assert list(grantable()) == [*exact, *derived]
-    assert [cls.address() for cls in grantable().values()] == list(range(1, 14))
+    assert [cls.address() for cls in grantable().values()] == list(range(1, 15))
     assert kinds_of_knowledge()["--known-noise"] is veil.KnownNoise
     own = [cls for cls in kinds_of_knowledge().values() if cls in cls.gives(own_sample=False)]
     assert all(cls.file_help for cls in own)  # an attacker's file has what it has: spoiled, or of two kinds

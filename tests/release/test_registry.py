@@ -104,5 +104,6 @@ def test_kinds_of_knowledge_are_all_there_before_any_attack():
         "older_sample",
         "rounded_pairs",
         "wrong_pairs",
+        "results",
     ]
     assert done.stdout.split() == [*exact, *derived]

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,9 +32,9 @@ DEEPEST = 200
 """Splits between the root of a tree and a leaf."""
 LARGEST = 1e140
 """Beyond this, squares leave float64."""
-SLACK = 1e-6
-"""By which shares of a leaf may miss a sum of 1, for rounding; 1 % is allowed for printed ones."""
-ROUNDING = 0.01
+SLACK, ROUNDING = 1e-6, 0.01
+"""By which shares of a leaf may miss a sum of 1, in float64 and as they are printed."""
+NUMBERS = (int, float, np.integer, np.floating)
 T = TypeVar("T")
 
 
@@ -139,7 +138,7 @@ def read_tree(raw: Any, where: str) -> Tree:
 
 def _node(raw: Any, where: str, depth: int) -> Node:
     if depth > DEEPEST:
-        raise InputError(f"{where.partition(': ')[0]} has more than {DEEPEST} splits one below the other; cut it")
+        raise InputError(f"{where.rpartition(': ')[0]} has more than {DEEPEST} splits one below the other; cut it")
     if isinstance(raw, Mapping) and "if" in raw:
         fields = Fields(raw, where, ("if", "then", "else"))
         condition = read_condition(raw["if"], f"{where}: if")
@@ -246,7 +245,7 @@ def _category(value: Any, where: str) -> Category:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and bool(abs(value) <= LARGEST)
+    return isinstance(value, NUMBERS) and not isinstance(value, bool) and bool(abs(value) <= LARGEST)
 
 
 def _shown(value: Any) -> str:
