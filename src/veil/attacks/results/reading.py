@@ -34,7 +34,6 @@ LARGEST = 1e140
 """Beyond this, squares leave float64."""
 SLACK, ROUNDING = 1e-6, 0.01
 """By which shares of a leaf may miss a sum of 1, in float64 and as they are printed."""
-NUMBERS = (int, float, np.integer, np.floating)
 T = TypeVar("T")
 
 
@@ -245,7 +244,10 @@ def _category(value: Any, where: str) -> Category:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, NUMBERS) and not isinstance(value, bool) and bool(abs(value) <= LARGEST)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    size: Any = abs(value)
+    return bool(size <= LARGEST)
 
 
 def _shown(value: Any) -> str:
