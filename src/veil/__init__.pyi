@@ -46,6 +46,7 @@ from veil.attacks.regression.regression import RegressionAttack as RegressionAtt
 from veil.attacks.repeated.releases import RepeatedReleaseAttack as RepeatedReleaseAttack
 from veil.attacks.lattice.lattice import LatticeAttack as LatticeAttack
 from veil.attacks.posterior.joint_posterior import JointPosteriorAttack as JointPosteriorAttack
+from veil.attacks.linkage.membership import MembershipAttack as MembershipAttack
 from veil.attacks.inference.attribute_inference import AttributeInferenceAttack as AttributeInferenceAttack
 from veil.attacks.inference.published_results import PublishedResultsAttack as PublishedResultsAttack
 from veil.attacks.rotation.moments import RotationMomentsAttack as RotationMomentsAttack

@@ -31,6 +31,8 @@ EVERYTHING = ("values", "records", "column", "links", "far-out values")
             ["means at least 90 %", "covariance at least 80 %"],
             veil.Goals(min_utility={"means": 0.9, "covariance": 0.8}),
         ),
+        (["no membership"], veil.Goals(max_membership=0.05)),
+        (["no record", "no membership with more than 20 % advantage"], veil.Goals(on="records", max_membership=0.2)),
         (
             ["no record with more than 1 % advantage", "no value with more than 10 % advantage"],
             veil.Goals(on={"records": 0.01, "values": 0.1}),
@@ -53,6 +55,7 @@ def test_any_goals_can_be_said_in_words():
             over=str(rng.choice(["absent", "constant"])),
             min_utility={"means": float(rng.random())},
             against=None if rng.random() < 0.5 else ("nothing", "3 known records"),
+            max_membership=None if rng.random() < 0.5 else float(rng.random()),
         )
         assert veil.Goals.from_words(*goals.words()) == goals
 
@@ -74,6 +77,10 @@ def test_any_goals_can_be_said_in_words():
         (["no record over a constant guess over a constant guess"], "say it once"),
         (["no record with more than 101 % advantage"], "between 0 and 1"),
         (["means at least 1 %", "means at least 2 %"], "means again"),
+        (["no membership", "nobody's membership"], "membership again"),
+        (["no membership over an absent person"], "for example 'no membership with more than 5 % advantage'"),
+        (["no record or membership"], "in a sentence of its own"),
+        (["no membership with more than 101 % advantage"], "max_membership"),
         ([5], "got a int"),
         ([], "there is no sentence"),
     ],

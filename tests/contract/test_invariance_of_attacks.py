@@ -22,7 +22,7 @@ import pyarrow as pa
 import pytest
 
 import veil
-from veil import LinkageAttack
+from veil import LinkageAttack, MembershipAttack
 from veil.attacks import GuessingAttack, every_attack
 from veil.attacks.knowledge import (
     ExternalTable,
@@ -331,6 +331,7 @@ def test_every_attack_is_played():
     """A new kind of knowledge is to be granted, and transformed, here."""
     played = {play.values[1].label for play in PLAYS} | {LinkageAttack().label, *(a.label for a in OF_PEOPLE)}
     played.add(veil.PublishedResultsAttack().label)  # whose results are transformed in test_published_results.py
+    played |= {MembershipAttack().label}
     assert played == {attack.label for attack in every_attack()}
 
 
@@ -418,6 +419,17 @@ def test_links_are_the_same_rows(name, variant):
         assert [records[i] for i in rows] == [records[i] for i in links.rows], transformation
         np.testing.assert_allclose(found.probability, links.probability, rtol=0, atol=1e-8)
         np.testing.assert_allclose(found.present, links.present, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [*LINKED, "baskets"])
+def test_membership_is_the_same_odds(name):
+    release, _, known = granted(name)
+    attack, external = MembershipAttack(), known[ExternalTable]
+    scores = attack.run(release, external).scores
+    for transformation in symmetries(name, attack):
+        new, _, _, _ = TRANSFORMATIONS[transformation](release, [])
+        again = attack.run(new, in_other_units(external, release.only_part.names, transformation)).scores
+        np.testing.assert_allclose(again, scores, rtol=0, atol=1e-6, err_msg=transformation)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_every_kind_of_failure_is_told_from_the_others():
         for option in definitions["CandidateView"]["properties"]["failures"]["items"]["anyOf"]
     ]
     kinds = [definitions[name]["properties"]["kind"]["const"] for name in options]
-    assert sorted(kinds) == ["advantage", "copies", "out of time", "untested", "utility"]
+    assert sorted(kinds) == ["advantage", "copies", "membership", "out of time", "untested", "utility"]
 
 
 def test_the_schema_is_a_schema():

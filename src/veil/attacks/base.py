@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.arguments import choice
-from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links
+from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links, Memberships
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.base import GROUP
 from veil.data.blas import one_blas_thread
@@ -36,6 +36,7 @@ __all__ = [
     "Guess",
     "GuessingAttack",
     "Links",
+    "Memberships",
     "catalogue_place",
     "check_rows",
     "check_width",

@@ -1,4 +1,4 @@
-"""What attacks find: a guess of the private values, or links of people to rows."""
+"""What attacks find: a guess of the private values, links of people to rows, or who is in the table."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Details(Mapping[str, Any]):
 
 
 class Finding:
-    """What an attack found; base of :class:`Guess` and :class:`Links`.
+    """What an attack found; base of :class:`Guess`, :class:`Links` and :class:`Memberships`.
 
     ``columns`` names the private columns that were guessed, or those that were compared.
     """
@@ -202,3 +202,27 @@ class Links(Finding):
 
     def __repr__(self) -> str:
         return f"<Links: {self.n_linked} of {len(self.rows)} records by {len(self.columns)} columns>"
+
+
+@dataclass(frozen=True)
+class Memberships(Finding):
+    """Who seems to be in a table, by its release.
+
+    Attributes
+    ----------
+    scores
+        For each person the logarithm of the odds of being in the table, as likely as not before the release was seen.
+    columns
+        The columns that were compared.
+    """
+
+    scores: Vector
+    columns: tuple[str, ...]
+
+    @property
+    def probability(self) -> Vector:
+        """The probability of being in the table."""
+        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(self.scores, -700.0, 700.0))))
+
+    def __repr__(self) -> str:
+        return f"<Memberships: {len(self.scores)} people by {len(self.columns)} columns>"

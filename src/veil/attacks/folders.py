@@ -94,7 +94,8 @@ def attack_file(
     Attacks that need moments alone run in constant memory, on all cores or on ``engine``, and can be continued with
     ``resume``. Where an attack states an interval for each value, its ends go along as columns ``NAME lower`` and
     ``NAME upper``. An attack that links people of another table to rows writes its links instead: ``record`` (the
-    person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``.
+    person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``; one that
+    tells who is in the table ``record``, ``score`` (log-odds) and ``probability``.
     """
     target, tool = Path(target), _tool(attack)
     refuse_taken(target)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil._version import __version__
-from veil.attacks.base import Ambiguity, Attack, Details, Finding, Guess, Links
+from veil.attacks.base import Ambiguity, Attack, Details, Finding, Guess, Links, Memberships
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
@@ -39,6 +39,7 @@ class GuessFile:
     ambiguity: str
     details: Mapping[str, Any] = field(repr=False)
     links: Links | None = field(default=None, repr=False)
+    members: Memberships | None = field(default=None, repr=False)
 
     @property
     def misfit(self) -> float:
@@ -76,7 +77,7 @@ def write_guess(
         learned = attack.prepare(release, *knowledge) if isinstance(attack, BlockwiseAttack) else None
         if learned is None:
             finding = attack.run(release, *knowledge)
-            table, summary = _links(finding) if isinstance(finding, Links) else _values(release, finding)
+            table, summary = _written(release, finding)
             output = job.output(table.schema, kind, mode=0o600)
             output.write_in_order(as_rows, MemoryTable(table))
         else:
@@ -115,6 +116,23 @@ def _values(release: Release, guess: Finding) -> tuple[pa.Table, GuessFile]:
             columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
     about = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
     return pa.table({row: pa.array(guess.rows), **columns}), about
+
+
+def _written(release: Release, finding: Finding) -> tuple[pa.Table, GuessFile]:
+    """What an attack found as a table, and what is to be said about it."""
+    if isinstance(finding, Links):
+        return _links(finding)
+    return _members(finding) if isinstance(finding, Memberships) else _values(release, finding)
+
+
+def _members(members: Memberships) -> tuple[pa.Table, GuessFile]:
+    n = len(members.scores)
+    columns = {
+        "record": pa.array(np.arange(n)),
+        "score": pa.array(members.scores),
+        "probability": pa.array(members.probability),
+    }
+    return pa.table(columns), GuessFile(n, members.columns, Ambiguity.NONE, Details(), members=members)
 
 
 def _links(links: Links) -> tuple[pa.Table, GuessFile]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,11 +11,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.attacks import Attack
-from veil.attacks.knowledge import ASSUMPTIONS, Grant, Knowledge, PrivateTable, Rows, grantable
-from veil.attacks.knowledge.previous_releases import PreviousReleases, count_rows, public_columns, rows_by_identifier
+from veil.attacks.knowledge import ASSUMPTIONS, ExternalTable, Grant, Knowledge, PrivateTable, Rows, grantable
+from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
 from veil.auditing.judge import Judge
+from veil.auditing.membership import ADDRESS, FEWEST, WITHHELD, People, n_people, other_rows
+from veil.auditing.previous import Previous, matched_previous
 from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
@@ -37,10 +38,6 @@ from veil.report.remarks import PublicColumns
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
-
-
-Previous = tuple[tuple[Release, Rows], ...]
-"""Earlier releases, each with its row for every record of the private table."""
 
 
 @dataclass(frozen=True)
@@ -251,11 +248,7 @@ class Exposures:
         drawn = self.draw(level, repetition)
         grant = self._drawn(level, np.random.default_rng(drawn))
         private_rows = np.delete(np.arange(len(self.truth)), grant.withheld)
-        # These releases stay here: their guarantee is what the owner's would be, with a secret key.
-        key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
-        rows = self._table.take(pa.array(private_rows)) if len(grant.withheld) else self._table
-        release, key = publish(rows, perturbation, key=key, roles=self._roles)
-        order = key.row_order(key.entry(release.manifest.release_id))
+        release, key, order = self._published(perturbation, private_rows, drawn)
         if order is not None:
             grant, private_rows = grant.shuffled(order), private_rows[order]
         grant = self._with_previous(grant, private_rows)
@@ -264,6 +257,30 @@ class Exposures:
             leaked = [None if matrix is None else level.knowledge.from_key(matrix) for matrix in matrices]
             return Exposure(release, private_rows, grant, tuple(leaked))
         return Exposure(release, private_rows, grant)
+
+    def _published(
+        self, perturbation: Perturbation | Plan, private_rows: Rows, drawn: list[int] | None
+    ) -> tuple[Release, Key, Rows | None]:
+        """A release of some private rows, its key, and their order in it where it shuffles them."""
+        # These releases stay here: their guarantee is what the owner's would be, with a secret key.
+        key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
+        rows = self._table.take(pa.array(private_rows)) if len(private_rows) < len(self.truth) else self._table
+        release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        return release, key, key.row_order(key.entry(release.manifest.release_id))
+
+    def members_and_strangers(self, perturbation: Perturbation | Plan) -> list[People]:
+        """People in a release, and as many who were withheld from it, with all that is released of them."""
+        n, drawn = len(self.truth), None if self._seed is None else [self._seed, ADDRESS]
+        rng = np.random.default_rng(drawn)
+        withheld = np.sort(rng.choice(n, max(FEWEST, int(WITHHELD * n)), replace=False))
+        inside = np.delete(np.arange(n), withheld)
+        release, _, order = self._published(perturbation, inside, drawn)
+        inside = inside if order is None else inside[order]
+        k = n_people(len(inside), min(len(withheld), len(inside)))
+        rows = np.concatenate([rng.choice(len(inside), k, replace=False), np.full(k, -1)])
+        people = np.concatenate([inside[rows[:k]], rng.choice(withheld, k, replace=False)])
+        table = ExternalTable(self._outside([*self.columns, *self.public]).take(pa.array(people)))
+        return [People(release, table, rows, other_rows(rows, len(inside), rng))]
 
     def _with_previous(self, grant: Grant, private_rows: Rows) -> Grant:
         """A grant together with the earlier releases, their rows in the order of ``private_rows``."""
@@ -278,45 +295,6 @@ class Exposures:
         if self._seed is None:
             return None
         return [self._seed, level.knowledge.address(), round(1e6 * level.amount), repetition]
-
-
-def matched_previous(previous: Sequence[Any], private: pa.Table, *, shuffles: bool = False) -> Previous:
-    """Earlier releases with the row of each about every private record, -1 where there is none.
-
-    They are matched by a public column of theirs that names every record of both tables once, else by their order,
-    unless a plan ``shuffles`` the rows of the release to come.
-    """
-    matched: list[tuple[Release, Rows]] = []
-    for i, item in enumerate(previous):
-        given = item if isinstance(item, PreviousReleases) else None
-        if given is None:
-            release = Release.load(item) if isinstance(item, str | Path) else item
-            if not isinstance(release, Release):
-                raise InputError(f"previous: entry {i} is no release; load one with veil.Release.load")
-            given = PreviousReleases(release, rows=rows_by_identifier(private, public_columns(release)))
-        for release, rows in zip(given.releases, given.rows, strict=True):
-            n_rows = count_rows(release)
-            if rows is None and n_rows != private.num_rows:
-                raise InputError(
-                    f"previous: entry {i} has {n_rows} rows and the table {private.num_rows}; publish a public column "
-                    "that names each record in both, or use PreviousReleases with rows"
-                )
-            if rows is None and (shuffles or release.manifest.row_order is RowOrder.SHUFFLED):
-                whose = "a plan shuffles its rows" if shuffles else f"the rows of entry {i} were shuffled"
-                raise InputError(
-                    f"previous: {whose}; publish a public column that names each record in "
-                    "both, or use PreviousReleases with rows"
-                )
-            if rows is not None and (rows >= n_rows).any():
-                raise InputError(
-                    f"previous: entry {i} has {n_rows} rows, and {int((rows >= n_rows).sum())} beyond are named"
-                )
-            if rows is not None and not (rows >= 0).any():
-                raise InputError(f"previous: entry {i} has no record in common with the table; leave it out")
-            if rows is not None and len(rows) != private.num_rows:
-                raise InputError(f"previous: entry {i} needs a row for each of the table's {private.num_rows} records")
-            matched.append((release, np.arange(n_rows) if rows is None else rows))
-    return tuple(matched)
 
 
 def secret_matrix(release: Release, key: Key, part: int = 0) -> Matrix | None:

@@ -1,15 +1,17 @@
-"""Goals as sentences, of two forms that people write and programs read without guessing.
+"""Goals as sentences, of three forms that people write and programs read without guessing.
 
 ::
 
     no SUBJECT [within T standard units] [with more than P % advantage] [over WHOM] [against WHAT]
+    no membership [with more than P % advantage]
     UTILITY at least P %
 
 SUBJECT is what must not come back: ``breach`` (any of the others), ``value``, ``record``, ``column``, ``link`` (of a
 person to a row) or ``far-out value``; several are joined by commas and "or", and "nobody's" may stand for "no". WHOM is
 ``an absent person`` or ``a constant guess``. WHAT is knowledge that counts, by kind or label, joined by commas and
 "and"; "with" may stand for "against". What a sentence leaves out has its usual amount. Tolerance, comparison and
-knowledge are those of an audit as a whole: sentences must agree on them.
+knowledge are those of an audit as a whole: sentences must agree on them. ``membership`` is whether somebody is in the
+table: no breach of anything in it, and no goal unless it is said.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ FORMS = (
 )
 """One sentence of each form."""
 BREACH = "breach"
+MEMBERSHIP = "membership"
+USUAL_MEMBERSHIP = 0.05
+"""The most that is allowed where a sentence on membership says no number."""
 SUBJECTS = {
     "value": Scored.VALUES,
     "record": Scored.RECORDS,
@@ -48,19 +53,28 @@ def settings(sentences: Sequence[str], utilities: Sequence[str]) -> dict[str, An
     on: dict[str, float | None] = {}
     least: dict[str, float] = {}
     shared: dict[str, Any] = {}
+    membership: dict[str, float] = {}
     for sentence in sentences:
         if not isinstance(sentence, str):
             raise InputError(f"goals must be sentences, as texts; got a {type(sentence).__name__}")
         text = " ".join(sentence.replace("’", "'").rstrip(". ").split())
-        if text.startswith(("no ", "nobody's ")):
+        if re.match(rf"(no|nobody's) {MEMBERSHIP}( |$)", text):
+            _add_membership(text, sentence, membership)
+        elif text.startswith(("no ", "nobody's ")):
             _add_risk(text, sentence, on, shared)
         else:
             _add_utility(text, sentence, least, utilities)
-    return {**shared, **({"on": on} if on else {}), "min_utility": least}
+    return {**shared, **({"on": on} if on else {}), **membership, "min_utility": least}
 
 
 def sentences(
-    on: Mapping[Scored, float], *, tolerance: float, over: str, against: Sequence[str], least: Mapping[str, float]
+    on: Mapping[Scored, float],
+    *,
+    tolerance: float,
+    over: str,
+    against: Sequence[str],
+    least: Mapping[str, float],
+    membership: float | None = None,
 ) -> tuple[str, ...]:
     """Goals as sentences, from which :func:`settings` makes the same goals again."""
     whom = next(words for words, value in COMPARISONS.items() if value == over)
@@ -75,6 +89,7 @@ def sentences(
             f"units with more than {_percent(limit)} advantage over {whom}{known}"
             for limit, names in limits.items()
         ),
+        *([] if membership is None else [f"no {MEMBERSHIP} with more than {_percent(membership)} advantage"]),
         *(f"{name} at least {_percent(share)}" for name, share in least.items()),
     )
 
@@ -94,11 +109,24 @@ def _add_risk(text: str, sentence: str, on: dict[str, float | None], shared: dic
             raise InputError(f"goals: the sentences differ in {name}; an audit has one, so say the same in all")
     for noun in _parted(first, "or"):
         if noun != BREACH and noun not in SUBJECTS:
+            if noun == MEMBERSHIP:
+                raise InputError(f"goals: {sentence!r} names {MEMBERSHIP} with others; say it in a sentence of its own")
             raise InputError.from_unknown_name(f"subject of the goal {sentence!r}", noun, [BREACH, *SUBJECTS])
         for risk in SUBJECTS.values() if noun == BREACH else [SUBJECTS[noun]]:
             if risk in on:
                 raise InputError(f"goals: {sentence!r} sets a goal on {risk} again; say each once")
             on[risk] = limit
+
+
+def _add_membership(text: str, sentence: str, membership: dict[str, float]) -> None:
+    match = re.fullmatch(rf"\S+ {MEMBERSHIP}(?: with more than {_PERCENT} advantage)?", text)
+    if match is None:
+        raise InputError(
+            f"goals: cannot read {sentence!r}; a sentence is for example 'no {MEMBERSHIP} with more than 5 % advantage'"
+        )
+    if membership:
+        raise InputError(f"goals: {sentence!r} sets a goal on {MEMBERSHIP} again; say each once")
+    membership["max_membership"] = USUAL_MEMBERSHIP if match[1] is None else _share(match[1])
 
 
 def _clause(words: str, sentence: str) -> tuple[str, Any]:

@@ -10,13 +10,14 @@ from typing import Any
 from veil.arguments import choice, number
 from veil.auditing import goal_words
 from veil.auditing.grants import Level
+from veil.auditing.membership import Membership
 from veil.auditing.rows import AuditRow
 from veil.auditing.scores import Score, estimate
 from veil.errors import InputError
 from veil.measures import Measure
 from veil.release.models import Model
-from veil.report.failures import AdvantageOverGoal, UntestedKnowledge, UtilityUnderGoal
-from veil.report.values import Over, Scored
+from veil.report.failures import AdvantageOverGoal, MembershipOverGoal, UntestedKnowledge, UtilityUnderGoal
+from veil.report.values import AttackView, Over, Scored
 
 UTILITIES = (
     "distances",
@@ -55,6 +56,9 @@ class Goals:
     on
         What counts, with the most that an attack may gain on it: "values", "records", "column", "links" and "far-out
         values". Names alone have ``max_advantage``, and so has everything by default.
+    max_membership
+        The most that an attack may gain in telling who is in the table, as TPR − FPR at its upper 95 % limit; None for
+        no goal (:mod:`veil.auditing.membership` says why that is the default).
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Goals:
     against: str | Sequence[str] | None = None
     over: str = Over.ABSENT
     on: str | Sequence[str] | Mapping[str, float | None] | None = None
+    max_membership: float | None = None
 
     @classmethod
     def from_words(cls, *sentences: str) -> Goals:
@@ -80,7 +85,12 @@ class Goals:
     def words(self) -> tuple[str, ...]:
         """These goals as sentences."""
         return goal_words.sentences(
-            self.limits, tolerance=self.tolerance, over=self.over, against=self._named(), least=self.min_utility
+            self.limits,
+            tolerance=self.tolerance,
+            over=self.over,
+            against=self._named(),
+            least=self.min_utility,
+            membership=self.max_membership,
         )
 
     @property
@@ -95,6 +105,8 @@ class Goals:
 
     def __post_init__(self) -> None:
         number(self.max_advantage, "goals: max_advantage", parameter="max_advantage", **_SHARE)
+        if self.max_membership is not None:
+            number(self.max_membership, "goals: max_membership", parameter="max_membership", **_SHARE)
         object.__setattr__(self, "over", Over(choice(self.over, "goals: over", tuple(Over), parameter="over")))
         near = "above 0 and below 10 standard units, for example 0.1"
         number(self.tolerance, "goals: tolerance", least=1e-12, most=9.999, rule=near, parameter="tolerance")
@@ -256,6 +268,19 @@ class Goals:
             and not any(lesser.kind == level.kind and lesser.amount <= level.amount for lesser in tested)
         ]
         return [UntestedKnowledge(tuple(bare), method)] if bare else []
+
+    def membership_failures(self, membership: Membership | None) -> list[MembershipOverGoal]:
+        """What is told about who is in the table, where it is over the goal, not shown to be under it, or unknown."""
+        most = self.max_membership
+        if most is None:
+            return []
+        roc = None if membership is None else membership.alone
+        if membership is None or roc is None:
+            return [MembershipOverGoal(None, None, most, False, 0, "" if membership is None else membership.reason)]
+        if roc.advantage.high <= most:
+            return []
+        n, shown = membership.n_members + membership.n_strangers, roc.advantage.low > most
+        return [MembershipOverGoal(AttackView(membership.attack), estimate(roc.advantage), most, shown, n)]
 
     def utility_failures(self, utility: Mapping[str, Measure]) -> list[UtilityUnderGoal]:
         """Utilities under their goal, or not measured."""

@@ -246,7 +246,8 @@ def _value(value: Any) -> str:
 
 
 _DEFAULTS = (
-    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %.",
+    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %;",
+    "# no membership, where to be in the table at all is a secret.",
     "[goals]",
     f"{SENTENCES} = [",
     *(f'    "{sentence}",' for sentence in Goals().words()),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from veil.auditing.grants import Level
+from veil.auditing.membership import Membership
 from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.failures import AdvantageOverGoal, Failure, UntestedKnowledge
@@ -156,7 +157,8 @@ class Break:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One perturbation under audit: its rows, its utility, what it fails, and the knowledge that no attack used."""
+    """One perturbation under audit: its rows, its utility, what it fails, the knowledge that no attack used, and what
+    is told about who is in the table."""
 
     label: str
     method: str
@@ -170,6 +172,7 @@ class Candidate:
     other_failures: tuple[Failure, ...]
     breaks: tuple[Break, ...] = ()
     untested: tuple[UntestedKnowledge, ...] = ()
+    membership: Membership | None = None
 
     @property
     def failures(self) -> tuple[Failure, ...]:

@@ -209,10 +209,13 @@ def audit_context(
 def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -> None:
     """An attack that was asked for by name and never ran is an error, not a pass."""
     ran = {row.attack for candidate in candidates for row in candidate.rows}
+    told = [candidate.membership for candidate in candidates if candidate.membership is not None]
+    ran |= {each.attack for each in told if each.alone is not None or each.all_but_one is not None}
     for attack in attacks:
         if attack.label in ran:
             continue
         reasons = [s.reason for c in candidates for s in c.skipped if s.attack == attack.label]
+        reasons += [each.reason for each in told if each.attack == attack.label]
         needs = ", ".join(kind.__name__ for kind in attack.requires)
         reason = reasons[0] if reasons else f"no level grants {needs}"
         raise InputError(f"attacks: {attack.label} was asked for and could not run: {reason}")

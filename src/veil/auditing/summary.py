@@ -15,6 +15,7 @@ from veil.report.failures import (
     AdvantageOverGoal,
     CopiedRecords,
     Failure,
+    MembershipOverGoal,
     OutOfTime,
     TooFewRecords,
     UntestedKnowledge,
@@ -26,12 +27,13 @@ from veil.report.model import (
     CandidateView,
     ColumnView,
     LevelView,
+    MembershipView,
     NotRunView,
     RiskView,
     RowView,
     TimingView,
 )
-from veil.report.values import AttackView, KnowledgeView, Matching, Risk, Scored, ScoreView, State, Unmeasured
+from veil.report.values import AttackView, KnowledgeView, Matching, Risk, RocView, Scored, ScoreView, State, Unmeasured
 
 
 def timings(candidate: Candidate) -> tuple[TimingView, ...]:
@@ -73,6 +75,7 @@ def _view(
         columns=_columns(candidate),
         untested=candidate.untested,
         too_few=_too_few(candidate, goals),
+        membership=_membership(candidate, goals),
     )
 
 
@@ -95,6 +98,20 @@ def _risk(candidate: Candidate, risk: Risk, goals: Goals, matching: Matching) ->
     if worst is None:
         return RiskView(risk, None, None, None, _unmeasured(candidate, matching, linking=linking))
     return RiskView(risk, worst.view, worst.level.view, _score(scores[id(worst)]), part=_part(worst, candidate))
+
+
+def _membership(candidate: Candidate, goals: Goals) -> MembershipView | None:
+    """What is told about who is in the table; None where nobody asked."""
+    found = candidate.membership
+    if found is None:
+        return None
+    alone, all_but_one = (
+        None if roc is None else RocView(estimate(roc.area), estimate(roc.advantage))
+        for roc in (found.alone, found.all_but_one)
+    )
+    counted = goals.max_membership is not None
+    attack = AttackView(found.attack)
+    return MembershipView(attack, alone, all_but_one, found.n_members, found.n_strangers, counted, found.reason)
 
 
 def _part(row: AuditRow, candidate: Candidate) -> tuple[str, ...]:
@@ -229,15 +246,21 @@ def verdict(candidate: Candidate) -> Verdict:
     copied = [failure for failure in candidate.other_failures if isinstance(failure, CopiedRecords)]
     if copied:
         return Verdict(State.BREAKS, _useful(candidate), Level(NOTHING).view, copied[0])
+    told = [failure for failure in candidate.other_failures if isinstance(failure, MembershipOverGoal)]
     broken = [row for row in candidate.rows if row.broken]
+    if not broken and told and told[0].shown:
+        return Verdict(State.BREAKS, _useful(candidate), Level(NOTHING).view, told[0])
     if broken:
         least = candidate.breaks[0].level if candidate.breaks else broken[0].level
         return Verdict(State.BREAKS, _useful(candidate), least.view, broken[0].broken[0])
     reasons: dict[State, Sequence[Failure]] = {
         State.OUT_OF_TIME: [f for f in candidate.failures if isinstance(f, OutOfTime)],
-        State.UNPROVEN: [f for f in candidate.failures if isinstance(f, AdvantageOverGoal)],
+        State.UNPROVEN: [
+            *(f for f in candidate.failures if isinstance(f, AdvantageOverGoal)),
+            *(failure for failure in told if failure.advantage is not None),
+        ],
         State.NO_ATTACK: candidate.other_failures[:1] if candidate.worst is None else [],
-        State.NOT_TESTED: [f for f in candidate.failures if isinstance(f, UntestedKnowledge)],
+        State.NOT_TESTED: [*(f for f in candidate.failures if isinstance(f, UntestedKnowledge)), *told],
         State.HOLDS: [f for f in candidate.failures if isinstance(f, UtilityUnderGoal)],
     }
     state = next((state for state, why in reasons.items() if why), State.HOLDS)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from veil.attacks.base import Attack, Guess, Links
+from veil.attacks.base import Attack, Guess, Links, Memberships
 from veil.attacks.knowledge import (
     ExternalTable,
     IndependentSignals,
@@ -149,8 +149,11 @@ def _check_attack_on(attack: Attack, release: Release, known: dict[type[Knowledg
     if isinstance(guess, Links) and isinstance(again, Links):
         expect(np.array_equal(guess.rows, again.rows), "the same attack gave other links")
         return True
+    if isinstance(guess, Memberships) and isinstance(again, Memberships):
+        expect(np.array_equal(guess.scores, again.scores), "the same attack gave other scores")
+        return True
     if not isinstance(guess, Guess) or not isinstance(again, Guess):
-        raise AssertionError("an attack returns a Guess or Links")
+        raise AssertionError("an attack returns a Guess, Links or Memberships")
     width = len(release.only_part.names)
     expect(guess.values.shape == (len(guess.rows), width), "guess.values must be rows × private columns")
     expect(guess.columns == release.only_part.names, "guess.columns must be the private columns in order")

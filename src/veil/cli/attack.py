@@ -62,6 +62,9 @@ def attack(
         print_json(summary if links is None else {**summary, "links": links.n_linked}, indent=None)
         return
     done = f"{guess.n_rows:,} records × {len(guess.columns)} columns guessed"
+    if guess.members is not None:
+        likely = int((guess.members.probability > 0.5).sum())
+        done = f"{likely:,} of {guess.n_rows:,} people are more likely in the table than not"
     if links is not None:
         done = f"{links.n_linked:,} of {len(links.rows):,} people linked to rows of the release"
     print_line(f"{tool.attack_name()} ({tool.catalogue}): {done}, written to {output}")

@@ -24,6 +24,7 @@ goal_options = all_of(
         "a plan.",
     ),
     click.option("--max-advantage", type=float, help="Goal: the most an attack may gain. Default: 0.05."),
+    click.option("--max-membership", type=float, help="Goal: the most that is told about who is in the table."),
     click.option("--tolerance", type=float, help="Goal: nearness of a breach, in standard units. Default: 0.1."),
     click.option("--min-utility", multiple=True, metavar="NAME=VALUE", help="Goal, e.g. distances=0.9."),
     click.option("--against", multiple=True, help="Knowledge that counts, by kind or label. Default: all."),
@@ -78,6 +79,7 @@ def _wanted(options: dict[str, Any]) -> dict[str, Any]:
     least = parse_pairs(options["min_utility"], "--min-utility")
     return {
         "max_advantage": options["max_advantage"],
+        "max_membership": options["max_membership"],
         "tolerance": options["tolerance"],
         "min_utility": {name: one_number(text, "--min-utility") for name, text in least.items()} or None,
         "against": list(options["against"]) or None,

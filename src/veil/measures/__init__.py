@@ -28,6 +28,7 @@ from veil.measures.intervals import Interval, RatioEstimate, ratio_interval, rep
 from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
+from veil.measures.membership import membership_advantage, membership_bound, roc_area
 from veil.measures.mining import (
     classification_retention,
     clustering_agreement,
@@ -161,6 +162,8 @@ __all__ = [
     "matched_error",
     "matched_signals",
     "mean_squared_error",
+    "membership_advantage",
+    "membership_bound",
     "neighbour_retention",
     "noise_for_threshold",
     "norm_range",
@@ -179,6 +182,7 @@ __all__ = [
     "repetition_interval",
     "response_gain",
     "rho_breach_possible",
+    "roc_area",
     "rotated_correlation",
     "rotated_variance",
     "row_decomposable",

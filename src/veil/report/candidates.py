@@ -6,6 +6,7 @@ from veil.report.bars import ADVANTAGE, three_bars
 from veil.report.columns import exposed_columns
 from veil.report.conclusions import verdict
 from veil.report.markup import Markup, el, join
+from veil.report.membership import membership_words
 from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.pictures import heat_map, utility_bars
 from veil.report.values import Over, Scored, State
@@ -65,6 +66,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
         _failures(candidate),
         _too_few(candidate),
         exposed_columns(candidate),
+        _membership(candidate),
         _utility(model, candidate, key),
     ]
     return el(
@@ -137,6 +139,22 @@ def _too_few(candidate: CandidateView) -> Markup | None:
         [el("li", f"And {counted(more, 'more column')}.")] if more else []
     )
     return join(el("h4", "What this table is too small to show"), el("ul", items, class_="too-few"))
+
+
+def _membership(candidate: CandidateView) -> Markup | None:
+    """Whether people in the table are told from others."""
+    view = candidate.membership
+    if view is None:
+        return None
+    sentences = [membership_words(view)]
+    if view.alone is not None:
+        told, n = view.alone.advantage, view.n_members + view.n_strangers
+        sentences.append(
+            f"If he says yes from the best threshold on, he says it {percent(told.value)} more often of people in the "
+            f"table than of others ({interval(told.low, told.high)}; {count(n)} people)."
+        )
+    sentences += [] if view.counted else ["No goal is set on it, so it does not count for the verdict."]
+    return join(el("h4", "Is it told who is in the table?"), el("p", " ".join(sentences), class_="membership"))
 
 
 def _utility(model: ReportModel, candidate: CandidateView, key: str) -> Markup:

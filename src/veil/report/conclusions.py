@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from veil.report.failures import CopiedRecords, OutOfTime, TooFewRecords, UntestedKnowledge
+from veil.report.failures import CopiedRecords, MembershipOverGoal, OutOfTime, TooFewRecords, UntestedKnowledge
 from veil.report.folding import level_names
 from veil.report.model import CandidateView, ReportModel, RowView
 from veil.report.values import State
@@ -55,6 +55,8 @@ def verdict(candidate: CandidateView, most: float) -> str:
     if isinstance(end.reason, OutOfTime):
         were = "was" if end.reason.n_attacks == 1 else "were"
         return f"Out of time: {counted(end.reason.n_attacks, 'attack')} {were} not run, so nothing is decided."
+    if isinstance(end.reason, MembershipOverGoal) and end.privacy == State.BREAKS:
+        return f"Breaks the goal on membership: {end.reason}."
     if row is None:
         return "No attack that Veil knows applies with the knowledge granted; that is not a proof of safety."
     if end.privacy == State.BREAKS:

@@ -90,6 +90,36 @@ class OutOfTime:
 
 
 @dataclass(frozen=True)
+class MembershipOverGoal:
+    """Who is in the table is told better than the goal allows, or not shown not to be; None where nobody tried.
+
+    >>> print(MembershipOverGoal(AttackView("membership-attack"), Estimate(0.2, 0.15, 0.25), 0.05, True, 400))
+    membership-attack tells who is in the table with an advantage of at least 15.0 %, over the goal of 5.0 %
+    """
+
+    attack: AttackView | None
+    advantage: Estimate | None
+    most: float
+    shown: bool
+    n_people: int
+    reason: str = ""
+    kind: Literal["membership"] = field(default="membership", init=False)
+
+    def __str__(self) -> str:
+        """Which attack tells it how well, or why none was run."""
+        if self.attack is None or self.advantage is None:
+            why = f": {self.reason}" if self.reason else ""
+            return f"no attack was run on who is in the table, so the goal on membership was not tested{why}"
+        gain = self.advantage
+        reach = f"at least {percent(gain.low)}" if self.shown else f"up to {percent(gain.high)}"
+        doubt = "" if self.shown else f"; {self.n_people:,} people cannot exclude it"
+        return (
+            f"{self.attack.name} tells who is in the table with an advantage of {reach}, over the goal of "
+            f"{percent(self.most)}{doubt}"
+        )
+
+
+@dataclass(frozen=True)
 class UtilityUnderGoal:
     """A utility is under its goal, or could not be measured (None).
 
@@ -145,7 +175,7 @@ class CopiedRecords:
         )
 
 
-Failure = AdvantageOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal | CopiedRecords
+Failure = AdvantageOverGoal | MembershipOverGoal | UntestedKnowledge | OutOfTime | UtilityUnderGoal | CopiedRecords
 """A goal that does not hold; ``shown`` is False where it is only not shown to hold."""
 
 

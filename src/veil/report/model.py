@@ -23,6 +23,7 @@ from veil.report.values import (
     Matching,
     Over,
     Risk,
+    RocView,
     Scored,
     ScoreView,
     State,
@@ -138,6 +139,23 @@ class ColumnView:
 
 
 @dataclass(frozen=True)
+class MembershipView:
+    """What an attack tells about who is in the table, with people's records (``alone``) and for who knows all others.
+
+    ``alone`` is None where it was not measured, and ``reason`` says why; ``all_but_one`` also where nobody knows whose
+    row is whose. ``counted`` says that a goal is set on it.
+    """
+
+    attack: AttackView
+    alone: RocView | None
+    all_but_one: RocView | None
+    n_members: int
+    n_strangers: int
+    counted: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class NotRunView:
     """An attack that has a theory for the method and could not run with some knowledge, and why."""
 
@@ -162,7 +180,7 @@ class CandidateView:
 
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
     ``columns`` every scored column, the most exposed first. ``untested`` is the knowledge that no attack used, and
-    ``too_few`` the columns that the records are too few for.
+    ``too_few`` the columns that the records are too few for. ``membership`` is what is told about who is in the table.
     """
 
     label: str
@@ -185,6 +203,7 @@ class CandidateView:
     columns: tuple[ColumnView, ...] = ()
     untested: tuple[UntestedKnowledge, ...] = ()
     too_few: tuple[TooFewRecords, ...] = ()
+    membership: MembershipView | None = None
 
 
 @dataclass(frozen=True)

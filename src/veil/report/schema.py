@@ -35,6 +35,9 @@ _DESCRIPTIONS = {
     "Estimate": "A number with its 95 % interval.",
     "KnowledgeView": "A level of knowledge: its kind, how much of it, and the words for both.",
     "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack used it).",
+    "MembershipOverGoal": "Who is in the table is told better than the goal allows, or not shown not to be.",
+    "MembershipView": "What an attack tells about who is in the table: with people's records, and for who knows all "
+    "others.",
     "NotRunView": "An attack that has a theory for the method and could not run with some knowledge, and why.",
     "OrderTest": "Whether the data support that rows of a release belong to the records that they were matched to.",
     "OutOfTime": "Attacks that were not run because the time was over.",
@@ -43,6 +46,7 @@ _DESCRIPTIONS = {
     "PublicColumns": "The columns that are released unchanged, and the share of records that are unique on them.",
     "ReportModel": "The report of an audit or of advice: its headline in words, and everything that renderers show.",
     "RiskView": "One of the three risks that regulators ask about, at the strongest attack that bears on it.",
+    "RocView": "How well people in a table are told from others: the area under the ROC curve, and TPR − FPR.",
     "RowView": "One attack with one level of knowledge.",
     "ScoreView": "A rate of breaches, the rates of the same attacker with the person absent (control) and of the best "
     "constant guess (baseline), the advantage that goals are held against, and the advantage over the constant "

@@ -16,6 +16,7 @@ from veil.report.candidates import status
 from veil.report.conclusions import headline, too_few_words, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
+from veil.report.membership import membership_words
 from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
 from veil.report.risks import unmeasured
 from veil.report.values import AdviceState, AttackView, Matching, ScoreView, State
@@ -118,6 +119,8 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += ["", *_levels(candidate, model.max_advantage, width), ""]
     parts += [_risk(risk, width) for risk in candidate.risks]
     parts += [_columns(candidate, width)] if candidate.columns else []
+    if candidate.membership is not None:
+        parts.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
     if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
         parts.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
     parts += [_utility(candidate, model, width)] if candidate.utility else []

@@ -146,6 +146,14 @@ class Estimate:
 
 
 @dataclass(frozen=True)
+class RocView:
+    """How well people in a table are told from others: the area under the ROC curve, and the advantage TPR − FPR."""
+
+    area: Estimate
+    advantage: Estimate
+
+
+@dataclass(frozen=True)
 class ScoreView:
     """A rate of breaches, and what the same attacker gets of people absent from the release, and a constant guess.
 

@@ -9,7 +9,7 @@ log-normal (P4)                ln y − ln x, normal with the published covarian
 randomized response, baskets   P[reported, true]; of a compound variable the columns that are not known are averaged out
 classes (P17), public columns  equal or not
 orthogonal (P6)                the record's length, when all columns are known and there is no translation
-nothing said about the method  the distance, in hundredths of the released column's spread
+nothing said about the method  y − x normal, of widths that are learned; codes, kept with a probability that is learned
 =============================  ==================================================================================
 
 Pseudonyms and other methods that mix columns say nothing here.
@@ -17,7 +17,8 @@ Pseudonyms and other methods that mix columns say nothing here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ import pyarrow.compute as pc
 
 from veil.attacks.categories.response_posterior import basket_response
 from veil.attacks.knowledge import LARGEST, ExternalTable
+from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.linkage.likelihood import (
     Background,
     Clue,
@@ -32,35 +34,42 @@ from veil.attacks.linkage.likelihood import (
     DistanceClue,
     EqualitiesClue,
     EqualityClue,
-    FactorClue,
-    IndependentClue,
     NormalClue,
-    TableClue,
+)
+from veil.attacks.linkage.published import noisy, responses
+from veil.attacks.linkage.regression import Rows, row_ratios
+from veil.attacks.linkage.unknown import (
+    UnknownClue,
+    UnknownCodesClue,
+    UnknownNoiseClue,
+    learn,
+    rows_to_learn_from,
+    spread,
 )
 from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, listed
-from veil.numerics.laws import LAPLACE, UNIFORM
-from veil.numerics.response_likelihood import most_likely
 from veil.release.manifest import Part
 from veil.release.models import (
     AdditiveModel,
     BasketModel,
     ClassModel,
     LogNormalModel,
-    MechanismModel,
     MultiplicativeModel,
+    NormalizedRotationModel,
     OrthogonalModel,
+    PermutedTransformModel,
+    ProjectionModel,
     ResponseModel,
     UnknownModel,
 )
-from veil.release.release import Release
+from veil.release.release import Release, memory_release
 
-WIDTH = 0.01
-"""Where a method says nothing: the standard deviation of y − x, in units of the released column's spread."""
 NUMBERS = (AdditiveModel, MultiplicativeModel, LogNormalModel, UnknownModel)
 """Models whose released columns can be compared with the private ones as they are."""
+MIXED = (OrthogonalModel, NormalizedRotationModel, ProjectionModel, PermutedTransformModel)
+"""Models of one matrix for all records."""
 SAME = 1e-6
 """Numbers of public columns are equal when they differ by less than this, relatively: single precision."""
 
@@ -69,11 +78,13 @@ class Evidence:
     """A release beside an external table.
 
     ``clues`` are those of the published laws, ``distances`` those of plain nearest neighbours; ``columns`` the names
-    that both have.
+    that both have. ``restored`` are guesses of the private columns of parts that mix them.
     """
 
-    def __init__(self, release: Release, external: ExternalTable) -> None:
-        self._release, self._table = release, external.table
+    def __init__(
+        self, release: Release, external: ExternalTable, restored: Mapping[int, Matrix] = MappingProxyType({})
+    ) -> None:
+        self._release, self._table, self._restored = release, external.table, restored
         there = set(self._table.column_names)
         public = [column.name for column in release.manifest.public]
         private = [name for part in release.manifest.parts for name in part.names]
@@ -86,13 +97,47 @@ class Evidence:
         self._public = [name for name in public if name in there]
 
     def clues(self) -> list[Clue]:
-        """What the published laws say."""
+        """What the published laws say, and those that are learned where none is."""
+        clues = self._unlearned()
+        if any(isinstance(clue, UnknownClue) for clue in clues):
+            m, n = self._table.num_rows, count_rows(self._release)
+            rows = rows_to_learn_from(m, n)
+            some = memory_release(
+                self._release.table.read().take(pa.array(rows)), self._release.manifest, "pyarrow", {}
+            )
+            restored = {i: values[rows] for i, values in self._restored.items()}
+            teachers = Evidence(some, ExternalTable(self._table), restored)._unlearned()
+            learn(teachers, m, n)
+            for clue, teacher in zip(clues, teachers, strict=True):
+                if isinstance(clue, UnknownClue) and isinstance(teacher, UnknownClue):
+                    clue.law = teacher.law
+        return clues
+
+    def _unlearned(self) -> list[Clue]:
         clues: list[Clue] = [EqualitiesClue([self._equal(name) for name in self._public])] if self._public else []
         for i, part in enumerate(self._release.manifest.parts):
             shared = [j for j, name in enumerate(part.names) if name in self._table.column_names]
             if shared:
                 clues += self._of_part(self._release.part(i), part, shared)
+            if i in self._restored:
+                clues.append(UnknownNoiseClue(self._numbers(part.names), self._restored[i]))
         return clues
+
+    @property
+    def mixed(self) -> bool:
+        """Whether all that can be compared was mixed by a matrix."""
+        return not self._public and all(isinstance(part.model, MIXED) for part in self._release.manifest.parts)
+
+    def of_pairs(self, rows: Rows, own: Rows) -> Vector | None:
+        """What one row each says where a matrix mixes columns, by the rows ``own`` of others; None where none does."""
+        numbers = {field.name for field in self._table.schema if kind_of(field.type) in (Kind.NUMERIC, Kind.BOOLEAN)}
+        ratios = [
+            row_ratios(self._numbers(part.names), self._release.part(i).to_numpy(), rows, own)
+            for i, part in enumerate(self._release.manifest.parts)
+            if isinstance(part.model, (*MIXED, UnknownModel)) and numbers.issuperset(part.names)
+        ]
+        known = [each for each in ratios if each is not None]
+        return np.asarray(np.sum(known, axis=0)) if known else None
 
     def distances(self) -> list[Clue]:
         """Half the squared distance in units of each released column's spread; other values of a category count 1."""
@@ -108,7 +153,7 @@ class Evidence:
                     clues.append(EqualityClue(self._codes(single, j), single.codes()[:, j], gain=0.0, cost=-0.5))
                 elif isinstance(model, NUMBERS) and self._is_number(name):
                     y = self._released(name)
-                    clues.append(DistanceClue(self._numbers([name])[:, 0], y, _spread(y)))
+                    clues.append(DistanceClue(self._numbers([name])[:, 0], y, spread(y)))
         return clues
 
     def _of_part(self, single: Release, part: Part, shared: list[int]) -> list[Clue]:
@@ -117,27 +162,37 @@ class Evidence:
             return [EqualityClue(*self._classes(part, model, j)) for j in shared]
         if isinstance(model, ResponseModel):
             known = [(j, self._codes(single, j)) for j in shared]
-            return _responses(model, single.codes(), known)
+            return responses(model, single.codes(), known)
         if isinstance(model, BasketModel):
             if model.kind != "mask":
                 return []
             items = [(j, _bits(self._numbers([part.names[j]])[:, 0])) for j in shared]
-            return _responses(basket_response(model), single.to_numpy().astype(np.int64), items)
+            return responses(basket_response(model), single.to_numpy().astype(np.int64), items)
         if isinstance(model, OrthogonalModel):
             return self._length(single, model) if len(shared) == len(part.names) and not model.translated else []
         if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             x, y = self._numbers(names), single.to_numpy()[:, shared]
-            return _noisy(model, shared, x, y)
+            return noisy(model, shared, x, y)
         if isinstance(model, UnknownModel):
-            same = [n for n in names if n in part.released and self._is_number(n)]
-            return [_near(self._numbers([n]), self._released(n)[:, None]) for n in same]
+            same = [c for c in part.columns if c.name in names and c.name in part.released and self._is_number(c.name)]
+            # What was text is released as codes, which are equal or not.
+            codes: list[Clue] = [UnknownCodesClue(*self._equal(c.name)) for c in same if c.kind is not Kind.NUMERIC]
+            numbers = [c.name for c in same if c.kind is Kind.NUMERIC]
+            if not numbers:
+                return codes
+            y = np.column_stack([self._released(name) for name in numbers])
+            return [*codes, UnknownNoiseClue(self._numbers(numbers), y)]
         return []
 
     def _length(self, single: Release, model: OrthogonalModel) -> list[Clue]:
         y = single.to_numpy()
         lengths = np.linalg.norm(y, axis=1)[:, None]
         known = np.linalg.norm(model.scaled(self._numbers(single.only_part.names)), axis=1)[:, None]
-        error = np.array([[max(release_tolerance(y), 1e-140) ** 2]])
+        variance = max(release_tolerance(y), 1e-140) ** 2
+        if model.dither is not None:
+            noise = model.dither.variance / model.unit**2
+            known, variance = np.sqrt(known**2 + noise.sum()), variance + float(noise.max())
+        error = np.array([[variance]])
         return [NormalClue(known, lengths, Background(lengths, error[0]), error)]
 
     def _is_number(self, name: str) -> bool:
@@ -193,87 +248,6 @@ class Evidence:
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # Arrow's message quotes the value
             pass
         raise InputError(f"table: column {name!r} must be of the release's type ({inner}); convert it")
-
-
-def _near(x: Matrix, y: Matrix) -> Clue:
-    """A clue for a column of a method that says nothing."""
-    variance = np.array([[(WIDTH * _spread(y)) ** 2]])
-    return NormalClue(x, y, Background(y, variance[0]), variance)
-
-
-def _spread(y: Matrix) -> float:
-    """The standard deviation of the values there are; 1 where they do not differ."""
-    present = y[np.isfinite(y)]
-    return float(np.std(present)) if present.size and present.min() < present.max() else 1.0
-
-
-def _noisy(
-    model: AdditiveModel | MultiplicativeModel | LogNormalModel, shared: list[int], x: Matrix, y: Matrix
-) -> list[Clue]:
-    """Clues of noise on single columns ``shared`` of a part, known as x and released as y."""
-    grid = model.grid[shared]
-    if isinstance(model, MultiplicativeModel):
-        return _factors(model, model.noise[shared], grid, x, y)
-    noise = model.covariance[np.ix_(shared, shared)]
-    if isinstance(model, LogNormalModel):
-        x, y = (np.log(values, out=np.full(values.shape, np.nan), where=values > 0) for values in (x, y))
-        return [NormalClue(x, y, Background(y, np.diag(noise)), noise)]
-    if isinstance(model, MechanismModel):
-        low, high = model.bounds[shared].T
-        x = np.clip(x, low, high)
-    background = Background(y, np.diag(noise))
-    # Of a law that is not known here the variance serves.
-    if model.distribution not in (UNIFORM.name, LAPLACE.name):
-        return [NormalClue(x, y, background, noise)]
-    # Value and noise are rounded to the grid, half a step each; the last bits of x add a little.
-    slack = grid + 1e-12 * np.abs(np.where(np.isnan(y), 0.0, y)).max(axis=0, initial=0.0)
-    return [IndependentClue(x, y, background, model.distribution, np.sqrt(np.diag(noise)), slack)]
-
-
-def _factors(model: MultiplicativeModel, noise: Vector, grid: Vector, x: Matrix, y: Matrix) -> list[Clue]:
-    """Clues of ``y = x r + e``: zeros without noise stay zeros and are compared as such."""
-    zero_x, zero_y = (x == 0) & (noise == 0), (np.abs(y) <= grid / 2) & (noise == 0)
-    clues: list[Clue] = [
-        EqualityClue(*(np.where(np.isnan(v[:, j]), -1, zero[:, j]) for v, zero in ((x, zero_x), (y, zero_y))))
-        for j in np.flatnonzero(zero_x.any(axis=0) | zero_y.any(axis=0))
-    ]
-    x, y = np.where(zero_x, np.nan, x), np.where(zero_y, np.nan, y)
-    # An inverse hyperbolic sine is a logarithm far from 0, and near it no worse than the number itself.
-    sizes = [np.abs(column[np.isfinite(column)]) for column in y.T]
-    unit = np.array([float(np.median(size)) if size.any() else 1.0 for size in sizes])
-    unit[unit == 0.0] = 1.0
-    background = Background(
-        np.arcsinh(y / unit), np.full(len(unit), model.law.std**2), -0.5 * np.log1p((y / unit) ** 2) - np.log(unit)
-    )
-    return [*clues, FactorClue(x, y, background, model.law, np.hypot(noise, grid / np.sqrt(12.0)))]
-
-
-def _responses(model: ResponseModel, reports: Codes, known: list[tuple[int, Codes]]) -> list[Clue]:
-    """Clues of randomized responses: N × d reported codes, and the true codes of some columns for m people."""
-    n = len(reports)
-    if model.compound is None:
-        clues: list[Clue] = []
-        for j, codes in known:
-            share = np.maximum(np.bincount(reports[:, j], minlength=len(model.matrices[j])), 1.0) / n
-            clues.append(TableClue(_logs(model.matrices[j].T) - np.log(share), codes, reports[:, j]))
-        return clues
-    place = {combination: i for i, combination in enumerate(model.compound)}
-    rows = np.array([place.get(row, -1) for row in map(tuple, reports.tolist())], dtype=np.int64)
-    counts = np.bincount(rows[rows >= 0], minlength=len(place)).astype(np.float64)
-    (matrix,) = model.matrices
-    prior = most_likely(np.maximum(counts, 1e-9), [matrix])
-    keys, codes = np.unique(np.column_stack([c for _, c in known]), axis=0, return_inverse=True)
-    combinations = np.array(model.compound)[:, [j for j, _ in known]]
-    fits = ((keys[:, None] == combinations) | (keys[:, None] < 0)).all(axis=2)
-    weights = fits * np.maximum(prior, 1e-12)
-    total = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-    table = _logs(weights @ matrix.T / total) - np.log(np.maximum(counts, 1.0) / n)
-    table[(keys < 0).all(axis=1)] = 0.0
-    return [TableClue(table, codes.ravel().astype(np.int64), rows)]
-
-
-def _logs(probabilities: Matrix) -> Matrix:
-    return np.asarray(np.log(np.maximum(probabilities, 1e-300)))
 
 
 def _tame(values: Vector) -> Vector:

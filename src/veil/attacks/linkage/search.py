@@ -31,6 +31,7 @@ from veil.attacks.knowledge import ExternalTable
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.linkage.evidence import Evidence
 from veil.attacks.linkage.likelihood import Clue
+from veil.attacks.linkage.unknown import LEAST_STRANGERS
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.release.release import Release
@@ -39,8 +40,6 @@ BLOCK = 4_000_000
 """Entries of a block of pairs."""
 HELD = 16_000_000
 """Pairs whose ratios are held for the second pass; more are worked out twice."""
-LEAST_STRANGERS = 1e-3
-"""The share of rows that may be nobody's of the external table, however large it is: its records have errors."""
 VARIANTS = ("best", "nearest")
 
 
@@ -70,23 +69,23 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
         )
     rows, probability, present = np.empty(m, dtype=np.intp), np.full(m, np.nan), np.full(m, np.nan)
     if variant == "nearest":
-        for records, scores in _scores(clues, m, n):
+        for records, scores in pair_scores(clues, m, n):
             rows[records] = scores.argmax(axis=1)
         return Links(rows, probability, present, evidence.columns)
     share = min(share, n / m)
     each = share / max(n - 1, 1)
     stranger = max(1.0 - (m - 1) * each, LEAST_STRANGERS)
-    scored = list(_scores(clues, m, n)) if m * n <= HELD else None
+    scored = list(pair_scores(clues, m, n)) if m * n <= HELD else None
     top, mass = np.zeros(n), np.full(n, stranger)
-    for _, scores in scored or _scores(clues, m, n):
-        _add_up(scores + np.log(each), top, mass)
+    for _, scores in scored or pair_scores(clues, m, n):
+        add_up(scores + np.log(each), top, mass)
     others = top + np.log(mass)
-    for records, scores in scored or _scores(clues, m, n):
+    for records, scores in scored or pair_scores(clues, m, n):
         rows[records], probability[records], present[records] = _posterior(scores, others, each, share)
     return Links(rows, probability, present, evidence.columns)
 
 
-def _scores(clues: Sequence[Clue], m: int, n: int) -> Iterator[tuple[slice, Matrix]]:
+def pair_scores(clues: Sequence[Clue], m: int, n: int) -> Iterator[tuple[slice, Matrix]]:
     """Sums of the clues' log-likelihood ratios, a block of external records at a time."""
     height = max(1, BLOCK // n)
     for start in range(0, m, height):
@@ -114,7 +113,7 @@ def _posterior(
 
 
 @numba.njit(cache=True, nogil=True)
-def _add_up(scores: Matrix, top: Vector, mass: Vector) -> None:
+def add_up(scores: Matrix, top: Vector, mass: Vector) -> None:
     """Add exp(scores) over records to ``mass · exp(top)``, without overflow."""
     for e in range(len(scores)):
         for i in range(len(top)):
@@ -126,16 +125,23 @@ def _add_up(scores: Matrix, top: Vector, mass: Vector) -> None:
                 mass[i] += np.exp(over)
 
 
+@numba.njit(cache=True, inline="always")
+def log_odds(score: float, others: float, each: float) -> float:
+    """Log-odds of a pair against everybody else: the record itself is taken out of ``others``."""
+    odds = score - others
+    own = odds + each
+    if own > -9.0:  # where it matters to a ten-thousandth
+        odds -= np.log(max(-np.expm1(min(own, 0.0)), 1e-15))
+    return float(odds)
+
+
 @numba.njit(cache=True, nogil=True)
 def _pick(scores: Matrix, others: Vector, each: float, rows: npt.NDArray[np.intp], best: Vector, total: Vector) -> None:
     """Log-odds of the best row, and the log-sum of all, against everybody else."""
     for e in range(len(scores)):
         top, mass, row = -np.inf, 0.0, 0
         for i in range(len(others)):
-            odds = scores[e, i] - others[i]
-            own = odds + each
-            if own > -9.0:  # take the record itself out of the others, where it matters to a ten-thousandth
-                odds -= np.log(max(-np.expm1(min(own, 0.0)), 1e-15))
+            odds = log_odds(scores[e, i], others[i], each)
             if odds > top:
                 mass = mass * np.exp(top - odds) + 1.0
                 top, row = odds, i

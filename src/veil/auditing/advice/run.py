@@ -62,10 +62,16 @@ def advise(
     >>> advice.possible, advice.audit.passed, type(advice.recommendation).__name__
     (True, True, 'AdditiveNoise')
     """
+    wanted = as_goals(goals)
+    if wanted.max_membership is not None:
+        raise InputError(
+            "goals: advice does not search by max_membership; leave it out, and audit what is recommended with it",
+            parameter="max_membership",
+        )
     search = Search(
         table,
         candidates,
-        goals=as_goals(goals),
+        goals=wanted,
         grants=as_grants(grants),
         roles=as_roles(roles),
         target=target,

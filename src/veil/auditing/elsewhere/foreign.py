@@ -24,7 +24,7 @@ from veil.attacks.knowledge.previous_releases import count_rows
 from veil.auditing.elsewhere.columns import Pairs, in_private_units, paired
 from veil.auditing.elsewhere.copies import copies
 from veil.auditing.elsewhere.order import order_test
-from veil.auditing.elsewhere.people import OF_PEOPLE, of_people, shortened, stand_in
+from veil.auditing.elsewhere.people import OF_PEOPLE, beside_records, of_people, shortened, stand_in
 from veil.auditing.elsewhere.released import (
     ORDER,
     aligned,
@@ -39,15 +39,17 @@ from veil.auditing.elsewhere.released import (
 )
 from veil.auditing.elsewhere.undescribed import undescribed
 from veil.auditing.elsewhere.unmatched import UnmatchedJudge
-from veil.auditing.exposure import Exposure, Exposures, matched_previous
+from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.goals import Goals
 from veil.auditing.grants import Grants, Level
 from veil.auditing.judge import Judge
+from veil.auditing.membership import ADDRESS, WITHHELD, People, n_people, other_rows
+from veil.auditing.previous import matched_previous
 from veil.auditing.utility import rowless_utilities
 from veil.data.schema import Kind, Role, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
-from veil.errors import InputError, listed
+from veil.errors import InputError, NotApplicableError, listed
 from veil.measures import Measure
 from veil.publishing.plan import Plan, resolve
 from veil.publishing.publish import publish
@@ -239,6 +241,20 @@ class ForeignExposures(Exposures):
         if not self._codes:
             tables = [ExternalTable(coded(item.table, self.private)) for item in tables]
         return replace(exposure, release=release, grant=Grant(tuple(tables), people=exposure.grant.people)), own
+
+    def members_and_strangers(self, perturbation: Any) -> list[People]:
+        """People of the table, all of whom may be in the release; without a matching, beside records of others."""
+        n = len(self.truth)
+        rng = np.random.default_rng(None if self._seed is None else [self._seed, ADDRESS])
+        if not self.matched and not self._codes:
+            raise NotApplicableError("whose row is whose is not known, and noise that was described cannot be left out")
+        known = self._outside([*self.columns, *self.public])
+        # As many as in a release that is made for it: whom else the attacker knows decides how well he tells a person.
+        people = rng.choice(n, n_people(min(n, count_rows(self._release)), int(2 * WITHHELD * n)), replace=False)
+        if self.matched:
+            table = ExternalTable(known.take(pa.array(people)))
+            return [People(self._release, table, people, other_rows(people, n, rng))]
+        return beside_records(self._release, self._table, known, self.private, self._schema, people, rng)
 
     def utilities(self, exposure: Exposure, **uses: Any) -> dict[str, Measure]:
         """The utilities; those that compare rows need to know whose they are."""

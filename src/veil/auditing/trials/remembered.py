@@ -11,6 +11,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
+from veil.auditing import membership
+from veil.auditing.membership import Membership
 from veil.auditing.scores import Contrast, GuessScores
 from veil.auditing.trials.trial import Outcome
 from veil.measures import Measure
@@ -34,8 +36,17 @@ def utilities_from(value: Any) -> dict[str, Measure] | None:
     return None
 
 
-def to_json(answer: Outcome | Mapping[str, Measure]) -> dict[str, Any]:
-    """An outcome, or utilities, as JSON values."""
+def membership_from(value: Any) -> Membership | None:
+    """What was told about membership from JSON values; None where they are not those of any."""
+    with suppress(*NO_ANSWER):
+        return membership.from_json(value)
+    return None
+
+
+def to_json(answer: Outcome | Membership | Mapping[str, Measure]) -> dict[str, Any]:
+    """An outcome, what was told about membership, or utilities, as JSON values."""
+    if isinstance(answer, Membership):
+        return membership.to_json(answer)
     if not isinstance(answer, Outcome):
         return {name: _numbers(measure) for name, measure in answer.items()}
     scores, picture = answer.scores, answer.picture

@@ -10,12 +10,14 @@ from typing import Any
 from veil._version import __version__
 from veil.attacks import Attack, GuessingAttack
 from veil.attacks.knowledge import Unit
+from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import NOTHING, Level
+from veil.auditing.membership import Membership
 from veil.auditing.memory import Answers, Cache, candidate_words
 from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate, strongest_of
-from veil.auditing.trials.remembered import outcome_from, to_json, utilities_from
+from veil.auditing.trials.remembered import membership_from, outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
 from veil.auditing.trials.target import WHOLE, PartTarget
 from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
@@ -36,13 +38,23 @@ class UtilityTask:
     repetition: int = 0
 
 
-Task = Run | UtilityTask
+@dataclass(frozen=True)
+class MembershipTask:
+    """The task of telling who is in the table, by one attack."""
+
+    candidate: int
+    attack: int
 
 
-def perform(runner: TrialRunner, uses: Mapping[str, Any], task: Task) -> Outcome | dict[str, Measure]:
-    """Make a run or measure a utility, in this process or another."""
+Task = Run | UtilityTask | MembershipTask
+
+
+def perform(runner: TrialRunner, uses: Mapping[str, Any], task: Task) -> Outcome | dict[str, Measure] | Membership:
+    """Make a run or measure a utility or membership, in this process or another."""
     if isinstance(task, UtilityTask):
         return runner.utilities(task.candidate, task.repetition, **uses)
+    if isinstance(task, MembershipTask):
+        return runner.membership(task.candidate, task.attack)
     return runner.outcome(task)
 
 
@@ -87,6 +99,7 @@ class Schedule:
         patient = seconds is not None
         self.board = Scoreboard(runner, goals, repetitions, patient=patient, again=again, of_records=of_records)
         self._utilities: dict[int, list[dict[str, Measure]]] = {}
+        self._memberships: dict[int, Membership] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
 
@@ -97,12 +110,13 @@ class Schedule:
         n_releases = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
         n_releases = min(n_releases, self._repetitions) if self._own_rule else n_releases
         measured = [UtilityTask(i, k) for k in range(n_releases) for i in range(len(self._runner.candidates))]
-        self._total = len(first) + len(measured)
+        members = self._membership_tasks()
+        self._total = len(first) + len(measured) + len(members)
         breaks: dict[int, tuple[Break, ...]] = {}
         try:
             with Pool[Task, Any](self._worker, workers=self._workers, deadline=deadline) as pool:
                 alone = [run for run in first if run.trial.level.kind == NOTHING]
-                self._perform(pool, [*measured, *alone])
+                self._perform(pool, [*measured, *alone, *members])
                 granted = [run for run in first if run.trial.level.kind != NOTHING]
                 granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
                 self._perform(pool, granted)
@@ -119,6 +133,12 @@ class Schedule:
                 answers.save()
         return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._runner.candidates))]
 
+    def _membership_tasks(self) -> list[MembershipTask]:
+        """One for each candidate; advice that tries settings has no use for them."""
+        numbers = [k for k, attack in enumerate(self._runner.attacks) if isinstance(attack, MembershipAttack)]
+        candidates = range(0 if self._own_rule else len(self._runner.candidates))
+        return [MembershipTask(i, k) for i in candidates for k in numbers]
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
         remarks = [
@@ -134,7 +154,7 @@ class Schedule:
             targets = self._runner.targets(i)
             for level in exposures.levels:
                 for number, attack in enumerate(self._runner.attacks):
-                    if not exposures.serves(level, attack):
+                    if isinstance(attack, MembershipAttack) or not exposures.serves(level, attack):
                         continue
                     if attack.whole_release:  # looks at all parts at once
                         runs.append(Run(Trial(i, level, number, WHOLE), 0))
@@ -162,6 +182,8 @@ class Schedule:
                 continue
             if isinstance(task, UtilityTask):
                 self._utilities.setdefault(task.candidate, []).append(answers[task])
+            elif isinstance(task, MembershipTask):
+                self._memberships[task.candidate] = answers[task]
             else:
                 self.board.add(task, answers[task])
 
@@ -174,7 +196,8 @@ class Schedule:
         for task in tasks:
             answers, address = self._place(task)
             value = answers.get(address)
-            known = utilities_from(value) if isinstance(task, UtilityTask) else outcome_from(value)
+            read = {UtilityTask: utilities_from, MembershipTask: membership_from}.get(type(task), outcome_from)
+            known = read(value)
             if known is None:
                 new.append(task)
             else:
@@ -193,6 +216,8 @@ class Schedule:
     def _place(self, task: Task) -> tuple[Answers, list[Any]]:
         if isinstance(task, UtilityTask):
             return self._memory[task.candidate], ["utility", task.repetition]
+        if isinstance(task, MembershipTask):
+            return self._memory[task.candidate], ["membership", *self._runner.attacks[task.attack].address()]
         trial = task.trial
         attack, level = self._runner.attacks[trial.attack], self._runner.exposures.address(trial.level)
         return self._memory[trial.candidate], [*level, task.repetition, *attack.address(), trial.part]
@@ -237,6 +262,7 @@ class Schedule:
         manifest, rows = self._runner.manifest(index), self.board.rows(index, [each.level for each in breaks])
         utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
         untested = tuple(self._untested(index, rows))
+        membership = self._memberships.get(index)
         late = sum(trial.late for trial in skipped)
         not_run = [OutOfTime(late)] if late else []
         return Candidate(
@@ -249,9 +275,15 @@ class Schedule:
             skipped=tuple(skipped),
             levels=tuple(exposures.levels),
             utility=utility,
-            other_failures=(*not_run, *self._asked_for(untested), *self._goals.utility_failures(utility)),
+            other_failures=(
+                *not_run,
+                *self._goals.membership_failures(membership),
+                *self._asked_for(untested),
+                *self._goals.utility_failures(utility),
+            ),
             breaks=breaks,
             untested=untested,
+            membership=membership,
         )
 
     def _asked_for(self, untested: Sequence[UntestedKnowledge]) -> list[UntestedKnowledge]:

@@ -14,8 +14,10 @@ import numpy as np
 
 from veil.attacks import Attack, Guess, GuessingAttack, Links
 from veil.attacks.knowledge import Rows
+from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
+from veil.auditing.membership import Membership, membership
 from veil.auditing.scores import GuessScores
 from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, together
 from veil.data.blocks import Matrix
@@ -180,6 +182,16 @@ class TrialRunner:
         own[exposure.private_rows] = np.arange(len(exposure.private_rows))
         people = exposure.grant.people
         return GuessScores.of_links(own if people is None else own[people], links.rows)
+
+    def membership(self, candidate: int, attack: int) -> Membership:
+        """What an attack tells about who is in the table of one of a candidate's releases."""
+        tool = self.attacks[attack]
+        assert isinstance(tool, MembershipAttack)  # noqa: S101 - the schedule gives no other
+        try:
+            people = self.exposures.members_and_strangers(self.candidates[candidate])
+        except (InputError, NotApplicableError) as error:
+            return Membership(tool.label, reason=str(error))
+        return membership(tool, people)
 
     def utilities(self, candidate: int, repetition: int, *, n_clusters: int, labels: object) -> dict[str, Measure]:
         """The utility of one of a candidate's releases."""
