@@ -6,6 +6,7 @@ import pytest
 import veil
 from veil.attacks.knowledge import KnownRanges
 from veil.attacks.projection.matrix_form import _fitted, _haar, _misses, drawn_matrix, turned_into_box
+from veil.errors import NotApplicableError
 
 
 def tables(d, seed, n=400):
@@ -57,6 +58,13 @@ def test_many_columns_leave_a_family_of_matrices():
     assert guess.details.n_matrices > 10
     assert hits(guess, x) < 0.2
     assert guess.details.misfit < 1e-6
+
+
+def test_ranges_of_too_many_columns_are_refused():
+    x = np.random.default_rng(0).normal(size=(50, 10))
+    release, _ = veil.publish(x, veil.OrthogonalTransform(random_state=0))
+    with pytest.raises(NotApplicableError, match="ranges of 10 columns leave too many matrices"):
+        veil.HypersphereAttack(form="matrix").run(release, ranges(x))
 
 
 def test_ranges_that_are_not_attained_leave_the_lengths():

@@ -30,7 +30,7 @@ import numpy as np
 from veil.arguments import choice, number, renamed, whole
 from veil.attacks.base import Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.knowledge import Knowledge, KnownRanges
-from veil.attacks.projection.matrix_form import TurnedBox, drawn_matrix, turned_into_box
+from veil.attacks.projection.matrix_form import MOST_COLUMNS, TurnedBox, drawn_matrix, turned_into_box
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.measures.sphere import breach_bound, norm_range
@@ -161,6 +161,10 @@ class HypersphereAttack(GuessingAttack):
         if not isinstance(model, OrthogonalModel):
             raise NotApplicableError(
                 "the matrix form is for orthogonal matrices; a projection keeps lengths on average"
+            )
+        if d > MOST_COLUMNS:
+            raise NotApplicableError(
+                f"the ranges of {d} columns leave too many matrices: the matrix form is for at most {MOST_COLUMNS}"
             )
         grain = 0.0 if model.dither is None else float((model.dither.grain / model.unit).max())
         # An odd order of columns turns a rotation into a reflection.

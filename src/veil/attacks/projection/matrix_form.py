@@ -33,8 +33,9 @@ from veil.data.blocks import Matrix, Vector
 STARTS: Final = 200
 ROUNDS: Final = 4
 """Of as many starts each, until one fits, where the ends outnumber the angles."""
-MOST_ANGLES: Final = 36
-"""Of a search from all starts, d = 9; of more columns, ranges tell so little that a few starts show as much."""
+MOST_COLUMNS: Final = 9
+"""That are searched: 18 ends for 36 angles. The ranges of more columns leave so many matrices that no mean tells more
+than the lengths."""
 STEPS: Final = 60
 DIRECTIONS: Final = 1_200
 MOST_POLISHED: Final = 40
@@ -83,7 +84,7 @@ def turned_into_box(
     angles = d * (d - 1) // 2
     groups: list[_Group] = []
     for _ in range(ROUNDS if angles <= 2 * d else 1):
-        for _ in range(STARTS if angles <= MOST_ANGLES else STARTS // 20):
+        for _ in range(STARTS):
             start = _haar(d, d, rng)
             if sign:
                 start[0] *= sign * np.sign(np.linalg.det(start))
