@@ -155,6 +155,8 @@ def kron_apply(matrices: Sequence[Matrix], table: npt.ArrayLike) -> Matrix:
     The flattened table has the last axis fastest, as ``numpy.kron`` wants it.
     """
     result = _fitting(matrices, table)
+    if len(matrices) == 1:
+        return np.asarray(matrices[0] @ result)
     for axis, matrix in enumerate(matrices):
         result = np.moveaxis(np.tensordot(matrix, result, axes=(1, axis)), 0, axis)
     return np.ascontiguousarray(result)

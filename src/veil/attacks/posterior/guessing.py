@@ -13,6 +13,7 @@ from veil.attacks.knowledge import Knowledge
 from veil.attacks.noise.whole_numbers import known_whole
 from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
 from veil.attacks.posterior.cells import number_guesses
+from veil.attacks.posterior.discriminants import best_links, posteriors, state_posterior
 from veil.attacks.posterior.grids import ColumnGrid, column_grid
 from veil.attacks.posterior.margins import class_ends, own_tables
 from veil.attacks.posterior.mixture import Rows, best_mixture, one_normal, split_rows
@@ -72,6 +73,7 @@ def guess_records(
     else:
         fit, held_out = best_mixture(observations, split)
     components, rho, sample = fit.n_groups, 0.0, None
+    links: dict[int, Candidates] = {}
     if records is not None and len(records):
         sample = read_sample(observations, records)
         if prior != "mixture":
@@ -81,9 +83,14 @@ def guess_records(
                 other, value = best_kernel(observations, single, sample, split.judges)
                 if value.mean() > score.mean():
                     fit, rho = single, other
+            links = best_links(observations, fit, rho, sample)
             if rho > 0.0:
                 fit, _ = with_sample(fit, sample, rho)
     values, probability = _guesses(observations, fit, sample, ranges, _laws(release), tolerance, aim)
+    reports = [variable.reports for variable in observations.variables]
+    for v, prior_of_states in links.items():
+        for rows, _, posterior in posteriors(prior_of_states, [v], observations.z, reports, observations.variables):
+            _place_states(observations.variables[v], posterior, rows, values, probability)
     for j, known in observations.given.items():
         values[:, j], probability[:, j] = known, 1.0
     details = PosteriorDetails(probability, components, rho, held_out)
@@ -233,20 +240,13 @@ def _categories(
     probability: Matrix,
 ) -> None:
     """The most probable category of every column of a variable."""
-    reports, channel = variable.reports[rows], variable.channel
-    there = reports >= 0
-    per_report = weights / fit.report_shares(v, reports, channel)
-    shares = np.where(fit.states[:, v] < 0, 1.0, fit.shares)
-    likelihood = channel[np.maximum(reports, 0)]
-    likelihood[~there] = 1.0
-    group = np.equal.outer(fit.group, np.arange(fit.n_groups)).astype(np.float64)
-    posterior = ((per_report * shares) @ group @ fit.tables[v]) * likelihood
-    own = np.flatnonzero(fit.states[:, v] >= 0)
-    if len(own):
-        like = np.zeros((len(own), channel.shape[1]))
-        like[np.arange(len(own)), fit.states[own, v]] = 1.0 - fit.shares[own]
-        posterior += (per_report[:, own] @ like) * likelihood
-    posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
+    posterior = state_posterior(fit, v, variable.channel, variable.reports[rows], weights)
+    _place_states(variable, posterior, rows, values, probability)
+
+
+def _place_states(variable: Variable, posterior: Matrix, rows: Rows, values: Matrix, probability: Matrix) -> None:
+    """Guesses and their probabilities, from those of a variable's states."""
+    there = variable.reports[rows] >= 0
     for column, place in enumerate(variable.places):
         if place < 0:
             continue

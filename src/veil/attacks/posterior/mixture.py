@@ -28,7 +28,6 @@ from veil.attacks.posterior.observations import Observations, Variable
 from veil.attacks.posterior.own_laws import Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
-from veil.numerics.response_likelihood import most_likely
 
 MOST_ROWS = 4_000
 HELD_OUT = 0.25
@@ -42,7 +41,6 @@ FEWEST = 8
 """Records for each component and number."""
 EXACT_GRAIN, MIXED_GRAIN = 1e-4, 0.05
 """Noise, in standard deviations, that stands in for none in known columns: of one normal, and of several."""
-MARGIN_STEPS = 200
 OWN_RECORDS = 1.0
 PSEUDO = 1.0
 """Records that every component's distribution of a variable is drawn to the common one with."""
@@ -71,13 +69,13 @@ def one_normal(observations: Observations, rows: Rows | None = None) -> Candidat
     """The prior of one component, from all records or some."""
     z, variables = observations.z, list(observations.variables)
     if rows is not None:
-        z, variables = z[rows], [replace(variable, reports=variable.reports[rows]) for variable in variables]
+        z, variables = z[rows], _of_rows(observations, rows)
     mean, unit = _standards(z)
     standard = (z - mean) / unit
     exact = np.array([number.known is not None for number in observations.numbers], dtype=bool)
     noise = _grained(observations.noise / np.outer(unit, unit), exact, EXACT_GRAIN)
     spread = _joint_normal(standard, noise, exact)
-    tables = tuple(_margin(variable)[None] for variable in variables)
+    tables = tuple(variable.margin[None] for variable in variables)
     guessed = tuple(v for v, variable in enumerate(variables) if not is_covariate(variable))
     return Candidates(
         numbers=np.arange(z.shape[1]),
@@ -93,6 +91,11 @@ def one_normal(observations: Observations, rows: Rows | None = None) -> Candidat
         spreads=spread[None],
         tables=tuple(tables[v] for v in guessed),
     )
+
+
+def _of_rows(observations: Observations, rows: Rows) -> list[Variable]:
+    """What is reported of some records."""
+    return [replace(variable, reports=variable.reports[rows]) for variable in observations.variables]
 
 
 def _standards(z: Matrix) -> tuple[Vector, Vector]:
@@ -136,27 +139,12 @@ def _joint_normal(z: Matrix, noise: Matrix, exact: Mask) -> Matrix:
     return spread
 
 
-def _margin(variable: Variable) -> Vector:
-    """The distribution of a variable's states of largest likelihood."""
-    there = variable.reports[variable.reports >= 0]
-    counts = np.bincount(there, minlength=len(variable.channel)).astype(np.float64)
-    if not counts.any():
-        return np.full(variable.channel.shape[1], 1.0 / variable.channel.shape[1])
-    reports, states = variable.channel.shape
-    if reports == states:
-        return np.asarray(most_likely(counts, [variable.channel], gap=1e-7))
-    share = np.full(states, 1.0 / states)
-    for _ in range(MARGIN_STEPS):
-        share = share * ((counts / np.maximum(variable.channel @ share, 1e-300)) @ variable.channel)
-        share /= share.sum()
-    return share
-
-
 def best_mixture(observations: Observations, split: Split) -> tuple[Candidates, dict[int, float]]:
     """The mixture whose number of components held-out records support; and their mean log density by number."""
     given = np.array([number.known is not None for number in observations.numbers], dtype=bool)
     usable = np.array([not number.feature for number in observations.numbers], dtype=bool)
     complete = split.fitted[~np.isnan(observations.z[np.ix_(split.fitted, usable)]).any(axis=1)]
+    variables = _of_rows(observations, complete)
 
     def judged(fit: Candidates) -> Vector:
         return log_density(fit, observations.z, observations.variables, split.judges, given[fit.numbers])
@@ -168,7 +156,7 @@ def best_mixture(observations: Observations, split: Split) -> tuple[Candidates, 
     ):
         return chosen, scores
     for groups in _groupings(observations, complete):
-        fit = fit_components(observations, complete, usable, int(groups.max()) + 1, groups)
+        fit = fit_components(observations, complete, variables, usable, int(groups.max()) + 1, groups)
         score = judged(fit)
         scores[fit.n_groups] = max(float(score.mean()), scores.get(fit.n_groups, -np.inf))
         if score.mean() > best.mean():
@@ -177,7 +165,7 @@ def best_mixture(observations: Observations, split: Split) -> tuple[Candidates, 
     for k in NUMBERS_OF_COMPONENTS:
         if k * FEWEST * (1 + int(usable.sum())) > len(complete) or failures == PATIENCE:
             break
-        fit = fit_components(observations, complete, usable, k)
+        fit = fit_components(observations, complete, variables, usable, k)
         score = judged(fit)
         scores[k] = max(float(score.mean()), scores.get(k, -np.inf))
         failures = 0 if score.mean() > reached else failures + 1
@@ -217,15 +205,19 @@ def _groupings(observations: Observations, rows: Rows) -> list[Rows]:
 
 
 def fit_components(
-    observations: Observations, rows: Rows, usable: Mask, k: int, label: Rows | None = None
+    observations: Observations,
+    rows: Rows,
+    variables: Sequence[Variable],
+    usable: Mask,
+    k: int,
+    label: Rows | None = None,
 ) -> Candidates:
-    """A mixture of k components, fitted to some complete records; ``label`` is a start."""
+    """A mixture of k components, fitted to some complete records and their ``variables``; ``label`` is a start."""
     z = observations.z[np.ix_(rows, usable)]
     mean, unit = _standards(z)
     z = (z - mean) / unit
     exact = np.array([n.known is not None for n in observations.numbers if not n.feature], dtype=bool)
     noise = _grained(observations.noise[np.ix_(usable, usable)] / np.outer(unit, unit), exact, MIXED_GRAIN)
-    variables = [replace(variable, reports=variable.reports[rows]) for variable in observations.variables]
     rng = np.random.default_rng(len(rows))
     # Middles of classes repeat: a component must not take the spread of values in a class for none.
     classes = np.array([isinstance(n.law, Interval) for n in observations.numbers if not n.feature], dtype=bool)
@@ -269,7 +261,7 @@ class _Fit(NamedTuple):
     @classmethod
     def start(cls, z: Matrix, noise: Matrix, floor: Matrix, variables: Sequence[Variable], label: Rows, k: int) -> _Fit:
         shares = 0.1 / k + 0.9 * np.equal.outer(np.arange(k), label)
-        margins = [_margin(variable) for variable in variables]
+        margins = [variable.margin for variable in variables]
         tables = tuple(np.tile(margin, (k, 1)) for margin in margins)
         empty = cls(np.full(k, 1.0 / k), np.zeros((k, z.shape[1])), np.zeros((k, 0, 0)), np.zeros((k, 0, 0)), tables)
         return empty.maximise(z, noise, floor, variables, shares)

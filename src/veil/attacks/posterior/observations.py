@@ -21,13 +21,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
+from veil.numerics.response_likelihood import most_likely
 
+MARGIN_STEPS = 200
 Codes = npt.NDArray[np.int64]
 
 
@@ -102,6 +105,22 @@ class Variable:
     states: Codes
     places: tuple[int, ...]
     encode: Callable[[Matrix], Codes] | None = None
+
+    @cached_property
+    def margin(self) -> Vector:
+        """The distribution of the states of largest likelihood."""
+        there = self.reports[self.reports >= 0]
+        counts = np.bincount(there, minlength=len(self.channel)).astype(np.float64)
+        reports, states = self.channel.shape
+        if not counts.any():
+            return np.full(states, 1.0 / states)
+        if reports == states:
+            return np.asarray(most_likely(counts, [self.channel], gap=1e-7))
+        share = np.full(states, 1.0 / states)
+        for _ in range(MARGIN_STEPS):
+            share = share * ((counts / np.maximum(self.channel @ share, 1e-300)) @ self.channel)
+            share /= share.sum()
+        return share
 
 
 @dataclass(frozen=True, eq=False)
