@@ -7,7 +7,7 @@ import pytest
 import veil
 from veil.auditing import Score
 from veil.auditing.advice.families import rounded_up
-from veil.auditing.advice.setting_trials import limit_of
+from veil.auditing.advice.limits import limit_of
 from veil.errors import InputError
 from veil.measures import Measure
 

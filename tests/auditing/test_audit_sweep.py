@@ -1,6 +1,7 @@
 """The sweep of an audit: levels, repetitions, budgets, processes, memory, and the least knowledge that breaks."""
 
 import json
+import os
 import stat
 import time
 
@@ -13,7 +14,7 @@ from veil.arguments import duration
 from veil.attacks import every_attack
 from veil.attacks.knowledge import KnownAttributes
 from veil.auditing.memory import Cache
-from veil.auditing.processes import Pool
+from veil.auditing.processes import Pool, kept_processes
 from veil.auditing.scores import Contrast, pooled
 from veil.auditing.truth import Truth
 from veil.data.sources import as_table
@@ -154,6 +155,26 @@ def test_a_pool_gives_every_answer_here_or_elsewhere(monkeypatch):
     for workers in (1, 2):
         with Pool(double, workers=workers) as pool:
             assert sorted(pool.map(range(7))) == [(i, 2 * i) for i in range(7)]
+
+
+def triple(task):
+    return 3 * task, os.getpid()
+
+
+def test_pools_that_follow_each_other_share_their_processes(monkeypatch):
+    monkeypatch.setattr("veil.auditing.processes.PATIENCE", 0.0)
+    monkeypatch.setattr("veil.auditing.processes.STARTING", 0.0)
+    processes = []
+    with kept_processes():
+        for worker, factor in ((double, 2), (triple, 3), (double, 2), (triple, 3)):
+            with Pool(worker, workers=2) as pool:
+                answers = sorted(pool.map(range(20)))
+            if factor == 3:
+                processes += [{process for _, (_, process) in answers}]
+                answers = [(task, value) for task, (value, _) in answers]
+            assert answers == [(i, factor * i) for i in range(20)]
+    assert os.getpid() not in processes[0] | processes[1]
+    assert len(processes[0] | processes[1]) <= 2
 
 
 def test_a_pool_begins_nothing_after_its_deadline():

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -941,9 +942,9 @@ def test_workers_end_with_an_audit_that_is_ended(parallel):
 def test_workers_leave_interrupts_to_their_parent():
     from veil.auditing.processes import _do, _processes
 
-    executor = _processes(1, signal.getsignal)
+    executor = _processes(1)
     try:
-        assert executor.submit(_do, signal.SIGINT).result(PATIENCE) is signal.SIG_IGN
+        assert executor.submit(_do, 0, pickle.dumps(signal.getsignal), signal.SIGINT).result(PATIENCE) is signal.SIG_IGN
     finally:
         executor.shutdown(wait=False, kill_workers=True)
 
@@ -964,7 +965,7 @@ def test_workers_are_bounded(table, monkeypatch):
     class EnoughError(Exception):
         pass
 
-    def count(n, _):
+    def count(n):
         asked.append(n)
         raise EnoughError
 

@@ -1,4 +1,8 @@
-"""Where the work of an audit is done: here, and in more processes once it proves long."""
+"""Where the work of an audit is done: here, and in more processes once it proves long.
+
+Processes take seconds to start. Pools that follow each other share them inside :func:`kept_processes`; the worker of
+each pool is sent to a process with the first task that the process gets.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from itertools import count
 from typing import Any, Generic, TypeVar
 
 from veil.data.passes import processors
@@ -33,7 +40,7 @@ class Pool(Generic[T, R]):
     Parameters
     ----------
     worker
-        Called with a task; sent to each process once, so that a large table travels once.
+        Called with a task; sent to each process about once, so that a large table seldom travels twice.
     workers
         Processes at most; None is one per processor.
     deadline
@@ -45,13 +52,18 @@ class Pool(Generic[T, R]):
         self._n = min(workers if workers is not None else processors(), MOST_WORKERS)
         self._spent = 0.0
         self._executor: Any = None
+        self._number, self._pickled, self._untaught = -1, b"", 0
 
     def __enter__(self) -> Pool[T, R]:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        if self._executor is not None:
-            self._executor.shutdown(wait=False, kill_workers=True)
+    def __exit__(self, error: object, *_: object) -> None:
+        kept = _kept.get()
+        if self._executor is None or (error is None and kept is not None and kept.executor is self._executor):
+            return
+        self._executor.shutdown(wait=False, kill_workers=True)
+        if kept is not None and kept.executor is self._executor:
+            kept.executor = None
 
     def late(self, seconds: float = 0.0) -> bool:
         """Whether work of so many seconds would end after the deadline."""
@@ -77,35 +89,82 @@ class Pool(Generic[T, R]):
 
     def _spread(self, left: list[T]) -> Iterator[tuple[T, R]]:
         if self._executor is None:
-            self._executor = _processes(self._n, self._worker)
-        running: dict[Future[R], T] = {}
+            self._executor = _processes(self._n)
+            with allow_key_pickling():
+                self._number, self._pickled, self._untaught = next(_numbers), pickle.dumps(self._worker), self._n
+        running: dict[Future[R | _Untaught], T] = {}
+
+        def begin(task: T, *, teach: bool) -> None:
+            pickled = self._pickled if teach else None
+            with _interrupts_held():  # processes that start now are not to hear them
+                running[self._executor.submit(_do, self._number, pickled, task)] = task
+
         try:
             while left or running:
                 while left and len(running) < self._n and not self.late():
-                    task = left.pop(0)
-                    with _interrupts_held():  # processes that start now are not to hear them
-                        running[self._executor.submit(_do, task)] = task
+                    begin(left.pop(0), teach=self._untaught > 0)
+                    self._untaught -= 1
                 if not running:
                     return
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    task = running[future]
-                    yield task, future.result()
+                    task, result = running[future], future.result()
+                    if isinstance(result, _Untaught):
+                        begin(task, teach=True)
+                    else:
+                        yield task, result
                     del running[future]
         except BrokenProcessPool:  # a process was killed, perhaps for its memory: go on here, one at a time
+            kept = _kept.get()
+            if kept is not None and kept.executor is self._executor:
+                kept.executor = None
             self._executor, self._n = None, 1
             yield from self.map([*running.values(), *left])
 
 
-_work: Callable[[Any], Any] | None = None
+@dataclass
+class _Kept:
+    """Processes that pools share."""
+
+    executor: Any = None
+    n: int = 0
 
 
-def _processes(n: int, worker: Callable[[Any], Any]) -> Any:
+_kept: ContextVar[_Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_processes() -> Iterator[None]:
+    """Pools inside use the same processes, one pool after another, instead of starting new ones."""
+    kept = _Kept()
+    before = _kept.set(kept)
+    try:
+        yield
+    finally:
+        _kept.reset(before)
+        if kept.executor is not None:
+            kept.executor.shutdown(wait=False, kill_workers=True)
+
+
+class _Untaught:
+    """The answer of a process that has not got the worker of a task."""
+
+
+_numbers = count()
+_work: tuple[int, Callable[[Any], Any]] | None = None
+"""The worker that this process has, with its number in the parent process."""
+
+
+def _processes(n: int) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
-    with allow_key_pickling():
-        pickled = pickle.dumps(worker)
-    arguments = (pickled, list(warnings.filters))
-    return ProcessPoolExecutor(n, initializer=_learn, initargs=arguments, env={"OMP_NUM_THREADS": "1"})
+    kept = _kept.get()
+    if kept is not None and kept.executor is not None and kept.n == n:
+        return kept.executor
+    filters = (list(warnings.filters),)
+    executor = ProcessPoolExecutor(n, initializer=_prepare, initargs=filters, env={"OMP_NUM_THREADS": "1"})
+    if kept is not None and kept.executor is None:
+        kept.executor, kept.n = executor, n
+    return executor
 
 
 @contextmanager
@@ -124,14 +183,16 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _learn(pickled: bytes, filters: Sequence[Any]) -> None:
+def _prepare(filters: Sequence[Any]) -> None:
     warnings.filters[:] = filters  # type: ignore[index]
     _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+
+
+def _do(number: int, pickled: bytes | None, task: Any) -> Any:
     global _work
-    _work = pickle.loads(pickled)  # noqa: S301 - from the parent process
-
-
-def _do(task: Any) -> Any:
-    assert _work is not None  # noqa: S101 - set when the process starts
-    return _work(task)
+    if _work is None or _work[0] != number:
+        if pickled is None:
+            return _Untaught()
+        _work = number, pickle.loads(pickled)  # noqa: S301 - from the parent process
+    return _work[1](task)

@@ -52,8 +52,12 @@ from veil.release.release import Release
 
 COLUMNWISE = (AdditiveModel, MultiplicativeModel, LogNormalModel)
 """Models that release each private column with noise on it."""
-DISTRIBUTION_BINS, DISTRIBUTION_STOP = 60, 1e-5
+FEWEST_BINS, MOST_BINS, DISTRIBUTION_STOP = 60, 1_000, 1e-5
 """An analyst lets the deconvolution run longer than its default: behind strong noise it comes much nearer."""
+MOST_PLAIN = 30.0
+"""Standard deviations of the noise that a column may range over for so few bins."""
+BINS_OF_NOISE, FEWEST_OF_NOISE = 8.0, 2.0
+"""Bins that the noise's standard deviation should be wide; with fewer than the second, values are taken as released."""
 FEWEST_COMPLETE = 2
 """Records without gaps that moments need."""
 MOST_FOLDS = 5
@@ -143,12 +147,11 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     """
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
-        recovered = DistributionRecovery(n_bins=DISTRIBUTION_BINS, stop=DISTRIBUTION_STOP).fit(release)
-        functions = [
-            (recovered.edges_[name], np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])]))
-            for name in release.only_part.names
+        deviations, released = np.sqrt(np.diag(model.covariance)), release.to_numpy()
+        shares = [
+            _skill(truth[:, j], *_deconvolved(release, name, released[:, j], float(deviations[j])))
+            for j, name in enumerate(release.only_part.names)
         ]
-        shares = [_skill(truth[:, j], *function) for j, function in enumerate(functions)]
     elif isinstance(model, COLUMNWISE) or (
         isinstance(model, ForeignModel) and release.only_part.released == release.only_part.names
     ):
@@ -157,6 +160,17 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
         return None
     known = [share for share in shares if not np.isnan(share)]
     return Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="useful") if known else None
+
+
+def _deconvolved(release: Release, name: str, released: Vector, deviation: float) -> tuple[Vector, Vector]:
+    """The recovered distribution function of a column behind noise, with bins that are finer than the noise."""
+    present = released[~np.isnan(released)]
+    wide = float(np.ptp(present)) / deviation if len(present) and deviation > 0.0 else 0.0
+    if wide * FEWEST_OF_NOISE > MOST_BINS:
+        return _steps(released)
+    bins = int(np.clip(BINS_OF_NOISE * wide, FEWEST_BINS, MOST_BINS)) if wide > MOST_PLAIN else FEWEST_BINS
+    recovered = DistributionRecovery(n_bins=bins, stop=DISTRIBUTION_STOP, columns=[name]).fit(release)
+    return recovered.edges_[name], np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])])
 
 
 def _steps(column: Vector) -> tuple[Vector, Vector]:

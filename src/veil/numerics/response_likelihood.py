@@ -15,10 +15,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from veil.data.blocks import Matrix
-from veil.numerics.response_matrix import kron_apply
+from veil.numerics.response_matrix import kron_apply, kron_solve
 
 GAP = 1e-9
 MOST_STEPS = 3_000
+WELL_CONDITIONED = 1e6
 _FLOOR = 1e-4  # an extrapolated share is at least this part of the plain step's
 
 
@@ -46,6 +47,14 @@ def em_step(shares: Matrix, matrices: Sequence[Matrix], proportions: Matrix) -> 
     return np.asarray(step / step.sum())
 
 
+def _inside(shares: Matrix, matrices: Sequence[Matrix]) -> Matrix | None:
+    """P⁻¹λ̂ where it is a distribution, and none of the matrices is nearly singular."""
+    if any(np.linalg.cond(matrix) > WELL_CONDITIONED for matrix in matrices):
+        return None
+    direct = kron_solve(matrices, shares)
+    return np.asarray(direct / direct.sum()) if (direct >= 0.0).all() else None
+
+
 def most_likely(counts: Matrix, matrices: Sequence[Matrix], *, gap: float = GAP) -> Matrix:
     """The distribution of largest likelihood, its mean log-likelihood within ``gap`` of the maximum.
 
@@ -53,6 +62,8 @@ def most_likely(counts: Matrix, matrices: Sequence[Matrix], *, gap: float = GAP)
     larger gap; the shape of the likelihood is then so flat that the data hardly tell the difference.
     """
     shares = np.asarray(counts / counts.sum())
+    if (direct := _inside(shares, matrices)) is not None:
+        return direct
     at = np.full(shares.shape, 1.0 / shares.size)
     reached = mean_log_likelihood(shares, matrices, at)
     for _ in range(MOST_STEPS // 2):

@@ -150,8 +150,15 @@ def test_fewer_released_columns_than_unknown_ones() -> None:
 
 def test_coefficients_in_a_secret_order_are_named() -> None:
     x = correlated(4, 0)
-    guess = attacked(x, veil.TransformDomain(random_state=0))
+    guess = attacked(x, veil.TransformDomain(random_state=0), known=1)
+    assert guess.ambiguity == "none"
     np.testing.assert_allclose(guess.values, x, atol=1e-6 * x.std())
+
+
+def test_coefficients_of_the_same_weight_are_not_told_apart() -> None:
+    """The mean and the fastest wave weigh x0 alike, and rounding must not decide which is which."""
+    guess = attacked(correlated(4, 0), veil.TransformDomain(random_state=0))
+    assert guess.ambiguity == "order"
 
 
 def test_known_columns_settle_quarter_turns() -> None:

@@ -57,6 +57,7 @@ def number_guesses(
     """
     size = len(place)
     density, bins, other = np.empty(size), np.empty(size), np.empty(size)
+    steps, last = (centres - start) / step, size - 1.001
     for i in range(len(weights)):
         density[:] = 0.0
         for k in range(len(first) - 1):
@@ -67,15 +68,16 @@ def number_guesses(
                     _add_normal(density, w, (a + centres[first[k]] - start) / step, s / step)
                 continue
             bins[:] = 0.0
-            low, high = size, -1
+            low, high, shift = size, -1, a / step
             for c in range(first[k], first[k + 1]):
                 w = weights[i, c]
                 if w <= SMALL:
                     continue
-                at = min(max((a + centres[c] - start) / step, 0.0), size - 1.001)
+                at = min(max(shift + steps[c], 0.0), last)
                 b = int(at)
-                bins[b] += w * (b + 1 - at)
-                bins[b + 1] += w * (at - b)
+                share = w * (at - b)
+                bins[b] += w - share
+                bins[b + 1] += share
                 low, high = min(low, b), max(high, b + 1)
             if high >= 0:
                 _blur(bins, other, s / step, low, high)

@@ -9,8 +9,7 @@ noise of the covariance Σ and reports r::
 
 *Choice.* The laws of the noise are published, so records of the sample can be put behind noise of the same laws. Of the
 prior that serves numbers, kernels of several widths and the discriminant, each fitted to one half of the sample, every
-variable gets the one under which the other half's own states are most probable; the first is given up for a gain of a
-standard error only.
+variable gets the one under which the other half's own states are most probable.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from veil.attacks.posterior.candidates import CELLS, Candidates, Mask, log_sum, patterns
+from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
 from veil.attacks.posterior.mixture import Rows, one_normal
 from veil.attacks.posterior.observations import Codes, Observations, Variable
 from veil.attacks.posterior.sample import Sample, with_sample
@@ -136,8 +135,7 @@ def best_links(observations: Observations, prior: Candidates, rho: float, sample
     for v, of_rivals in scores.items():
         complete = {name: np.concatenate(parts) for name, parts in of_rivals.items() if len(parts) == 2}
         best = max(complete, key=lambda name: complete[name].mean())
-        gain = complete[best] - complete[""]
-        if best == "" or len(gain) < 2 or gain.mean() <= gain.std(ddof=1) / np.sqrt(len(gain)):
+        if best == "":
             continue
         classes = discriminant(observations, whole, sample, v) if best.startswith(CLASSES) else None
         links[v] = classes if classes is not None else with_sample(prior, sample, float(best))[0]

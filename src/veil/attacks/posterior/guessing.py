@@ -149,7 +149,7 @@ def _guesses(
             weights = log_sum(fit.log_joint(z[part], present, reports, channels))[1]
             for i, grid in grids.items():
                 number = observations.numbers[fit.numbers[i]]
-                shifts = np.einsum("kp,np->nk", gains[:, i], z[part][:, present]) * fit.unit[i]
+                shifts = z[part][:, present] @ gains[:, i].T * fit.unit[i]
                 centres = rest[:, i] * fit.unit[i] + fit.mean[i]
                 spread = np.hypot(deviations[:, i], grid.blur)
                 out = _cells(number, grid, weights, first, shifts, centres, spread, float(sigma[i]), part)

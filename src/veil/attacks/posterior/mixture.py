@@ -34,8 +34,8 @@ HELD_OUT = 0.25
 NUMBERS_OF_COMPONENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 PATIENCE = 2
 """Numbers of components tried without a gain before the search stops."""
-ITERATIONS, TOLERANCE, FINE_TOLERANCE = 150, 1e-4, 3e-6
-"""EM stops when a step adds less log-likelihood per record; reports alone climb slowly."""
+ITERATIONS, TOLERANCE, MIXED_TOLERANCE, FINE_TOLERANCE = 150, 1e-4, 2e-5, 3e-6
+"""EM stops when a step adds less log-likelihood per record; reports climb slowly, alone more so than with numbers."""
 FEWEST_JUDGES, MOST_GROUPINGS = 40, 4
 FEWEST = 8
 """Records for each component and number."""
@@ -226,7 +226,8 @@ def fit_components(
         label = _seeded(_features(z, variables), k, rng)
     fit = _Fit.start(z, noise, floor, variables, label, k)
     before = -np.inf
-    tolerance = TOLERANCE if all(is_covariate(variable) for variable in variables) else FINE_TOLERANCE
+    slow = FINE_TOLERANCE if not z.shape[1] else MIXED_TOLERANCE
+    tolerance = TOLERANCE if all(is_covariate(variable) for variable in variables) else slow
     for _ in range(ITERATIONS):
         total, shares = fit.expect(z, variables)
         now = float(total.mean())

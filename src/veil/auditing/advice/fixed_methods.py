@@ -62,7 +62,7 @@ class FixedMethods:
                 self._findings.rejected[plan.describe()] = OUT_OF_TIME
                 continue
             keys = self._whole.keys
-            (tried,) = self._whole.tried([plan], runs=keys)
+            tried = self._whole.tried(plan, runs=keys)
             holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
             if not holds and tried.risk <= self._goals.max_advantage and self._affordable(tried):
                 (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._time.patience())

@@ -11,6 +11,7 @@ from veil.auditing.advice.result import Advice
 from veil.auditing.advice.search import Search
 from veil.auditing.goals import as_goals
 from veil.auditing.grants import as_grants
+from veil.auditing.processes import kept_processes
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation
@@ -82,7 +83,8 @@ def advise(
         shuffle=_as_shuffle(shuffle),
         progress=progress,
     )
-    return search.advice()
+    with kept_processes():
+        return search.advice()
 
 
 def _as_shuffle(shuffle: Any) -> bool | None:

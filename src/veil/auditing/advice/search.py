@@ -28,7 +28,6 @@ from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
 from veil.auditing.advice.wording import (
-    SHUFFLED,
     USEFUL,
     by_theory,
     miss,
@@ -36,6 +35,7 @@ from veil.auditing.advice.wording import (
     proof,
     recommendation,
     stronger_by_theory,
+    uncertain,
 )
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
@@ -153,12 +153,12 @@ class Search:
         if self._strongest is None or self._findings.useful(wanted):
             return
         for factor in USEFUL_FACTORS:
-            setting = self._strongest.scaled(factor)
+            setting = self._strongest.weakened(factor)
             if self._time.is_over():
                 return
             kept = self._whole.utilities(self._choices.plan(setting))
             if all(name not in kept or kept[name] >= least for name, least in wanted.items()):
-                (tried,) = self._whole.tried([self._choices.plan(setting)], runs=self._whole.few_keys)
+                tried = self._whole.tried(self._choices.plan(setting), runs=self._whole.few_keys)
                 self._findings.note(tried, setting.family.name, setting.strength)
                 return
 
@@ -170,7 +170,7 @@ class Search:
         low, high = 0, len(DOUBTS) - 1
         while low < high and not self._time.is_over():
             middle = (low + high) // 2
-            (tried,) = bench.tried([as_plan(RESPONSE.make((DOUBTS[middle],)))], runs=bench.few_keys)
+            tried = bench.tried(as_plan(RESPONSE.make((DOUBTS[middle],))), runs=bench.few_keys)
             low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
         return DOUBTS[high]
 
@@ -185,7 +185,7 @@ class Search:
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return holding
-            (last,) = self._small.tried([self._choices.plan(setting)], runs=self._small.few_keys)
+            last = self._small.tried(self._choices.plan(setting), runs=self._small.few_keys)
             self._findings.note(last, family.name, setting.strength)
             utility = self._findings.utility(last)
             self._strongest = self._strongest or setting
@@ -258,7 +258,7 @@ class Search:
                 words = f"expected to keep the privacy goal from {plan.describe()} on, where {short[0]}"
                 self._findings.rejected[family.name] = words
                 return None
-            (tried,) = self._whole.tried([plan], runs=self._whole.keys)
+            tried = self._whole.tried(plan, runs=self._whole.keys)
             broken = any(row.failures for row in tried.candidate.rows)
             holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)
@@ -272,9 +272,11 @@ class Search:
             self._findings.rejected[family.name] = f"not confirmed: {tried.words if tried else 'no time'}"
             return None
         short = self._goals.utility_failures(tried.candidate.utility)
-        if short:
+        lacks = [name for name, least in self._goals.min_utility.items() if tried.kept.get(name, least) < least]
+        if short or lacks:
+            words = str(short[0]) if short else uncertain(lacks[0], tried.utilities[lacks[0]], tried.kept[lacks[0]])
             self._findings.rejected[family.name] = (
-                f"keeps the privacy goal from {tried.candidate.label} on, where {short[0]}"
+                f"keeps the privacy goal from {tried.candidate.label} on, where {words}"
             )
             return None
         self._family_of[tried.candidate.label] = family.name
@@ -294,7 +296,7 @@ class Search:
         single = len(plan.parts) == 1 and plan.parts[0][0] is None and not plan.shuffle
         words = recommendation(tried, self._goals, self._findings.points())
         method = plan.parts[0][1] if single else plan
-        return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED, shuffles=plan.shuffle)
+        return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED)
 
     def _impossible(self) -> Advice:
         """No method keeps every goal, or none was shown to in time: say what comes nearest, and what stands against."""
@@ -320,8 +322,6 @@ class Search:
         nearest: str | None,
         candidate: Candidate | None,
         state: AdviceState,
-        *,
-        shuffles: bool = False,
     ) -> Advice:
         context = audit_context(self._seed, self._whole.keys, None, self._grants, every_attack())
         audit = Audit(
@@ -330,7 +330,7 @@ class Search:
             self._table.num_rows,
             self._whole.columns or self._small.columns,
             context,
-            remarks=(*self._sampled, *((SHUFFLED,) if shuffles else ())),
+            remarks=self._sampled,
         )
         findings = self._findings
         points, utilities = findings.points(), findings.utilities()

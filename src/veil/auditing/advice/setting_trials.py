@@ -6,20 +6,22 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from scipy.special import ndtri
 
 from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
+from veil.auditing.advice.limits import CERTAINTY, at_least, limit_of
 from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
+from veil.auditing.grants import Level
 from veil.auditing.scores import Score
-from veil.auditing.spread import ENOUGH_KEYS, KEYS, KeySpread, keys_for
+from veil.auditing.spread import ENOUGH_KEYS, keys_for
 from veil.auditing.trials.schedule import Schedule
+from veil.auditing.trials.scoreboard import LOOKS
 from veil.auditing.trials.trial import TrialRunner
 from veil.measures import Measure
 from veil.progress import Progress, silent
@@ -27,11 +29,8 @@ from veil.publishing.plan import Plan
 from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
-CERTAINTY = 0.99
 PROBED = 4_000
 """Records that say where to look."""
-LUCK = 2.0
-"""Standard errors that the luckiest of many attacks is taken to be over what it gains."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,8 @@ class Tried:
         That of the limit.
     candidate
         The setting as an audit has it.
+    kept
+        What another audit's utilities are at least, with the same confidence; empty with one release of few keys.
     """
 
     plan: Plan
@@ -68,6 +69,7 @@ class Tried:
     runs: int
     candidate: Candidate
     confidence: float = CERTAINTY
+    kept: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def utilities(self) -> dict[str, float]:
@@ -78,41 +80,6 @@ class Tried:
     def words(self) -> str:
         """The strongest attack and what it gains."""
         return "no attack applies" if self.worst is None else gains(self.worst)
-
-
-def limit_of(
-    scores: Sequence[Score],
-    share: float = 1.0,
-    *,
-    confidence: float = 0.95,
-    shown: bool = False,
-    unclear: float = math.inf,
-    hopeful: bool = False,
-    keys: int = KEYS[0],
-) -> tuple[float, float]:
-    """The mean advantage over runs, and the end that another audit of so many ``keys`` has with 99 % probability.
-
-    ``scores`` are of one run each, on a ``share`` of the table's records; ``confidence`` is that of their intervals.
-    The goal is held against the upper end of the next audit's interval, or, where only a goal ``shown`` to break
-    counts, against the lower one; so it is where half the interval is wider than ``unclear``, which an audit takes for
-    too few records. How means over keys vary is :class:`veil.auditing.spread.KeySpread`'s matter. ``hopeful`` takes
-    :data:`LUCK` standard errors off few runs, which are the luckiest of many, and holds the rest as an audit's runs:
-    that says where to look.
-    """
-    gains = np.array([float(score.advantage) for score in scores])
-    if np.isnan(gains).any():
-        return math.nan, math.nan
-    quantile = float(ndtri((1.0 + confidence) / 2.0))
-    errors = np.array([(score.advantage.high - float(score.advantage)) / quantile for score in scores])
-    of_one, mean = math.sqrt(float((errors**2).mean())), float(gains.mean())
-    error = of_one * math.sqrt(share / len(gains))
-    spread = KeySpread.of([float(gain) for gain in gains], error)
-    if hopeful and len(gains) < ENOUGH_KEYS:
-        mean -= LUCK * of_one / math.sqrt(len(gains))
-        spread = KeySpread(of_one * math.sqrt(share / keys), keys, apart=False)
-    theirs = KeySpread(spread.error * math.sqrt(spread.n / keys), keys, spread.apart)
-    end = spread.next_lower if shown or theirs.half(confidence) > unclear else spread.next_upper
-    return mean, mean + end(keys, confidence, CERTAINTY)
 
 
 class SettingTrials:
@@ -142,6 +109,7 @@ class SettingTrials:
         self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
+        self._given_up = False
 
     def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
         """The same with other roles."""
@@ -149,51 +117,56 @@ class SettingTrials:
         other._roles = {**self._roles, **roles}
         return other
 
-    def tried(self, plans: Sequence[Plan], runs: int) -> list[Tried]:
-        """Every setting under every attack, once, and again with other keys while that can change the answer."""
-        candidates, board, levels = self._run(plans, runs, None, again=lambda rows: self._is_open(rows, runs))
-        tried = []
-        for i, (plan, candidate) in enumerate(zip(plans, candidates, strict=True)):
-            of_trials = [rows for rows in board.runs(i) if self._counts(rows[0], levels)]
-            ends: list[tuple[tuple[Scored, str], float, float, float, AuditRow]] = []
-            for rows in of_trials:
-                if not rows[0].one_matrix:
-                    ends += [(*end, rows[0]) for end in self._ends(rows)]
-                    if max((mean for _, mean, *_ in self._ends(rows)), default=0.0) > self._goals.max_advantage:
-                        self.strong.add((rows[0].attack, rows[0].level.kind, rows[0].part))
-            # Few keys that fail do not show that the next one will: there the audit's own limit counts.
-            lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
-            ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
-            gains: dict[tuple[Scored, str], float] = {}
-            for place, _, _, likely, _ in ends:
-                gains[place] = max(gains.get(place, 0.0), likely)
-            worst = max(ends, key=lambda each: each[2], default=None)
-            tried.append(
-                Tried(
-                    plan,
-                    risk=max((mean for _, mean, *_ in ends), default=math.inf),
-                    limit=worst[2] if worst else math.inf,
-                    expected=max((likely for *_, likely, _ in ends), default=math.inf),
-                    gains=gains,
-                    worst=worst[4] if worst else None,
-                    runs=runs,
-                    candidate=candidate,
-                )
-            )
-        return tried
+    def tried(self, plan: Plan, runs: int) -> Tried:
+        """A setting under every attack, once, and again with other keys while that can change the answer."""
+        self._given_up = False
+        schedule, (candidate,), levels = self._run([plan], runs, None, again=partial(self._is_open, runs))
+        ends: list[tuple[tuple[Scored, str], float, float, float, AuditRow]] = []
+        for rows in schedule.board.runs(0):
+            if self._counts(rows[0], levels) and not rows[0].one_matrix:
+                ends += [(*end, rows[0]) for end in self._ends(rows)]
+                if max((mean for _, mean, *_ in self._ends(rows)), default=0.0) > self._goals.max_advantage:
+                    self.strong.add((rows[0].attack, rows[0].level.kind, rows[0].part))
+        # Few keys that fail do not show that the next one will: there the audit's own limit counts.
+        lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
+        ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
+        gains: dict[tuple[Scored, str], float] = {}
+        for place, _, _, likely, _ in ends:
+            gains[place] = max(gains.get(place, 0.0), likely)
+        worst = max(ends, key=lambda each: each[2], default=None)
+        return Tried(
+            plan,
+            risk=max((mean for _, mean, *_ in ends), default=math.inf),
+            limit=worst[2] if worst else math.inf,
+            expected=max((likely for *_, likely, _ in ends), default=math.inf),
+            gains=gains,
+            worst=worst[4] if worst else None,
+            runs=runs,
+            candidate=candidate,
+            kept=at_least(schedule.utilities(0)),
+        )
 
-    def _is_open(self, rows: Sequence[AuditRow], runs: int) -> bool:
+    def _is_open(self, runs: int, row: AuditRow, rows: Sequence[AuditRow]) -> bool:
         """Whether an attack that is not shown to keep the goal, nor to break it, could be with more keys."""
-        if len(rows) >= runs or not rows[0].states_values:
+        n = len(rows)
+        if self._given_up:
             return False
-        if rows[0].one_matrix:
+        if n > 1 and n not in LOOKS:
+            return True
+        if not row.states_values:
+            return bool(row.failures)
+        if row.one_matrix:
             return True
         # One key that a strong attack happens to fail on says little: it is run with enough to see how keys differ.
-        strong = (rows[0].attack, rows[0].level.kind, rows[0].part)
-        if any(end > self._goals.max_advantage for _, _, end, _ in self._ends(rows)):
+        strong, goal = (row.attack, row.level.kind, row.part), self._goals.max_advantage
+        ends = self._ends(rows)
+        if any(end > goal for _, _, end, _ in ends):
             self.strong.add(strong)
-            return True
-        return strong in self.strong and len(rows) < min(ENOUGH_KEYS, runs)
+            # If the keys to come were as these and it were still too high, no attack needs to be run again.
+            with_all = self._ends([*rows] * (runs // n)) if n >= ENOUGH_KEYS else []
+            self._given_up = any(end > goal for _, _, end, _ in with_all)
+            return not self._given_up
+        return bool(row.failures) or (strong in self.strong and n < min(ENOUGH_KEYS, runs))
 
     def audited(
         self,
@@ -204,8 +177,7 @@ class SettingTrials:
         attacks: Sequence[str] | None = None,
     ) -> list[Candidate]:
         """Settings as an audit has them: run until a verdict is settled."""
-        candidates: list[Candidate] = self._run(plans, runs, seconds, attacks=attacks)[0]
-        return candidates
+        return self._run(plans, runs, seconds, attacks=attacks)[1]
 
     def utilities(self, plan: Plan) -> dict[str, Measure]:
         """The utilities of one release of a setting, which is not attacked."""
@@ -219,9 +191,9 @@ class SettingTrials:
         runs: int,
         seconds: float | None,
         *,
-        again: Callable[[Sequence[AuditRow]], bool] | None = None,
+        again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         attacks: Sequence[str] | None = None,
-    ) -> Any:
+    ) -> tuple[Schedule, list[Candidate], tuple[Level, ...]]:
         exposures = Exposures(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
         self.columns = exposures.columns
         self._goals.check_against(exposures.levels)
@@ -237,7 +209,7 @@ class SettingTrials:
             progress=self._progress,
             again=again,
         )
-        return schedule.candidates(time.monotonic()), schedule.board, exposures.levels
+        return schedule, schedule.candidates(time.monotonic()), tuple(exposures.levels)
 
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)

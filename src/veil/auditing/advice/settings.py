@@ -57,6 +57,10 @@ class Setting:
         """The same with all strengths of the numbers times a factor."""
         return replace(self, strengths=self.family.within(np.array(self.strengths) * factor))
 
+    def weakened(self, factor: float) -> Setting:
+        """The same with all strengths of the numbers times a factor, even weaker than what is searched."""
+        return replace(self, strengths=tuple(rounded_up(strength * factor) for strength in self.strengths))
+
     def halfway(self, other: Setting) -> Setting:
         """This setting with strengths between its own and those of another of the family."""
         middle = np.sqrt(np.array(self.strengths) * np.array(other.strengths))

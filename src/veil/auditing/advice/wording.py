@@ -76,6 +76,11 @@ def miss(near: Point, goals: Goals) -> str:
     )
 
 
+def uncertain(name: str, kept: float, least: float) -> str:
+    """Why a setting that keeps a utility on average is not recommended: another audit might see less."""
+    return f"{name} is {percent(kept)} on average, and with other keys perhaps {percent(least)}"
+
+
 def outdone(label: str, utility: float, best: str, best_utility: float) -> str:
     """Why a family is not tried further: it is expected to keep less than a setting that was accepted."""
     return (

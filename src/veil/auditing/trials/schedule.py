@@ -27,7 +27,8 @@ from veil.perturbations import Perturbation
 from veil.progress import Progress, silent
 from veil.report.failures import OutOfTime, UntestedKnowledge
 
-KEYS_OF_UTILITY = 3
+KEYS_OF_UTILITY, MOST_KEYS_OF_UTILITY, RECORDS_OF_UTILITY = 3, 12, 15_000
+"""Releases whose utilities are measured: as many as let it see so many records, from the first to the second."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class Schedule:
     cache
         Where results are remembered; None for nowhere.
     again
-        Says whether an attack that keeps the goals is run again, too, by the rows of its runs; the least that breaks
-        is not searched for then.
+        Says whether an attack is run again, by its row and the rows of its runs, while nothing is shown to break; the
+        least that breaks is not searched for then.
     """
 
     def __init__(
@@ -89,7 +90,7 @@ class Schedule:
         uses: Mapping[str, Any],
         cache: Cache | None = None,
         progress: Progress = silent,
-        again: Callable[[Sequence[AuditRow]], bool] | None = None,
+        again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         of_records: int | None = None,
     ) -> None:
         self._runner, self._goals, self._progress = runner, goals, progress
@@ -103,11 +104,16 @@ class Schedule:
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._done = self._total = self.remembered = 0
 
+    def utilities(self, candidate: int) -> list[dict[str, Measure]]:
+        """The utilities of a candidate's releases, each with a key of its own."""
+        return self._utilities.get(candidate, [])
+
     def candidates(self, began: float) -> list[Candidate]:
         """Run every trial until every verdict is settled or the time, counted from ``began``, is over."""
         deadline = None if self._seconds is None else began + self._seconds
         first = self._first_round()
-        n_releases = KEYS_OF_UTILITY if self._runner.exposures.fresh else 1
+        exposures = self._runner.exposures
+        n_releases = utility_keys(len(exposures.truth)) if exposures.fresh else 1
         n_releases = min(n_releases, self._repetitions) if self._own_rule else n_releases
         measured = [UtilityTask(i, k) for k in range(n_releases) for i in range(len(self._runner.candidates))]
         members = self._membership_tasks()
@@ -327,6 +333,15 @@ def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -
         "together with the others. Columns that vary together and lie in such parts can betray each other: what holds "
         "here may break.",
     )
+
+
+def utility_keys(n_records: int) -> int:
+    """Releases whose utilities an audit of so many records averages.
+
+    >>> utility_keys(1_000), utility_keys(4_000), utility_keys(20_000)
+    (12, 4, 3)
+    """
+    return int(min(max(-(-RECORDS_OF_UTILITY // max(n_records, 1)), KEYS_OF_UTILITY), MOST_KEYS_OF_UTILITY))
 
 
 def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:

@@ -40,7 +40,7 @@ class Scoreboard:
         repetitions: int,
         *,
         patient: bool = False,
-        again: Callable[[Sequence[AuditRow]], bool] | None = None,
+        again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         of_records: int | None = None,
     ) -> None:
         self._runner, self._goals = runner, goals
@@ -158,11 +158,7 @@ class Scoreboard:
 
     def _open(self, trial: Trial, n: int, *, lost: bool) -> bool:
         if self._again is not None:
-            if lost or n >= self._repetitions:
-                return False
-            if n > 1 and n not in LOOKS:
-                return True
-            return bool(self.row(trial).failures) or self._again(self._each_run(trial))
+            return not lost and n < self._repetitions and self._again(self.row(trial), self._each_run(trial))
         row, lottery = self.row(trial), self._lottery(trial)
         limit = self._repetitions if lottery else self._of_records
         limit = max(MOST_REPETITIONS, limit) if self._patient and not lost else limit
