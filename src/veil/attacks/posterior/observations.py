@@ -30,7 +30,7 @@ from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.response_likelihood import most_likely
 
-MARGIN_STEPS = 200
+MARGIN_STEPS, MARGIN_GAP = 200, 1e-6
 Codes = npt.NDArray[np.int64]
 
 
@@ -115,7 +115,7 @@ class Variable:
         if not counts.any():
             return np.full(states, 1.0 / states)
         if reports == states:
-            return np.asarray(most_likely(counts, [self.channel], gap=1e-7))
+            return np.asarray(most_likely(counts, [self.channel], gap=MARGIN_GAP))
         share = np.full(states, 1.0 / states)
         for _ in range(MARGIN_STEPS):
             share = share * ((counts / np.maximum(self.channel @ share, 1e-300)) @ self.channel)

@@ -109,7 +109,7 @@ class SettingTrials:
         self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
-        self._given_up = False
+        self._given_up, self._largest = False, dict[str, float]()
 
     def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
         """The same with other roles."""
@@ -157,7 +157,8 @@ class SettingTrials:
             return bool(row.failures)
         if row.one_matrix:
             return True
-        # One key that a strong attack happens to fail on says little: it is run with enough to see how keys differ.
+        # One key that a strong attack happens to fail on says little: it is run with enough to see how keys differ, at
+        # the level with the most knowledge of its kind.
         strong, goal = (row.attack, row.level.kind, row.part), self._goals.max_advantage
         ends = self._ends(rows)
         if any(end > goal for _, _, end, _ in ends):
@@ -166,7 +167,8 @@ class SettingTrials:
             with_all = self._ends([*rows] * (runs // n)) if n >= ENOUGH_KEYS else []
             self._given_up = any(end > goal for _, _, end, _ in with_all)
             return not self._given_up
-        return bool(row.failures) or (strong in self.strong and n < min(ENOUGH_KEYS, runs))
+        most = row.level.amount == self._largest[row.level.kind]
+        return bool(row.failures) or (most and strong in self.strong and n < min(ENOUGH_KEYS, runs))
 
     def audited(
         self,
@@ -196,6 +198,8 @@ class SettingTrials:
     ) -> tuple[Schedule, list[Candidate], tuple[Level, ...]]:
         exposures = Exposures(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
         self.columns = exposures.columns
+        levels = exposures.levels
+        self._largest = {each.kind: max(level.amount for level in levels if level.kind == each.kind) for each in levels}
         self._goals.check_against(exposures.levels)
         labels = exposures.labels(self._target)
         chosen = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
