@@ -7,7 +7,7 @@ from _tables import reported
 from veil.attacks.categories.response_posterior import ResponsePosteriorAttack, sequential_posteriors
 from veil.attacks.categories.response_prior import independent_prior, joint_prior, table_of
 from veil.errors import InputError, NotApplicableError
-from veil.numerics.response_likelihood import most_likely
+from veil.numerics.response_likelihood import gradient, most_likely
 from veil.numerics.response_matrix import cumulative, draw_reports, keep_matrix, posterior, warner
 from veil.release.models import ResponseModel, UnknownModel
 
@@ -138,6 +138,21 @@ def test_the_likeliest_joint_prior_would_overfit() -> None:
         for p in (found.proportions, most_likely(counts, matrices), independent_prior(counts, matrices))
     ]
     assert distances[0] < min(distances[1:])
+
+
+@pytest.mark.parametrize("keep", [0.8, 0.3])
+def test_the_most_likely_proportions_leave_no_likelihood_to_gain(keep) -> None:
+    """Inside the simplex they are P⁻¹λ̂; on its border no direction leads up (Karush, Kuhn and Tucker)."""
+    rng, k = np.random.default_rng(3), 4
+    matrix = keep_matrix(keep, k)
+    for _ in range(20):
+        counts = rng.multinomial(200, matrix @ rng.dirichlet(np.full(k, 0.5))).astype(float)
+        likely = most_likely(counts, [matrix])
+        direct = np.linalg.solve(matrix, counts / counts.sum())
+        assert gradient(counts / counts.sum(), [matrix], likely).max() < 1.0 + 1e-6
+        assert likely.sum() == pytest.approx(1.0)
+        if direct.min() >= 0.0:
+            np.testing.assert_allclose(likely, direct, atol=1e-12)
 
 
 def test_the_ends_of_the_scale() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from veil.attacks import every_attack
-from veil.auditing import Audit, Candidate, Goals, Grants
+from veil.auditing import Audit, AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
 from veil.auditing.advice.families import RESPONSE, Family
 from veil.auditing.advice.findings import Findings, tested
@@ -68,10 +68,11 @@ DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
 
 @dataclass(frozen=True)
 class Holding:
-    """A setting that is expected to keep the goals, and its utility."""
+    """A setting that is expected to keep the goals, its utility, and the strongest attack on it."""
 
     setting: Setting
     utility: float
+    worst: AuditRow | None
 
 
 class Search:
@@ -139,7 +140,7 @@ class Search:
                 words = outdone(label, each.utility, best_of.candidate.label, self._findings.utility(best_of))
                 self._findings.rejected[each.setting.family.name] = words
                 continue
-            confirmed = self._confirmed(each.setting)
+            confirmed = self._confirmed(each.setting, each.worst)
             accepted += [confirmed] if confirmed is not None else []
         best_of_all = max(accepted, key=self._findings.utility, default=None)
         self._try_useful(best_of_all)
@@ -192,7 +193,7 @@ class Search:
             if last.expected <= self._aim():
                 weaker = setting.scaled(WEAKER) if failed is None else setting.halfway(failed)
                 enough = failed is not None and (len(holding) > 0 or last.expected > NEAR * self._aim())
-                holding.append(Holding(setting, utility))
+                holding.append(Holding(setting, utility, last.worst))
                 if enough or weaker == setting:
                     break
                 setting = weaker
@@ -243,8 +244,11 @@ class Search:
     def _aim(self) -> float:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
-    def _confirmed(self, setting: Setting) -> Tried | None:
-        """The setting on the whole table, moved until the 99 % limit over an audit's keys meets the goal."""
+    def _confirmed(self, setting: Setting, worst: AuditRow | None) -> Tried | None:
+        """The setting on the whole table, moved until the 99 % limit over an audit's keys meets the goal.
+
+        ``worst`` is the strongest attack so far, which goes first.
+        """
         family, tried, holds = setting.family, None, False
         self._strongest = self._strongest or setting
         numbers = self._choices.numbers if self._choices.names else None
@@ -258,7 +262,8 @@ class Search:
                 words = f"expected to keep the privacy goal from {plan.describe()} on, where {short[0]}"
                 self._findings.rejected[family.name] = words
                 return None
-            tried = self._whole.tried(plan, runs=self._whole.keys)
+            tried = self._whole.hopeless(plan, worst) or self._whole.tried(plan, runs=self._whole.keys)
+            worst = tried.worst
             broken = any(row.failures for row in tried.candidate.rows)
             holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)

@@ -17,7 +17,7 @@ from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.limits import CERTAINTY, at_least, limit_of
 from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
-from veil.auditing.grants import Level
+from veil.auditing.grants import NOTHING, Level
 from veil.auditing.scores import Score
 from veil.auditing.spread import ENOUGH_KEYS, keys_for
 from veil.auditing.trials.schedule import Schedule
@@ -29,6 +29,8 @@ from veil.publishing.plan import Plan
 from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
+SPARED = 0.2
+"""What a mean over few keys may be too high by, as a share of what its limit over as many keys is over it."""
 PROBED = 4_000
 """Records that say where to look."""
 
@@ -109,7 +111,9 @@ class SettingTrials:
         self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
-        self._given_up, self._largest = False, dict[str, float]()
+        self._given_up: Sequence[AuditRow] = ()
+        self._largest: dict[str, float] = {}
+        self._attacks = every_attack()
 
     def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
         """The same with other roles."""
@@ -117,18 +121,38 @@ class SettingTrials:
         other._roles = {**self._roles, **roles}
         return other
 
-    def tried(self, plan: Plan, runs: int) -> Tried:
-        """A setting under every attack, once, and again with other keys while that can change the answer."""
-        self._given_up = False
-        schedule, (candidate,), levels = self._run([plan], runs, None, again=partial(self._is_open, runs))
+    def hopeless(self, plan: Plan, worst: AuditRow | None) -> Tried | None:
+        """A setting under the attack that was strongest before, with few keys, where that is enough to see it fail."""
+        if worst is None or worst.one_matrix or self._goals.against is not None or self.keys > 2 * ENOUGH_KEYS:
+            return None
+        one, kind = copy.copy(self), worst.level.kind
+        one._attacks = [attack for attack in self._attacks if attack.label == worst.attack]
+        one._grants, one.strong = self._grants.limited_to(kind), {(worst.attack, kind, worst.part)}
+        amounts = one._grants[kind] if kind != NOTHING else ()
+        if isinstance(amounts, tuple) and len(amounts) > 1 and all(isinstance(each, float) for each in amounts):
+            one._grants = one._grants.adapted(**{kind: max(amounts)})
+        tried = one.tried(plan, self.keys, most=ENOUGH_KEYS)
+        return tried if one._given_up or any(row.broken for row in tried.candidate.rows) else None
+
+    def tried(self, plan: Plan, runs: int, *, most: int | None = None) -> Tried:
+        """A setting under every attack, once, and again with other keys while that can change the answer.
+
+        ``runs`` are the keys that would settle it; with ``most`` there are no more than so many.
+        """
+        self._given_up = ()
+        schedule, (candidate,), levels = self._run([plan], most or runs, None, again=partial(self._is_open, runs))
+        for rows in schedule.board.runs(0) if most is not None else ():
+            if not self._given_up and self._counts(rows[0], levels) and self._is_lost(rows, runs):
+                self._given_up = rows
         ends: list[tuple[tuple[Scored, str], float, float, float, AuditRow]] = []
-        for rows in schedule.board.runs(0):
+        # Attacks that were not run again since another one is over the goal have too few keys to say anything.
+        for rows in [self._given_up] if self._given_up else schedule.board.runs(0):
             if self._counts(rows[0], levels) and not rows[0].one_matrix:
                 ends += [(*end, rows[0]) for end in self._ends(rows)]
                 if max((mean for _, mean, *_ in self._ends(rows)), default=0.0) > self._goals.max_advantage:
                     self.strong.add((rows[0].attack, rows[0].level.kind, rows[0].part))
         # Few keys that fail do not show that the next one will: there the audit's own limit counts.
-        lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels)]
+        lottery = [row for row in candidate.rows if row.one_matrix and self._counts(row, levels) and not self._given_up]
         ends += [((Scored.RECORDS, ""), mean, end, end, row) for row in lottery for mean, end in [self._held(row)]]
         gains: dict[tuple[Scored, str], float] = {}
         for place, _, _, likely, _ in ends:
@@ -163,12 +187,18 @@ class SettingTrials:
         ends = self._ends(rows)
         if any(end > goal for _, _, end, _ in ends):
             self.strong.add(strong)
-            # If the keys to come were as these and it were still too high, no attack needs to be run again.
-            with_all = self._ends([*rows] * (runs // n)) if n >= ENOUGH_KEYS else []
-            self._given_up = any(end > goal for _, _, end, _ in with_all)
+            self._given_up = rows if self._is_lost(rows, runs) else ()
             return not self._given_up
         most = row.level.amount == self._largest[row.level.kind]
         return bool(row.failures) or (most and strong in self.strong and n < min(ENOUGH_KEYS, runs))
+
+    def _is_lost(self, rows: Sequence[AuditRow], runs: int) -> bool:
+        """Whether the limit stays over the goal if the keys to come are as these, and a little luckier."""
+        if len(rows) < ENOUGH_KEYS or 2 * len(rows) < runs:
+            return False
+        luck = SPARED * math.sqrt(runs / len(rows))
+        with_all = self._ends([*rows] * (runs // len(rows)))
+        return any(mean + (end - mean) * (1.0 - luck) > self._goals.max_advantage for _, mean, end, _ in with_all)
 
     def audited(
         self,
@@ -202,7 +232,7 @@ class SettingTrials:
         self._largest = {each.kind: max(level.amount for level in levels if level.kind == each.kind) for each in levels}
         self._goals.check_against(exposures.levels)
         labels = exposures.labels(self._target)
-        chosen = every_attack() if attacks is None else [find_attack(name)() for name in attacks]
+        chosen = self._attacks if attacks is None else [find_attack(name)() for name in attacks]
         schedule = Schedule(
             TrialRunner(exposures, plans, chosen, self._goals.tolerance),
             self._goals,
