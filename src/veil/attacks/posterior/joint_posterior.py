@@ -32,15 +32,18 @@ class JointPosteriorAttack(GuessingAttack):
     expectation–maximisation, with as many components as held-out records of the release ask for
     (:mod:`veil.attacks.posterior.mixture`). One component is the filter of A6 and A19. With a KnownSample, the sample's
     records themselves as kernels, whose width held-out records of the release choose
-    (:mod:`veil.attacks.posterior.sample`). Columns keep their own marginal: the deconvolved one of A2, heaps and whole
-    numbers (:mod:`veil.attacks.posterior.grids`), and nothing lies outside KnownRanges.
+    (:mod:`veil.attacks.posterior.sample`); for a category other kernels, or its classes as a linear discriminant sees
+    them, where the sample's own records behind simulated noise are told better by these
+    (:mod:`veil.attacks.posterior.discriminants`). Columns keep their own marginal: the deconvolved one of A2, heaps and
+    whole numbers (:mod:`veil.attacks.posterior.grids`), and nothing lies outside KnownRanges.
 
     *Guess.* ``aim="hit"``: the middle of the window of half-width ``tolerance`` standard deviations that most probably
     holds the value; the most probable category. ``aim="mean"``: the posterior mean, of least squared error; categories
     as before.
 
     *References.* Bovy, Hogg and Roweis (2011) for mixtures seen through noise; Silverman and Young (1987) for kernels
-    with the population's covariance; Trottini et al. (in Liu 2007, §3.3) for a Bayesian attacker with the noise's law.
+    with the population's covariance; Fisher (1936) for the discriminant; Trottini et al. (in Liu 2007, §3.3) for a
+    Bayesian attacker with the noise's law.
 
     Parameters
     ----------

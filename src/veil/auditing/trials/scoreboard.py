@@ -124,7 +124,13 @@ class Scoreboard:
         lost = dict.fromkeys((trial.candidate for trial in self._outcomes), False)
         lost |= {trial.candidate: True for trial in self._outcomes if self.row(trial).broken}
         trials = [t for t in self._outcomes if self._open(t, self._tries[t], lost=lost[t.candidate])]
-        runs = [Run(trial, self._tries[trial]) for trial in trials if not self._waits(trial, trials)]
+        waiting = [trial for trial in trials if self._waits(trial, trials)]
+        runs = [Run(trial, self._tries[trial]) for trial in trials if trial not in waiting]
+        if len(trials) == 1 and not waiting and not self._lottery(trials[0]):
+            # It is not judged before the next look: runs until then can be made side by side.
+            first, limit = self._tries[trials[0]], self._repetitions if self._again else self._of_records
+            until = next((look for look in LOOKS if look > first), limit)
+            runs = [Run(trials[0], n) for n in range(first, max(min(until, limit), first + 1))]
         runs += [Run(trial, n) for trial, n in self._tries.items() if self._unlucky(trial, n)]
         return sorted(runs, key=lambda run: (lost.get(run.trial.candidate, False), run.repetition))
 
