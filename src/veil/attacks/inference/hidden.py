@@ -22,6 +22,8 @@ TAIL: Final = 0.005
 """Share of the values at either end that is one class."""
 SAME: Final = 1e-9
 """Of the reach: by how much rounding may exceed it."""
+EQUAL: Final = 1e-5
+"""Shares that differ by less are one: they are sums in single precision."""
 
 Codes = npt.NDArray[np.int64]
 Beliefs = npt.NDArray[np.float32]
@@ -71,7 +73,9 @@ class Hidden:
         """The value that is most probably within reach (``"hit"``), or the mean of a number (``"mean"``)."""
         if aim == "mean":
             return np.asarray(beliefs.astype(np.float64) @ self.values)
-        best = (beliefs @ self._near if self.numeric else beliefs).argmax(axis=1)
+        shares = beliefs @ self._near if self.numeric else beliefs
+        # Of shares that are equal but for rounding, which depends on a row's place in a product, the first counts.
+        best = (shares >= shares.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
         return np.asarray(self.values[best])
 
     def hits(self, guess: Vector, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:

@@ -23,6 +23,7 @@ from veil.attacks.posterior.mixture import Rows, one_normal
 from veil.attacks.posterior.observations import Codes, Observations, Variable
 from veil.attacks.posterior.sample import Sample, with_sample
 from veil.data.blocks import Matrix, Vector
+from veil.numerics.ordering import by_name, row_order
 
 WIDTHS = (0.65, 0.94, 0.999)
 """ρ of the kernels that are tried."""
@@ -118,7 +119,10 @@ def best_links(observations: Observations, prior: Candidates, rho: float, sample
     guessed = [v for v in prior.variables if max(observations.variables[v].places) >= 0]
     if not guessed or len(sample.values) < FEWEST:
         return {}
-    rng, whole = np.random.default_rng(len(sample.values)), one_normal(observations)
+    # Draws follow the order of names and values: the same columns and records in another order get the same ones.
+    order = row_order(sample.values[:, by_name(observations.names)])
+    sample = Sample(sample.values[order], sample.numbers[order], sample.states[order])
+    rng, whole = np.random.default_rng(len(order)), one_normal(observations)
     seen = _simulated(observations, sample, rng)
     halves = np.array_split(rng.permutation(len(sample.values)), 2)
     scores: dict[int, dict[str, list[Vector]]] = {v: {} for v in guessed}
@@ -144,14 +148,18 @@ def best_links(observations: Observations, prior: Candidates, rho: float, sample
 
 def _simulated(observations: Observations, sample: Sample, rng: np.random.Generator) -> tuple[Matrix, list[Codes]]:
     """What would be seen of the sample's records behind noise of the same laws, normal ones for all numbers."""
-    values, vectors = np.linalg.eigh(observations.noise) if len(observations.noise) else (np.empty(0), np.empty((0, 0)))
-    root = vectors * np.sqrt(np.clip(values, 0.0, None))
-    z = sample.numbers + rng.normal(size=sample.numbers.shape) @ root.T
-    reports = []
-    for variable, states in zip(observations.variables, sample.states.T, strict=True):
-        steps = np.cumsum(variable.channel, axis=0)[:, np.maximum(states, 0)]
+    z = sample.numbers.copy()
+    if len(observations.noise):
+        order = by_name([number.name for number in observations.numbers])
+        values, vectors = np.linalg.eigh(observations.noise[np.ix_(order, order)])
+        root = vectors * np.sqrt(np.clip(values, 0.0, None))
+        z[:, order] += rng.normal(size=z.shape) @ root.T
+    reports = [np.empty(0, dtype=np.int64)] * len(observations.variables)
+    for v in by_name(["\0".join(variable.names) for variable in observations.variables]):
+        states, channel = sample.states[:, v], observations.variables[v].channel
+        steps = np.cumsum(channel, axis=0)[:, np.maximum(states, 0)]
         drawn = (rng.random(len(states)) * steps[-1] > steps).sum(axis=0)
-        reports.append(np.where(states < 0, -1, np.minimum(drawn, len(variable.channel) - 1)).astype(np.int64))
+        reports[v] = np.where(states < 0, -1, np.minimum(drawn, len(channel) - 1)).astype(np.int64)
     return z, reports
 
 
