@@ -85,11 +85,14 @@ def test_the_classes_have_the_posterior_of_fishers_discriminant():
     assert np.abs(probability - expected).mean() < 0.006
 
 
-def test_a_sample_of_other_people_that_says_nothing_does_no_harm():
-    """Categories that have nothing to do with the numbers: the mode remains the guess."""
-    x, state = people(N, 3)
-    state = np.random.default_rng(9).permutation(state)
-    others, kinds = people(SAMPLE, 4)
-    sample = np.column_stack([others, np.random.default_rng(10).permutation(kinds)])
-    guess = veil.JointPosteriorAttack().run(released(x, state, 1.5, 3), veil.KnownSample(sample))
-    assert (guess.values[:, D] == state).mean() > np.bincount(state).max() / N - 3 * np.sqrt(0.25 / N)
+def test_a_sample_that_says_nothing_seldom_does_harm():
+    """Categories that have nothing to do with the numbers: with 9 of 10 samples the mode remains the guess."""
+    harmed = 0
+    for seed in range(10):
+        x, state = people(1_000, 10 + seed)
+        state = np.random.default_rng(30 + seed).permutation(state)
+        others, kinds = people(SAMPLE, 50 + seed)
+        sample = np.column_stack([others, np.random.default_rng(70 + seed).permutation(kinds)])
+        guess = veil.JointPosteriorAttack().run(released(x, state, 1.5, seed), veil.KnownSample(sample))
+        harmed += (guess.values[:, D] == state).mean() < np.bincount(state).max() / 1_000 - 3 * np.sqrt(0.25 / 1_000)
+    assert harmed <= 1

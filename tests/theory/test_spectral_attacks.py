@@ -172,8 +172,8 @@ def test_units_of_the_columns_do_not_matter(attack):
     unit = np.array([1.0, 1e-3, 50.0, 1e6, 0.1])
     plain, moved = attack.run(published(x, 2.0, 9)), attack.run(published(x * unit, 2.0 * unit, 9))
     assert moved.details["n_components"] == plain.details["n_components"] == 2
-    # The noise of the two releases is unrelated. Errors are those of two normal components of 5,000 records: the mean of
-    # 10,000 squares has a relative standard error of √(2/10,000), and so has the other.
+    # The noise of the two releases is unrelated. Each error is that of two normal components of 5,000 records: a mean
+    # of 10,000 squares, with a relative standard error of √(2/10,000).
     assert np.mean((moved.values / unit - x) ** 2) == pytest.approx(mse(plain, x), rel=4 * np.sqrt(2 * 2 / 10_000))
     literal = type(attack)(variant="paper").run(published(x * unit, 2.0 * unit, 9))
     assert np.mean((literal.values / unit - x) ** 2) > 2 * mse(plain, x)
