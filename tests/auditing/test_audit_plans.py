@@ -325,3 +325,15 @@ def test_the_same_seed_gives_the_same_audit():
     table = patients(300)
     one, two = (veil.audit(table, plan(), attacks=["response-posterior-attack"], seed=7).rows[0] for _ in range(2))
     assert (one.value, one.record) == (two.value, two.record)
+
+
+def test_a_part_that_is_known_leaves_nothing_to_score():
+    """Noise on the only number, which is known of everybody: no goal can fail on no score."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"x": rng.normal(size=600), "kind": rng.choice(list("abc"), 600)})
+    plan = veil.Plan([(["x"], veil.AdditiveNoise(40.0)), (["kind"], veil.RandomizedResponse(epsilon=0.02))])
+    audit = veil.audit(table, plan, roles={"kind": "sensitive"}, grants=veil.Grants.only(attributes=1), seed=1)
+    assert audit.passed
+    reasons = {each.reason for each in audit.candidates[0].skipped if each.attack == "partial-disclosure-attack"}
+    assert "what is known leaves no column of this part to guess" in reasons
+    assert not any(np.isnan(row.value.advantage) for row in audit.rows)

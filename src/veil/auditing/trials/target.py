@@ -82,6 +82,10 @@ class Target:
             self._judges[given] = self._exposures.judge(*held)
         return self._judges[given]
 
+    def is_known(self, known: Sequence[int]) -> bool:
+        """Whether the attacker knows all of these columns already, so that nothing is left to guess."""
+        return len(self.at) > 0 and set(self.at) <= set(known)
+
     def stated(self, attack: Attack, finding: Finding, release: Release) -> Guess | Links:
         """What an attack found: links, or a guess in the truth's numbers and codes."""
         if isinstance(finding, Links):
