@@ -168,13 +168,13 @@ def test_kept_energy_is_the_share_asked_for():
 
 @pytest.mark.parametrize("attack", [SpectralFilterAttack(), PCAAttack(), PCAAttack("twice"), SVDAttack()], ids=repr)
 def test_units_of_the_columns_do_not_matter(attack):
-    x = normal_table([200.0, 100.0, 0.01, 0.01, 0.01], 5_000, 9)
+    x = normal_table([200.0, 100.0, 0.01, 0.01, 0.01], 20_000, 9)
     unit = np.array([1.0, 1e-3, 50.0, 1e6, 0.1])
     plain, moved = attack.run(published(x, 2.0, 9)), attack.run(published(x * unit, 2.0 * unit, 9))
     assert moved.details["n_components"] == plain.details["n_components"] == 2
-    # The noise of the two releases is unrelated. Each error is that of two normal components of 5,000 records: a mean
-    # of 10,000 squares, with a relative standard error of √(2/10,000).
-    assert np.mean((moved.values / unit - x) ** 2) == pytest.approx(mse(plain, x), rel=4 * np.sqrt(2 * 2 / 10_000))
+    # The noise of the two releases is unrelated. Each error is that of two normal components of 20,000 records: a
+    # mean of 40,000 squares, with a relative standard error of √(2/40,000).
+    assert np.mean((moved.values / unit - x) ** 2) == pytest.approx(mse(plain, x), rel=4 * np.sqrt(2 * 2 / 40_000))
     literal = type(attack)(variant="paper").run(published(x * unit, 2.0 * unit, 9))
     assert np.mean((literal.values / unit - x) ** 2) > 2 * mse(plain, x)
 

@@ -314,7 +314,9 @@ class Schedule:
             joins += [WHOLE] if target.scored else []
             rows_on = [row for row in rows if row.part in (target.index, *joins)]
             method = target.part.method if len(targets) > 1 else ""
-            failures += self._goals.untested(rows_on, self._runner.exposures.levels, target.part.model, method)
+            exposures = self._runner.exposures
+            levels = [level for level in exposures.levels if not target.is_known(exposures.known_columns(level))]
+            failures += self._goals.untested(rows_on, levels, target.part.model, method)
         return failures
 
 
