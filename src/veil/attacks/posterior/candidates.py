@@ -25,9 +25,10 @@ from veil.attacks.posterior.observations import Codes, Variable
 from veil.data.blocks import Matrix, Vector
 
 Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.intp]
 LEAST = 1e-12
 """The probability of a report that a candidate rules out: records have errors."""
-CELLS = 2_000_000
+CELLS = 500_000
 """Entries of a block of weights."""
 
 
@@ -139,6 +140,12 @@ def log_sum(logs: Matrix) -> tuple[Vector, Matrix]:
     shares = np.exp(logs - top)
     total = shares.sum(axis=1, keepdims=True)
     return (top + np.log(total))[:, 0], shares / total
+
+
+def leave_out(joint: Matrix, without: npt.NDArray[np.intp]) -> None:
+    """Take one candidate away from each record; −1 for none."""
+    rows = np.flatnonzero(without >= 0)
+    joint[rows, without[rows]] = -np.inf
 
 
 def log_density(

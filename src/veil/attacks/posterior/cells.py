@@ -109,7 +109,7 @@ def number_guesses(
                 density[b] = shape[b] if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
                 total += density[b]
         if total > 1e-250:
-            _window(density, total, place, widths, reach, out[i])
+            window(density, total, place, widths, reach, out[i])
         else:
             out[i, :] = np.nan
 
@@ -191,7 +191,7 @@ def _blur(bins: Vector, other: Vector, deviation: float, low: int, high: int) ->
 
 
 @numba.njit(cache=True, nogil=True)
-def _window(mass: Vector, total: float, place: Vector, widths: Vector, reach: float, out: Vector) -> None:
+def window(mass: Vector, total: float, place: Vector, widths: Vector, reach: float, out: Vector) -> None:
     """The window of half-width ``reach`` that holds most: its middle, its share, and the mean of all."""
     size = len(mass)
     wide, slack = 2.0 * reach, 1e-6 * reach

@@ -19,10 +19,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from veil.attacks.posterior.candidates import CELLS, Candidates, log_sum, patterns
-from veil.attacks.posterior.mixture import Rows, one_normal
+from veil.attacks.posterior.candidates import CELLS, Candidates, Rows, leave_out, log_sum, patterns
 from veil.attacks.posterior.observations import Codes, Observations, Variable
-from veil.attacks.posterior.sample import Sample, with_sample
+from veil.attacks.posterior.sample import Kernels, Sample, with_sample
+from veil.attacks.posterior.simulated import simulated
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import by_name, row_order
 
@@ -42,31 +42,42 @@ SHRUNK = 2.0
 
 def state_posterior(prior: Candidates, v: int, channel: Matrix, reports: Codes, weights: Matrix) -> Matrix:
     """The probability of every state of the prior's variable v, by the candidates' weights (n × states)."""
-    there = reports >= 0
-    per_report = weights / prior.report_shares(v, reports, channel)
     shares = np.where(prior.states[:, v] < 0, 1.0, prior.shares)
-    likelihood = channel[np.maximum(reports, 0)]
-    likelihood[~there] = 1.0
-    group = np.equal.outer(prior.group, np.arange(prior.n_groups)).astype(np.float64)
-    posterior = ((per_report * shares) @ group @ prior.tables[v]) * likelihood
+    states = shares[:, None] * prior.tables[v][prior.group]
     own = np.flatnonzero(prior.states[:, v] >= 0)
-    if len(own):
-        like = np.zeros((len(own), channel.shape[1]))
-        like[np.arange(len(own)), prior.states[own, v]] = 1.0 - prior.shares[own]
-        posterior += (per_report[:, own] @ like) * likelihood
+    states[own, prior.states[own, v]] += 1.0 - prior.shares[own]
+    posterior = np.empty((len(reports), channel.shape[1]))
+    for report in np.unique(reports):
+        rows = np.flatnonzero(reports == report)
+        if report < 0:
+            posterior[rows] = weights[rows] @ states
+            continue
+        probability = prior.report_shares(v, np.array([report]), channel)[0]
+        posterior[rows] = (weights[rows] @ (states / probability[:, None])) * channel[report]
     return np.asarray(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300))
 
 
 def posteriors(
-    prior: Candidates, guessed: Sequence[int], z: Matrix, reports: Sequence[Codes], variables: Sequence[Variable]
+    prior: Candidates,
+    guessed: Sequence[int],
+    z: Matrix,
+    reports: Sequence[Codes],
+    variables: Sequence[Variable],
+    without: Rows | None = None,
 ) -> Iterator[tuple[Rows, int, Matrix]]:
-    """Rows, a guessed variable, and the probabilities of its states given what is seen of these records."""
+    """Rows, a guessed variable, and the probabilities of its states given what is seen of these records.
+
+    ``without`` is the candidate that does not count for each record.
+    """
     standard, places = prior.standard(z), [(v, prior.variables.index(v)) for v in guessed]
     chosen = [(reports[w], variables[w].channel) for w in prior.variables]
     for present, rows in patterns(standard):
         for part in np.array_split(rows, max(1, len(rows) * len(prior.weights) // CELLS)):
             seen = [codes[part] for codes, _ in chosen]
-            weights = log_sum(prior.log_joint(standard[part], present, seen, [channel for _, channel in chosen]))[1]
+            joint = prior.log_joint(standard[part], present, seen, [channel for _, channel in chosen])
+            if without is not None:
+                leave_out(joint, without[part])
+            weights = log_sum(joint)[1]
             for v, place in places:
                 yield part, v, state_posterior(prior, place, chosen[place][1], seen[place], weights)
 
@@ -117,28 +128,34 @@ def _tables(states: Codes, member: Matrix, n_states: int) -> Matrix:
     return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
 
-def best_links(observations: Observations, prior: Candidates, rho: float, sample: Sample) -> dict[int, Candidates]:
-    """For each guessed variable what tells it best, where that is not ``prior`` with kernels of the width ``rho``."""
+def best_links(
+    observations: Observations, prior: Candidates, rho: float, sample: Sample, whole: Candidates
+) -> dict[int, Kernels]:
+    """For each guessed variable what tells it best, where that is not ``prior`` with kernels of the width ``rho``.
+
+    ``whole`` is the release as one normal component.
+    """
     guessed = [v for v in prior.variables if max(observations.variables[v].places) >= 0]
     if not guessed or len(sample.values) < FEWEST:
         return {}
     # Draws follow the order of names and values: the same columns and records in another order get the same ones.
     order = row_order(sample.values[:, by_name(observations.names)])
-    sample = Sample(sample.values[order], sample.numbers[order], sample.states[order])
-    rng, whole = np.random.default_rng(len(order)), one_normal(observations)
-    seen = _simulated(observations, sample, rng)
-    halves = np.array_split(rng.permutation(len(sample.values)), 2)
+    ordered = Sample(sample.values[order], sample.numbers[order], sample.states[order])
+    rng, everybody = np.random.default_rng(len(order)), np.arange(len(order))
+    seen = simulated(observations, ordered, everybody, rng)
+    halves = np.array_split(rng.permutation(len(order)), 2)
     scores: dict[int, dict[str, list[Vector]]] = {v: {} for v in guessed}
     for fitted, judged in (halves, halves[::-1]):
-        part = Sample(sample.values[fitted], sample.numbers[fitted], sample.states[fitted])
-        rivals = {"": (guessed, with_sample(prior, part, rho)[0] if rho > 0.0 else prior)}
-        rivals |= {f"{width}": (guessed, with_sample(prior, part, width)[0]) for width in WIDTHS}
+        part = Sample(ordered.values[fitted], ordered.numbers[fitted], ordered.states[fitted])
+        rivals = {"": (guessed, with_sample(prior, part, rho).candidates if rho > 0.0 else prior)}
+        rivals |= {f"{width}": (guessed, with_sample(prior, part, width).candidates) for width in WIDTHS}
         of_classes = {v: discriminant(observations, whole, part, v) for v in guessed}
         rivals |= {f"{CLASSES} {v}": ([v], classes) for v, classes in of_classes.items() if classes is not None}
-        for name, (told, rival) in rivals.items():
-            for v, score in _log_scores(observations, rival, told, sample, seen, judged).items():
+        for name, (of_variables, rival) in rivals.items():
+            for v, score in _log_scores(seen, rival, of_variables, ordered.states, judged).items():
                 scores[v].setdefault(name, []).append(score)
-    links: dict[int, Candidates] = {}
+    links: dict[int, Kernels] = {}
+    kernels: dict[str, Kernels] = {}
     for v, of_rivals in scores.items():
         complete = {name: np.concatenate(parts) for name, parts in of_rivals.items() if len(parts) == 2}
         best = max(complete, key=lambda name: complete[name].mean())
@@ -146,40 +163,23 @@ def best_links(observations: Observations, prior: Candidates, rho: float, sample
         if best == "" or gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
             continue
         classes = discriminant(observations, whole, sample, v) if best.startswith(CLASSES) else None
-        links[v] = classes if classes is not None else with_sample(prior, sample, float(best))[0]
+        if classes is not None:
+            links[v] = Kernels(classes, np.full(len(classes.weights), -1))
+            continue
+        if best not in kernels:
+            kernels[best] = with_sample(prior, sample, float(best))
+        links[v] = kernels[best]
     return links
 
 
-def _simulated(observations: Observations, sample: Sample, rng: np.random.Generator) -> tuple[Matrix, list[Codes]]:
-    """What would be seen of the sample's records behind noise of the same laws, normal ones for all numbers."""
-    z = sample.numbers.copy()
-    if len(observations.noise):
-        order = by_name([number.name for number in observations.numbers])
-        values, vectors = np.linalg.eigh(observations.noise[np.ix_(order, order)])
-        root = vectors * np.sqrt(np.clip(values, 0.0, None))
-        z[:, order] += rng.normal(size=z.shape) @ root.T
-    reports = [np.empty(0, dtype=np.int64)] * len(observations.variables)
-    for v in by_name(["\0".join(variable.names) for variable in observations.variables]):
-        states, channel = sample.states[:, v], observations.variables[v].channel
-        steps = np.cumsum(channel, axis=0)[:, np.maximum(states, 0)]
-        drawn = (rng.random(len(states)) * steps[-1] > steps).sum(axis=0)
-        reports[v] = np.where(states < 0, -1, np.minimum(drawn, len(channel) - 1)).astype(np.int64)
-    return z, reports
-
-
 def _log_scores(
-    observations: Observations,
-    prior: Candidates,
-    guessed: Sequence[int],
-    sample: Sample,
-    seen: tuple[Matrix, list[Codes]],
-    judged: Rows,
+    seen: Observations, prior: Candidates, guessed: Sequence[int], states: Codes, judged: Rows
 ) -> dict[int, Vector]:
     """ln of the probability that a prior gives to the sample's own states, by variable."""
-    z, reports = seen[0][judged], [codes[judged] for codes in seen[1]]
-    states = sample.states[judged]
+    z, reports = seen.z[judged], [variable.reports[judged] for variable in seen.variables]
+    own_states = states[judged]
     scores = {v: np.full(len(judged), np.nan) for v in guessed}
-    for part, v, probability in posteriors(prior, guessed, z, reports, observations.variables):
-        own = np.maximum(states[part, v], 0)
+    for part, v, probability in posteriors(prior, guessed, z, reports, seen.variables):
+        own = np.maximum(own_states[part, v], 0)
         scores[v][part] = np.log(np.maximum(probability[np.arange(len(part)), own], LEAST_SHARE))
-    return {v: score[states[:, v] >= 0] for v, score in scores.items()}
+    return {v: score[own_states[:, v] >= 0] for v, score in scores.items()}

@@ -12,7 +12,7 @@ what the continuous marginal gets (Good 1953: the probability of a value that wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,7 +44,7 @@ class ColumnGrid:
 
     ``place`` are its points as private values, ``widths`` those of its bins, ``shape`` the column's marginal, ``tilt``
     what multiplies the density and ``blur`` the least deviation of a candidate where it does; ``plain`` says that
-    nothing but the joint prior is known of the column.
+    nothing but the joint prior is known of the column; ``inside`` is 1 within the column's ends and 0 beyond.
     """
 
     start: float
@@ -56,11 +56,16 @@ class ColumnGrid:
     reach: float
     blur: float
     plain: bool
+    inside: Vector
 
     @property
     def ends(self) -> tuple[float, float]:
         """The first and the last point, in the working scale."""
         return self.start, self.start + self.step * (len(self.place) - 1)
+
+    def without_margin(self) -> ColumnGrid:
+        """The grid for the joint prior alone, within the column's ends."""
+        return replace(self, tilt=self.inside, blur=0.0)
 
 
 def column_grid(
@@ -121,7 +126,8 @@ def column_grid(
         blur = 0.0
     shape = _within(shape, place, 1e-6 * widths, *limits, moved=free)
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
-    return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur, plain)
+    inside = _within(np.ones(size), place, 1e-6 * widths, *limits, moved=False)
+    return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur, plain, inside)
 
 
 def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float, *, moved: bool) -> Vector:

@@ -47,8 +47,9 @@ class JointPosteriorAttack(GuessingAttack):
 
     Parameters
     ----------
-    prior : {"auto", "sample", "mixture"}
-        "mixture" leaves a sample's records aside; "sample" takes them around one component; "auto" tries both.
+    prior : {"auto", "sample", "records", "mixture"}
+        "mixture" leaves a sample's records aside; "sample" takes them as kernels around one component and "records"
+        as they are; "auto" tries all of these.
     aim : {"hit", "mean"}
         What the guess is for.
     tolerance : float, default 0.1
@@ -99,7 +100,7 @@ class JointPosteriorAttack(GuessingAttack):
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         from veil.attacks.posterior.guessing import guess_records  # numba compiles it on first use
 
-        choice(self.prior, "prior", ("auto", "sample", "mixture"))
+        choice(self.prior, "prior", ("auto", "sample", "records", "mixture"))
         choice(self.aim, "aim", ("hit", "mean"))
         tolerance = number(self.tolerance, "tolerance", least=1e-6, most=10.0, rule="a positive number of at most 10")
         return guess_records(

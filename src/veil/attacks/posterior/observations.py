@@ -139,7 +139,7 @@ class Observations:
     given: dict[int, Vector]
     codes: dict[str, Codes]
 
-    @property
+    @cached_property
     def z(self) -> Matrix:
         """What is seen of the numbers (N × q)."""
         return np.column_stack([number.z for number in self.numbers]) if self.numbers else np.empty((self.n_rows, 0))

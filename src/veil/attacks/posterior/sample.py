@@ -13,12 +13,12 @@ Columns that the sample does not have (public ones) follow those it has by the c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from veil.attacks.posterior.candidates import Candidates, Mask, log_density
-from veil.attacks.posterior.mixture import Rows
+from veil.attacks.posterior.candidates import Candidates, Mask, Rows, log_density
 from veil.attacks.posterior.observations import Codes, Observations
 from veil.data.blocks import Matrix, Vector
 
@@ -38,6 +38,14 @@ class Sample(NamedTuple):
     states: Codes
 
 
+@dataclass(frozen=True, eq=False)
+class Kernels:
+    """Candidates, and the record of the sample that each of them is; −1 for none."""
+
+    candidates: Candidates
+    record: Rows
+
+
 def read_sample(observations: Observations, records: Matrix) -> Sample:
     """Sample records as candidates; what the sample does not have is NaN and −1."""
     if len(records) > MOST_RECORDS:
@@ -54,7 +62,7 @@ def read_sample(observations: Observations, records: Matrix) -> Sample:
     return Sample(records, numbers, states)
 
 
-def with_sample(prior: Candidates, sample: Sample, rho: float) -> tuple[Candidates, Rows]:
+def with_sample(prior: Candidates, sample: Sample, rho: float) -> Kernels:
     """The records of a sample as kernels of a prior's components; and the record of each candidate, −1 for none."""
     u = (sample.numbers[:, prior.numbers] - prior.mean) / prior.unit
     states = sample.states[:, list(prior.variables)]
@@ -96,7 +104,7 @@ def with_sample(prior: Candidates, sample: Sample, rho: float) -> tuple[Candidat
         spreads=np.concatenate([prior.spreads, spreads]),
         tables=tuple(np.vstack([table, table]) for table in prior.tables),
     )
-    return _without_empty(candidates), record
+    return Kernels(_without_empty(candidates), record)
 
 
 def _nearest(prior: Candidates, u: Matrix, states: Codes, there: Mask) -> Rows:
@@ -129,7 +137,9 @@ def best_kernel(
     judges = judges[: max(JUDGING_CELLS // (len(sample.values) + 1), 50)]
     best, score = 0.0, log_density(prior, observations.z, observations.variables, judges, given)
     for rho in shares:
-        now = log_density(with_sample(prior, sample, rho)[0], observations.z, observations.variables, judges, given)
+        now = log_density(
+            with_sample(prior, sample, rho).candidates, observations.z, observations.variables, judges, given
+        )
         if now.mean() > score.mean():
             best, score = rho, now
         elif best > 0.0 and rho > best + 0.2:
