@@ -101,6 +101,11 @@ class Components(NamedTuple):
         """K."""
         return len(self.weights)
 
+    def information(self, records: FittedRecords) -> float:
+        """The log-likelihood of the records less the number of parameters, variables aside (Akaike 1974)."""
+        q = records.z.shape[1]
+        return float(self.shares(records)[0].sum()) - self.n_components * (1 + q + q * (q + 1) // 2)
+
     @classmethod
     def of_labels(cls, records: FittedRecords, label: Rows, k: int) -> Components:
         """Groups of records, with a little of all in each."""

@@ -6,8 +6,9 @@ these give and g the joint prior's own, ``p(x)/g(x)`` multiplies the joint poste
 the copula of the mixture and the margins of the columns. It is exact where columns are independent, where they are
 normal, and where the joint prior has the right margins.
 
-*Heaps.* Of a sample's values that occur at least twice each keeps its share; the share of those that occur once is
-what the continuous marginal gets (Good 1953: the probability of a value that was not seen before).
+*Heaps.* Zeros of which a release alone shows that they heap have an atom (:mod:`veil.attacks.posterior.zero_heap`). Of
+a sample's values that occur at least twice each keeps its share; the share of those that occur once is what the
+continuous marginal gets (Good 1953: the probability of a value that was not seen before).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from veil.attacks.posterior.cells import Codes, marginal
 from veil.attacks.posterior.margins import beta_masses, likeliest
 from veil.attacks.posterior.observations import Number
 from veil.attacks.posterior.own_laws import Interval
+from veil.attacks.posterior.zero_heap import with_zeros
 from veil.data.blocks import Vector
 from veil.numerics.column_priors import deconvolve
 from veil.numerics.priors import GridPrior
@@ -114,6 +116,11 @@ def column_grid(
     others = np.empty(0) if sample is None else number.working(sample)
     shape = likeliest(shapes, number, points, sigma, others)
     free = len(shapes) > 1 and shape is shapes[1]
+    if sample is None and not number.logs and not isinstance(number.law, Interval):
+        zeros = with_zeros(shape, number, points, sigma, reach / tolerance)
+        if zeros is not shape:
+            shape = zeros
+            place[int(np.abs(points).argmin())] = 0.0
     if whole:
         shape = _comb(shape, place, step)
     if sample is not None:

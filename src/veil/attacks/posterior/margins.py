@@ -34,8 +34,7 @@ def likeliest(shapes: Sequence[Vector], number: Number, points: Vector, sigma: f
     ``sample`` are values in the working scale, perhaps none. With some, kernel estimates from them are tried as well,
     and each judges a value of the sample without that value.
     """
-    rows = np.flatnonzero(~np.isnan(number.z))
-    rows = rows[row_order(number.z[rows, None])][:MOST_JUDGES]
+    rows = judges(number)
     sample = sample[~np.isnan(sample)]
     step = float(points[1] - points[0])
     at = np.clip(np.rint((sample - points[0]) / step), 0, len(points) - 1).astype(np.intp)
@@ -45,12 +44,19 @@ def likeliest(shapes: Sequence[Vector], number: Number, points: Vector, sigma: f
     if len(tried) == 1 or not len(rows):
         return shapes[0]
     seen = own_density(number, rows, points, sigma)
-    scores = [_log_likelihood(seen @ shape) + _log_likelihood(own) for shape, own in tried]
+    scores = [log_likelihood(seen @ shape) + log_likelihood(own) for shape, own in tried]
     best = int(np.argmax(scores))
     return tried[best][0] if scores[best] > scores[0] + LEAST_GAIN else shapes[0]
 
 
-def _log_likelihood(density: Vector) -> float:
+def judges(number: Number) -> Codes:
+    """Records of the release, chosen by their values, that say how likely a marginal is."""
+    rows = np.flatnonzero(~np.isnan(number.z))
+    return rows[row_order(number.z[rows, None])][:MOST_JUDGES]
+
+
+def log_likelihood(density: Vector) -> float:
+    """Of records that have these densities."""
     return float(np.log(np.maximum(density, 1e-300)).sum())
 
 

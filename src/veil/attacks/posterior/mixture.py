@@ -1,9 +1,10 @@
 """The prior from the release alone: a mixture over numbers and categories, fitted through all noises at once (A28).
 
 *Model.* ``x ~ Σ_k w_k N(m_k, V_k) Π_v π_kv``: within a component numbers are normal and variables independent.
-The number of components is the one that makes held-out records of the release most likely; among numbers alone it is
-the smallest within one standard error of that, and a single one is given up only for two, so that normal data keep the
-normal filter. The chosen mixture is fitted once more, to the held-out records too
+The number of components is the one that makes held-out records of the release most likely; among numbers alone, where
+few held-out records tell less than all that were fitted, the one of most likelihood less its number of parameters
+(Akaike 1974), and a single one is given up only for two standard errors of the held-out records' likelihood, so that
+normal data keep the normal filter. The chosen mixture is fitted once more, to the held-out records too
 (:mod:`veil.attacks.posterior.components`).
 
 A single component is the Bayes filter of A6, and with known columns that of A19: what is known exactly is regressed
@@ -42,8 +43,6 @@ NUMBERS_OF_COMPONENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 PATIENCE = 2
 """Numbers of components tried without a gain before the search stops."""
 FEWEST_JUDGES, MOST_GROUPINGS = 40, 4
-ENOUGH_JUDGES = 1_000
-"""Held-out records after which one set of them decides."""
 FEWEST = 8
 """Records for each component and number."""
 
@@ -196,7 +195,7 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
     if gain.mean() <= _of_laws(observations) + (0.0 if observations.variables else 2.0) * _error(gain):
         return Mixture(single, single, scores)
     if not observations.variables:
-        chosen = _fewest(fold, split, fits, best)
+        chosen = max((fit for fit, _ in fits), key=lambda fit: fit.information(fold.records))
     every = complete_records(observations, usable, split.every)
     return Mixture(chosen.candidates(fold.records), chosen.climbed(every)[0].candidates(every), scores)
 
@@ -215,25 +214,6 @@ def _fits(fold: _Fold) -> list[tuple[Components, Vector]]:
         failures = 0 if score > reached else failures + 1
         reached = max(reached, score)
     return fits
-
-
-def _fewest(fold: _Fold, split: Split, fits: list[tuple[Components, Vector]], best: Vector) -> Components:
-    """The fewest components within one standard error of the best; few judges are joined by other records in turn."""
-    rivals = {
-        fit.n_components: (fit, score) for fit, score in fits if (best - score).mean() <= 2.0 * _error(best - score)
-    }
-    judged = {k: score for k, (_, score) in rivals.items()}
-    if len(rivals) > 1 and len(split.judges) < ENOUGH_JUDGES:
-        for part in np.array_split(split.fitted, round(1 / HELD_OUT) - 1):
-            rest = np.concatenate([np.setdiff1d(split.fitted, part), split.judges])
-            other, smaller = _Fold(fold.observations, fold.usable, rest, part), None
-            rng = np.random.default_rng(len(rest))
-            for k in sorted(rivals):
-                smaller, score = other.score(best_start(other.records, k, smaller, rng))
-                judged[k] = np.concatenate([judged[k], score])
-    top = max(judged.values(), key=lambda score: score.mean())
-    k = min(k for k, score in judged.items() if (top - score).mean() <= _error(top - score))
-    return rivals[k][0]
 
 
 def _error(gain: Vector) -> float:
