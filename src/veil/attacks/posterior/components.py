@@ -104,7 +104,8 @@ class Components(NamedTuple):
     def information(self, records: FittedRecords) -> float:
         """The log-likelihood of the records less the number of parameters, variables aside (Akaike 1974)."""
         q = records.z.shape[1]
-        return float(self.shares(records)[0].sum()) - self.n_components * (1 + q + q * (q + 1) // 2)
+        n_parameters: int = self.n_components * (1 + q + q * (q + 1) // 2)
+        return float(self.shares(records)[0].sum()) - n_parameters
 
     @classmethod
     def of_labels(cls, records: FittedRecords, label: Rows, k: int) -> Components:
