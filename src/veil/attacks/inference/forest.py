@@ -6,11 +6,13 @@ Adult, 10 trees of 2,000 rows guess as much right as 100 full ones, in less than
 follow the number of its class, a category's Gini's impurity.
 
 *Without a row.* The same forest had row r not been there: trees whose splits saw r are left out, and r is taken out of
-its leaves. Rows that are left out of nothing have the same answer either way.
+its leaves. Fewer trees guess worse, and that must not be taken for what the row itself tells. So a person is always
+guessed by as many trees: with the own row by those that did not see some other row. Who has no row has one answer.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +23,7 @@ from veil.attacks.inference.hidden import Beliefs, Codes, Hidden
 from veil.data.blocks import Matrix
 
 TREES: Final = 10
+"""Trees that a person is guessed by, on average."""
 SPLITTING: Final = 2_000
 """Rows that a tree learns its splits on; at most half of all, so that no row is in every tree."""
 LEAF: Final = 8
@@ -57,7 +60,7 @@ class Forest:
         kind = DecisionTreeRegressor if column.numeric else DecisionTreeClassifier
         size, rng = min(SPLITTING, len(there) // 2), np.random.default_rng(0)
         with config_context(skip_parameter_validation=True, assume_finite=True):
-            for _ in range(TREES):
+            for _ in range(math.ceil(TREES / (1.0 - size / len(x)))):
                 rows = np.sort(rng.choice(there, size, replace=False))
                 state = int(rng.integers(2**31))
                 tree = kind(min_samples_leaf=LEAF, max_features=0.5, random_state=state)
@@ -76,14 +79,15 @@ class Forest:
         """Beliefs about people with such features; ``own`` are rows to be left out, one for each, −1 for none."""
         total = np.zeros((len(at), self._column.n_classes), dtype=np.float32)
         points, n_used = at.astype(np.float32), np.zeros(len(at), dtype=np.float32)
+        others = np.arange(len(at)) % max(len(self._column.codes), 1)
         for tree in self._trees:
             leaves = tree.splits.apply(points)
             shares = tree.shares[leaves]
-            if own is None:
-                n_used += 1.0
-            else:
-                n_used += _leave_out(tree, shares, leaves, self._column.codes, own)
-            total += shares
+            used = ~tree.seen[others]
+            if own is not None:
+                used = np.where(own >= 0, _leave_out(tree, shares, leaves, self._column.codes, own), used)
+            total += shares * used[:, None]
+            n_used += used
         total /= np.maximum(n_used, 1.0)[:, None]
         total[n_used == 0] = self._column.shares()
         return total
@@ -91,17 +95,16 @@ class Forest:
 
 def _leave_out(
     tree: _Tree, shares: Beliefs, leaves: npt.NDArray[np.intp], codes: Codes, own: Rows
-) -> npt.NDArray[np.float32]:
-    """Take own rows out of the shares of people's leaves, in place; 0 for whom the tree is not to be used.
+) -> npt.NDArray[np.bool_]:
+    """Take own rows out of the shares of people's leaves, in place; whether the tree is to be used for each of them.
 
     With a share c/n of a class, that without one of its rows is (c − 1)/(n − 1), and of another class c/(n − 1).
     """
     there = own >= 0
     counted = np.flatnonzero(there & (codes[own] >= 0) & (tree.leaves[own] == leaves))
     left = tree.sizes[leaves[counted]] - 1.0
-    scale = np.where(there & tree.seen[own], 0.0, 1.0).astype(np.float32)
-    scale[counted] *= np.divide(left + 1.0, left, out=np.zeros_like(left), where=left > 0)
-    shares *= scale[:, None]
-    taken = np.divide(1.0, left, out=np.zeros_like(left), where=(left > 0) & (scale[counted] > 0))
-    shares[counted, codes[own[counted]]] -= taken
-    return (scale > 0).astype(np.float32)
+    shares[counted] *= np.divide(left + 1.0, left, out=np.zeros_like(left), where=left > 0)[:, None]
+    shares[counted, codes[own[counted]]] -= np.divide(1.0, left, out=np.zeros_like(left), where=left > 0)
+    used = ~tree.seen[own]
+    used[counted[left <= 0]] = False
+    return np.asarray(used)

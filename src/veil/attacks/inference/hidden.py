@@ -2,7 +2,8 @@
 
 A category has its own classes. A number with few different values has one for each; another is cut into classes as wide
 as the tolerance, each standing for its median, so that a value that heaps stands for itself. With p the beliefs in the
-classes, the guess is the class whose neighbours within the tolerance are most probable together, or the mean.
+classes, the guess is the class whose neighbours within the tolerance are most probable together, or the middle between
+classes where it has more of them within the tolerance, or the mean.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ TAIL: Final = 0.005
 """Share of the values at either end that is one class."""
 SAME: Final = 1e-9
 """Of the reach: by how much rounding may exceed it."""
+WITHIN: Final = 0.95
+"""Of the reach: how far from the middle of a window its classes are, since a judge's unit may be a little smaller."""
 EQUAL: Final = 1e-5
 """Shares that differ by less are one: they are sums in single precision."""
 
@@ -65,18 +68,36 @@ class Hidden:
         return len(self.values)
 
     @cached_property
+    def _places(self) -> Vector:
+        """What may be guessed: the classes first, then the middle of every window that begins at one."""
+        last = np.searchsorted(self.values, self.values + 2.0 * WITHIN * self.reach, side="right") - 1
+        return np.concatenate([self.values, 0.5 * (self.values + self.values[last])])
+
+    @cached_property
     def _near(self) -> npt.NDArray[np.float32]:
-        apart = np.abs(self.values[:, None] - self.values)
+        """Which classes are within reach of each place."""
+        apart = np.abs(self.values[:, None] - self._places)
         return (apart <= self.reach * (1.0 + SAME)).astype(np.float32)
 
     def guess(self, beliefs: Beliefs, aim: str) -> Vector:
         """The value that is most probably within reach (``"hit"``), or the mean of a number (``"mean"``)."""
         if aim == "mean":
             return np.asarray(beliefs.astype(np.float64) @ self.values)
-        shares = beliefs @ self._near if self.numeric else beliefs
-        # Of shares that are equal but for rounding, which depends on a row's place in a product, the first counts.
-        best = (shares >= shares.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1)
-        return np.asarray(self.values[best])
+        if not self.numeric:
+            return np.asarray(self.values[_first_of_most(beliefs)])
+        return np.asarray(self._places[_first_of_most(beliefs @ self._near)])
+
+    @cached_property
+    def constant(self) -> float:
+        """The value that is within reach of most released ones."""
+        guess = float(self.guess(self.shares()[None], "hit")[0])
+        if not self.numeric:
+            return guess
+        ordered = np.sort(self.released[~np.isnan(self.released)])
+        last = np.searchsorted(ordered, ordered + 2.0 * WITHIN * self.reach, side="right")
+        fullest = int((last - np.arange(len(ordered))).argmax())
+        middle = 0.5 * float(ordered[fullest] + ordered[last[fullest] - 1])
+        return max(guess, middle, key=lambda place: int((np.abs(ordered - place) <= self.reach).sum()))
 
     def hits(self, guess: Vector, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the rows a guess of their released values gets right."""
@@ -90,6 +111,11 @@ class Hidden:
     def taken(self, rows: npt.NDArray[np.intp]) -> Hidden:
         """The same classes on some rows."""
         return Hidden(self.name, self.codes[rows], self.released[rows], self.values, self.reach)
+
+
+def _first_of_most(shares: Beliefs) -> npt.NDArray[np.intp]:
+    """The largest share of each row; the first of those that are equal but for rounding, which depends on the row."""
+    return np.asarray((shares >= shares.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1))
 
 
 def of_numbers(name: str, released: Vector, tolerance: float) -> Hidden:

@@ -3,7 +3,7 @@
 Every learner gives beliefs in the classes of a column (:mod:`veil.attacks.inference.hidden`):
 
 ========== ==========================================================================================================
-constant   the shares among all rows
+constant   the shares among all rows; of a number, the value within reach of most of them
 forest     a random forest on what is known (:mod:`veil.attacks.inference.forest`)
 neighbours the rows that are nearest in what is known
 chain      a forest on what is known and on the beliefs in the columns before it, the most predictable first
@@ -189,6 +189,8 @@ class Inference:
     def _guess(self, j: int, learner: Learner, aim: str, people: People) -> Vector:
         """The guess of one column; the row that is nearest tells its own value, not what its class stands for."""
         column = self._hidden[j]
+        if learner is Learner.CONSTANT and aim == "hit":
+            return np.full(len(people.features), column.constant)
         guess = column.guess(self._beliefs(j, learner, people), aim)
         if learner is not Learner.NEAREST:
             return guess

@@ -18,9 +18,12 @@ from veil.report.model import Picture
 
 Z = 1.959964
 """Standard errors in half of a 95 % interval."""
-LUCK = 2.0**0.5
-"""What one release teaches better than another by luck, all people alike, in errors over people: over 100 pairs of
-tables of 1,000 and 3,000 people the gain had 1.1 to 1.3 times the error that people alone account for."""
+LUCK = 1.8
+"""What one release teaches better than another by luck, all people alike, in errors over people.
+
+Over 100 pairs of tables of 1,000 and 3,000 people the gain had 1.1 to 1.3 times the error that people account for, and
+1.8 times over 24 pairs of samples of 1,500 people with eight hidden columns: only those with good luck are guessed.
+"""
 
 
 class UnmatchedJudge(Judge):
