@@ -80,7 +80,7 @@ class Cache:
 
     def answers(self, question: Any) -> Answers:
         """What is remembered of a question; a file that cannot be read holds nothing."""
-        text = _text([FORMAT, question]).encode()
+        text = as_text([FORMAT, question]).encode()
         name = hashlib.blake2b(text, key=self._key, digest_size=24).hexdigest()
         return Answers(self._folder / f"{name}.json")
 
@@ -98,11 +98,11 @@ class Answers:
 
     def get(self, address: Any) -> Any:
         """The value at an address; None where there is none."""
-        return self._by_address.get(_text(address))
+        return self._by_address.get(as_text(address))
 
     def put(self, address: Any, value: Any) -> None:
         """Remember a value."""
-        self._by_address[_text(address)] = value
+        self._by_address[as_text(address)] = value
         self._changed = True
 
     def save(self) -> None:
@@ -140,7 +140,7 @@ def candidate_words(plan: Plan) -> list[Any]:
     ]
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A value as JSON, the same whenever it is the same."""
     return json.dumps(value, sort_keys=True, default=_json_default)
 

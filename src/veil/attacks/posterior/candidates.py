@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numba
 import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
@@ -72,45 +73,50 @@ class Candidates:
         """Observed numbers in standard units."""
         return np.asarray((z[:, self.numbers] - self.mean) / self.unit)
 
-    def log_joint(self, z: Matrix, present: Mask, reports: Sequence[Codes], channels: Sequence[Matrix]) -> Matrix:
+    def log_joint(self, z: Matrix, present: Mask, reports: Sequence[Codes], tables: Sequence[Matrix]) -> Matrix:
         """ln of w_c times the density of what is seen (n × m), for records that have just the numbers ``present``.
 
-        ``z`` is in standard units; ``reports`` and ``channels`` are of the candidates' variables, in their order.
+        ``z`` is in standard units; ``reports`` and their ``tables`` (:meth:`report_tables`) are of the candidates'
+        variables, in their order.
         """
-        out = np.tile(np.log(self.weights), (len(z), 1))
+        logs, n = np.log(self.weights), len(z)
+        out = np.empty((n, len(logs)))
         if present.any():
+            first = np.searchsorted(self.group, np.arange(self.n_groups + 1))
             for k in range(self.n_groups):
-                own = np.flatnonzero(self.group == k)
+                own = slice(first[k], first[k + 1])
                 total = (self.spreads[k] + self.noise)[np.ix_(present, present)]
                 lower = np.linalg.cholesky(total)
-                a = solve_triangular(lower, z[:, present].T, lower=True, check_finite=False).T
-                b = solve_triangular(lower, self.centres[np.ix_(own, present)].T, lower=True, check_finite=False).T
-                square = (a * a).sum(axis=1)[:, None] + (b * b).sum(axis=1) - 2.0 * a @ b.T
+                a = solve_triangular(lower, z[:, present].T, lower=True, check_finite=False)
+                b = solve_triangular(lower, self.centres[own, present].T, lower=True, check_finite=False)
+                # −½|a − b|² as one product of matrices, together with what depends on the candidate alone.
                 constant = np.log(np.diag(lower)).sum() + 0.5 * len(lower) * np.log(2 * np.pi)
-                where = slice(own[0], own[-1] + 1)
-                out[:, where] -= 0.5 * np.maximum(square, 0.0) + constant
-        product = np.ones_like(out) if reports else None
-        for v, (codes, channel) in enumerate(zip(reports, channels, strict=True)):
-            if product is None or not (codes >= 0).any():
-                continue
-            product *= self.report_shares(v, codes, channel)
-            if v % 8 == 7 or v == len(reports) - 1:
+                of_records = np.vstack([a, -0.5 * (a * a).sum(axis=0), np.ones(n)])
+                of_candidates = np.vstack(
+                    [b, np.ones(len(logs[own])), logs[own] - 0.5 * (b * b).sum(axis=0) - constant]
+                )
+                out[:, own] = of_records.T @ of_candidates
+        else:
+            out[:] = logs
+        product: Matrix | None = None
+        seen = [(codes, table) for codes, table in zip(reports, tables, strict=True) if (codes >= 0).any()]
+        for i, (codes, table) in enumerate(seen):
+            product = np.ones_like(out) if product is None else product
+            times_rows(product, table, codes)
+            if i % 8 == 7 or i == len(seen) - 1:
                 out += np.log(product)
                 product[:] = 1.0
-        if product is not None:
-            out += np.log(product)
         return out
 
-    def report_shares(self, v: int, codes: Codes, channel: Matrix) -> Matrix:
-        """The probability of each report of a variable for each candidate (n × m); 1 where nothing is reported."""
-        reports, at = np.unique(codes, return_inverse=True)
-        rows = channel[np.maximum(reports, 0)]
-        mixed = np.maximum(rows @ self.tables[v].T, LEAST)[:, self.group]
-        own = np.maximum(rows[:, np.maximum(self.states[:, v], 0)], LEAST)
-        shares = np.where(self.states[:, v] < 0, 1.0, self.shares)
-        probability = (1.0 - shares) * own + shares * mixed
-        probability[reports < 0] = 1.0
-        return np.asarray(probability[at.ravel()])
+    def report_tables(self, channels: Sequence[Matrix]) -> list[Matrix]:
+        """The probability of each report of each variable for each candidate; a last row of ones is for no report."""
+        tables = []
+        for v, channel in enumerate(channels):
+            mixed = np.maximum(channel @ self.tables[v].T, LEAST)[:, self.group]
+            own = np.maximum(channel[:, np.maximum(self.states[:, v], 0)], LEAST)
+            shares = np.where(self.states[:, v] < 0, 1.0, self.shares)
+            tables.append(np.vstack([(1.0 - shares) * own + shares * mixed, np.ones(len(shares))]))
+        return tables
 
     def filters(self, present: Mask) -> tuple[Matrix, Matrix]:
         """For each group the gain G (K × q × present) and the variance that is left of each number (K × q)."""
@@ -135,11 +141,42 @@ def patterns(z: Matrix) -> Iterator[tuple[Mask, npt.NDArray[np.intp]]]:
 
 
 def log_sum(logs: Matrix) -> tuple[Vector, Matrix]:
-    """ln of the sum of each row's exponentials, and their shares."""
+    """ln of the sum of each row's exponentials, and their shares, which take the place of the logarithms."""
     top = logs.max(axis=1, keepdims=True)
-    shares = np.exp(logs - top)
+    logs -= top
+    shares = np.exp(logs, out=logs)
     total = shares.sum(axis=1, keepdims=True)
-    return (top + np.log(total))[:, 0], shares / total
+    shares /= total
+    return (top + np.log(total))[:, 0], shares
+
+
+@numba.njit(cache=True, nogil=True)
+def times_rows(out: Matrix, table: Matrix, at: Codes) -> None:
+    """Multiply every row by one of a table; −1 is its last one."""
+    for i in range(len(at)):
+        row, own = table[at[i]], out[i]
+        for c in range(len(row)):
+            own[c] *= row[c]
+
+
+@numba.njit(cache=True, nogil=True)
+def over_rows(out: Matrix, table: Matrix, at: Codes) -> Matrix:
+    """Every row divided by one of a table; −1 is its last one."""
+    ratios = np.empty_like(out)
+    for i in range(len(at)):
+        row, own, ratio = table[at[i]], out[i], ratios[i]
+        for c in range(len(row)):
+            ratio[c] = own[c] / row[c]
+    return ratios
+
+
+@numba.njit(cache=True, nogil=True)
+def plus_rows(out: Matrix, table: Matrix, at: Codes) -> None:
+    """Add one of a table's rows to every row; −1 is its last one."""
+    for i in range(len(at)):
+        row, own = table[at[i]], out[i]
+        for c in range(len(row)):
+            own[c] += row[c]
 
 
 def leave_out(joint: Matrix, without: npt.NDArray[np.intp]) -> None:
@@ -160,14 +197,15 @@ def log_density(
     chosen = [variables[v] for v in candidates.variables]
     out = np.empty(len(rows))
     exact = [v for v, variable in enumerate(chosen) if is_covariate(variable)]
+    tables = candidates.report_tables([variable.channel for variable in chosen])
     for present, where in patterns(standard):
         for part in np.array_split(where, max(1, len(where) * len(candidates.weights) // CELLS)):
             reports = [variable.reports[rows[part]] for variable in chosen]
-            joint = candidates.log_joint(standard[part], present, reports, [v.channel for v in chosen])
+            joint = candidates.log_joint(standard[part], present, reports, tables)
             out[part] = log_sum(joint)[0] - np.log(candidates.unit[present & ~given]).sum()
             if (given & present).any() or exact:
                 known = [codes if v in exact else np.full(len(codes), -1) for v, codes in enumerate(reports)]
-                alone = candidates.log_joint(standard[part], given & present, known, [v.channel for v in chosen])
+                alone = candidates.log_joint(standard[part], given & present, known, tables)
                 out[part] -= log_sum(alone)[0]
     return out
 

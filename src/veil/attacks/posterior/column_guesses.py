@@ -94,12 +94,13 @@ def column_guesses(
     z = fit.standard(observations.z)
     chosen = [observations.variables[v] for v in fit.variables]
     channels = [variable.channel for variable in chosen]
+    tables = fit.report_tables(channels)
     guessed = [v for v, variable in enumerate(chosen) if max(variable.places) >= 0]
     for present, rows in patterns(z):
         filters = {i: _column_filter(fit, i, grid.blur / fit.unit[i], present) for i, grid in priors.grids.items()}
         for part in np.array_split(rows, max(1, len(rows) * len(fit.weights) // CELLS)):
             reports = [variable.reports[part] for variable in chosen]
-            joint = fit.log_joint(z[part], present, reports, channels)
+            joint = fit.log_joint(z[part], present, reports, tables)
             if without is not None:
                 leave_out(joint, without[part])
             weights = log_sum(joint)[1]
@@ -115,7 +116,7 @@ def column_guesses(
                 column = out[:, 0] if aim == "hit" else out[:, 2]
                 values[part, number.place], probability[part, number.place] = placed(number, column, out[:, 1], part)
             for v in guessed:
-                posterior = state_posterior(fit, v, channels[v], reports[v], weights)
+                posterior = state_posterior(fit, v, channels[v], tables[v], reports[v], weights)
                 place_states(chosen[v], posterior, part, values, probability)
     return values, probability
 

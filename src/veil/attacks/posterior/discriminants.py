@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from veil.attacks.posterior.candidates import CELLS, Candidates, Rows, leave_out, log_sum, patterns
+from veil.attacks.posterior.candidates import CELLS, Candidates, Rows, leave_out, log_sum, over_rows, patterns
 from veil.attacks.posterior.observations import Codes, Observations, Variable
 from veil.attacks.posterior.sample import Kernels, Sample, with_sample
 from veil.attacks.posterior.simulated import simulated
@@ -40,20 +40,19 @@ SHRUNK = 2.0
 """Records of the common mean and of the common distributions that every class is given."""
 
 
-def state_posterior(prior: Candidates, v: int, channel: Matrix, reports: Codes, weights: Matrix) -> Matrix:
-    """The probability of every state of the prior's variable v, by the candidates' weights (n × states)."""
+def state_posterior(
+    prior: Candidates, v: int, channel: Matrix, table: Matrix, reports: Codes, weights: Matrix
+) -> Matrix:
+    """The probability of every state of the prior's variable v, by the candidates' weights (n × states).
+
+    ``table`` is the variable's of :meth:`veil.attacks.posterior.candidates.Candidates.report_tables`.
+    """
     shares = np.where(prior.states[:, v] < 0, 1.0, prior.shares)
     states = shares[:, None] * prior.tables[v][prior.group]
     own = np.flatnonzero(prior.states[:, v] >= 0)
     states[own, prior.states[own, v]] += 1.0 - prior.shares[own]
-    posterior = np.empty((len(reports), channel.shape[1]))
-    for report in np.unique(reports):
-        rows = np.flatnonzero(reports == report)
-        if report < 0:
-            posterior[rows] = weights[rows] @ states
-            continue
-        probability = prior.report_shares(v, np.array([report]), channel)[0]
-        posterior[rows] = (weights[rows] @ (states / probability[:, None])) * channel[report]
+    told = np.vstack([channel, np.ones(channel.shape[1])])[reports]
+    posterior = (over_rows(weights, table, reports) @ states) * told
     return np.asarray(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300))
 
 
@@ -71,15 +70,17 @@ def posteriors(
     """
     standard, places = prior.standard(z), [(v, prior.variables.index(v)) for v in guessed]
     chosen = [(reports[w], variables[w].channel) for w in prior.variables]
+    tables = prior.report_tables([channel for _, channel in chosen])
     for present, rows in patterns(standard):
         for part in np.array_split(rows, max(1, len(rows) * len(prior.weights) // CELLS)):
             seen = [codes[part] for codes, _ in chosen]
-            joint = prior.log_joint(standard[part], present, seen, [channel for _, channel in chosen])
+            joint = prior.log_joint(standard[part], present, seen, tables)
             if without is not None:
                 leave_out(joint, without[part])
             weights = log_sum(joint)[1]
             for v, place in places:
-                yield part, v, state_posterior(prior, place, chosen[place][1], seen[place], weights)
+                told = state_posterior(prior, place, chosen[place][1], tables[place], seen[place], weights)
+                yield part, v, told
 
 
 def discriminant(observations: Observations, whole: Candidates, sample: Sample, v: int) -> Candidates | None:

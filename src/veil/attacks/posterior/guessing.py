@@ -91,7 +91,8 @@ def guess_records(
         best = priors.chosen(observations, {j for j, name in chosen.items() if name == PLAIN_KERNELS}, {*by_records})
         values, probability = _by_kernels(best, learned, aim, observations, None)
     if by_records:
-        guess, share = guessers[RECORDS](observations, None)
+        wanted = {j: reach for j, reach in reaches.items() if j in by_records}
+        guess, share = _by_records(bare, wanted, aim, observations, None)
         values[:, by_records], probability[:, by_records] = guess[:, by_records], share[:, by_records]
     for j, known in observations.given.items():
         values[:, j], probability[:, j] = known, 1.0

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from veil.attacks.noise.additive import with_grain
-from veil.attacks.posterior.candidates import CELLS, LEAST, Rows, log_sum, patterns
+from veil.attacks.posterior.candidates import CELLS, LEAST, Rows, log_sum, patterns, plus_rows
 from veil.attacks.posterior.cells import window
 from veil.attacks.posterior.column_guesses import place_states, placed
 from veil.attacks.posterior.margins import factor_moments
@@ -142,7 +142,7 @@ def log_likelihood(observations: Observations, sample: Sample, rows: Rows) -> Ma
         states, reports = sample.states[:, v], variable.reports[rows]
         chance = np.where(states < 0, (variable.channel @ variable.margin)[:, None], variable.channel[:, states])
         logs = np.vstack([np.log(np.maximum(chance, LEAST)), np.zeros(len(states))])
-        out += logs[reports]
+        plus_rows(out, logs, reports)
     return out
 
 

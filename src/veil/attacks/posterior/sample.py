@@ -113,7 +113,7 @@ def _nearest(prior: Candidates, u: Matrix, states: Codes, there: Mask) -> Rows:
         return np.zeros(len(u), dtype=np.intp)
     channels = [np.eye(table.shape[1]) for table in prior.tables]
     exact = Candidates(**{**vars(prior), "noise": 0.05 * prior.noise + 1e-6 * np.eye(len(prior.noise))})
-    joint = exact.log_joint(np.nan_to_num(u), there, list(states.T), channels)
+    joint = exact.log_joint(np.nan_to_num(u), there, list(states.T), exact.report_tables(channels))
     return np.asarray(joint.argmax(axis=1), dtype=np.intp)
 
 

@@ -186,7 +186,9 @@ class Search:
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return holding
-            last = self._small.tried(self._choices.plan(setting), runs=self._small.few_keys)
+            plan = self._choices.plan(setting)
+            quick = self._small.still_fails(plan, last.worst, self._aim()) if last is not None and not holding else None
+            last = quick or self._small.tried(plan, runs=self._small.few_keys)
             self._findings.note(last, family.name, setting.strength)
             utility = self._findings.utility(last)
             self._strongest = self._strongest or setting

@@ -18,6 +18,7 @@ from veil.auditing.advice.limits import CERTAINTY, at_least, limit_of
 from veil.auditing.advice.settings import Gains
 from veil.auditing.exposure import Exposures
 from veil.auditing.grants import NOTHING, Level
+from veil.auditing.memory import as_text, candidate_words
 from veil.auditing.scores import Score
 from veil.auditing.spread import ENOUGH_KEYS, keys_for
 from veil.auditing.trials.schedule import Schedule
@@ -114,25 +115,41 @@ class SettingTrials:
         self._given_up: Sequence[AuditRow] = ()
         self._largest: dict[str, float] = {}
         self._attacks = every_attack()
+        self._answered: dict[str, dict[str, Any]] = {}
 
     def of_columns(self, roles: Mapping[str, str]) -> SettingTrials:
         """The same with other roles."""
         other = copy.copy(self)
-        other._roles = {**self._roles, **roles}
+        other._roles, other._answered = {**self._roles, **roles}, {}
         return other
 
     def hopeless(self, plan: Plan, worst: AuditRow | None) -> Tried | None:
         """A setting under the attack that was strongest before, with few keys, where that is enough to see it fail."""
         if worst is None or worst.one_matrix or self._goals.against is not None or self.keys > 2 * ENOUGH_KEYS:
             return None
+        one = self._under(worst)
+        tried = one.tried(plan, self.keys, most=ENOUGH_KEYS)
+        return tried if one._given_up or any(row.broken for row in tried.candidate.rows) else None
+
+    def still_fails(self, plan: Plan, worst: AuditRow | None, aim: float) -> Tried | None:
+        """A setting under the attack that was strongest before, where that alone is expected to gain more than the aim.
+
+        As with all attacks, few keys say where to look.
+        """
+        if worst is None or worst.one_matrix or self._goals.against is not None:
+            return None
+        tried = self._under(worst).tried(plan, self.few_keys)
+        return tried if tried.expected > aim else None
+
+    def _under(self, worst: AuditRow) -> SettingTrials:
+        """The same with one attack and its kind of knowledge alone, at its largest share if it is of shares."""
         one, kind = copy.copy(self), worst.level.kind
         one._attacks = [attack for attack in self._attacks if attack.label == worst.attack]
         one._grants, one.strong = self._grants.limited_to(kind), {(worst.attack, kind, worst.part)}
         amounts = one._grants[kind] if kind != NOTHING else ()
         if isinstance(amounts, tuple) and len(amounts) > 1 and all(isinstance(each, float) for each in amounts):
             one._grants = one._grants.adapted(**{kind: max(amounts)})
-        tried = one.tried(plan, self.keys, most=ENOUGH_KEYS)
-        return tried if one._given_up or any(row.broken for row in tried.candidate.rows) else None
+        return one
 
     def tried(self, plan: Plan, runs: int, *, most: int | None = None) -> Tried:
         """A setting under every attack, once, and again with other keys while that can change the answer.
@@ -241,9 +258,17 @@ class SettingTrials:
             workers=self._workers,
             uses={**self._uses, "labels": labels},
             progress=self._progress,
+            answered=self._answers(plans),
             again=again,
         )
         return schedule, schedule.candidates(time.monotonic()), tuple(exposures.levels)
+
+    def _answers(self, plans: Sequence[Plan]) -> dict[str, Any]:
+        """What runs of these settings have brought; of others it is forgotten, since they are not tried again."""
+        text = as_text([candidate_words(plan) for plan in plans])
+        if text not in self._answered:
+            self._answered.clear()
+        return self._answered.setdefault(text, {})
 
     def _counts(self, row: AuditRow, levels: Any) -> bool:
         return row.states_values and self._goals.counts(row.level, levels)

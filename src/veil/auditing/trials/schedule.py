@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.goals import Goals
 from veil.auditing.grants import NOTHING, Level
 from veil.auditing.membership import Membership
-from veil.auditing.memory import Answers, Cache, candidate_words
+from veil.auditing.memory import Answers, Cache, as_text, candidate_words
 from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate, strongest_of
 from veil.auditing.trials.remembered import membership_from, outcome_from, to_json, utilities_from
@@ -74,6 +74,8 @@ class Schedule:
         What the utilities need.
     cache
         Where results are remembered; None for nowhere.
+    answered
+        Answers of earlier schedules on the same table, grants and seed, by candidate and address; new ones are added.
     again
         Says whether an attack is run again, by its row and the rows of its runs, while nothing is shown to break; the
         least that breaks is not searched for then.
@@ -89,6 +91,7 @@ class Schedule:
         workers: int | None,
         uses: Mapping[str, Any],
         cache: Cache | None = None,
+        answered: MutableMapping[str, Any] | None = None,
         progress: Progress = silent,
         again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         of_records: int | None = None,
@@ -102,6 +105,7 @@ class Schedule:
         self._utilities: dict[int, list[dict[str, Measure]]] = {}
         self._memberships: dict[int, Membership] = {}
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
+        self._answered = answered
         self._done = self._total = self.remembered = 0
 
     def utilities(self, candidate: int) -> list[dict[str, Measure]]:
@@ -194,39 +198,49 @@ class Schedule:
                 self.board.add(task, answers[task])
 
     def _answers(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> Iterator[tuple[Any, Any]]:
-        """Answers from memory first, then from runs."""
-        if not self._memory:
-            yield from pool.map(tasks)
-            return
+        """Answers that are known already first, then from runs."""
         new = []
         for task in tasks:
-            answers, address = self._place(task)
-            value = answers.get(address)
-            read = {UtilityTask: utilities_from, MembershipTask: membership_from}.get(type(task), outcome_from)
-            known = read(value)
+            known = self._known(task)
             if known is None:
                 new.append(task)
             else:
                 self.remembered += 1
                 yield task, known
         for task, answer in pool.map(new):
-            answers, address = self._place(task)
-            answers.put(address, to_json(answer))
+            if self._memory:
+                self._memory[_candidate_of(task)].put(self._address(task), to_json(answer))
+            if self._answered is not None:
+                self._answered[self._name(task)] = answer
             yield task, answer
+
+    def _known(self, task: Task) -> Any:
+        """The answer to a task from an earlier schedule or audit; None where there is none."""
+        if self._answered is not None and (answer := self._answered.get(self._name(task))) is not None:
+            return answer
+        if not self._memory:
+            return None
+        read = {UtilityTask: utilities_from, MembershipTask: membership_from}.get(type(task), outcome_from)
+        return read(self._memory[_candidate_of(task)].get(self._address(task)))
 
     def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Answers]:
         table = self._runner.exposures.digest(cache)
         common = [__version__, table, self._runner.tolerance, self._runner.exposures.words(), dict(uses)]
         return [cache.answers([*common, candidate_words(plan)]) for plan in self._runner.candidates]
 
-    def _place(self, task: Task) -> tuple[Answers, list[Any]]:
+    def _address(self, task: Task) -> list[Any]:
+        """Where the answer to a task about a candidate is remembered."""
         if isinstance(task, UtilityTask):
-            return self._memory[task.candidate], ["utility", task.repetition]
+            return ["utility", task.repetition]
         if isinstance(task, MembershipTask):
-            return self._memory[task.candidate], ["membership", *self._runner.attacks[task.attack].address()]
+            return ["membership", *self._runner.attacks[task.attack].address()]
         trial = task.trial
         attack, level = self._runner.attacks[trial.attack], self._runner.exposures.address(trial.level)
-        return self._memory[trial.candidate], [*level, task.repetition, *attack.address(), trial.part]
+        return [*level, task.repetition, *attack.address(), trial.part]
+
+    def _name(self, task: Task) -> str:
+        """The address of a task, with its candidate, as a text."""
+        return as_text([candidate_words(self._runner.candidates[_candidate_of(task)]), self._address(task)])
 
     def _breaks(self, pool: Pool[Task, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
@@ -318,6 +332,10 @@ class Schedule:
             levels = [level for level in exposures.levels if not target.is_known(exposures.known_columns(level))]
             failures += self._goals.untested(rows_on, levels, target.part.model, method)
         return failures
+
+
+def _candidate_of(task: Task) -> int:
+    return task.trial.candidate if isinstance(task, Run) else task.candidate
 
 
 def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -> tuple[str, ...]:
