@@ -79,7 +79,8 @@ class Forest:
         """Beliefs about people with such features; ``own`` are rows to be left out, one for each, −1 for none."""
         total = np.zeros((len(at), self._column.n_classes), dtype=np.float32)
         points, n_used = at.astype(np.float32), np.zeros(len(at), dtype=np.float32)
-        others = np.arange(len(at)) % max(len(self._column.codes), 1)
+        # Whose trees are left out instead of one's own must not depend on the order of people: alike ones, the same.
+        others = np.unique(points, axis=0, return_inverse=True)[1].ravel() % max(len(self._column.codes), 1)
         for tree in self._trees:
             leaves = tree.splits.apply(points)
             shares = tree.shares[leaves]

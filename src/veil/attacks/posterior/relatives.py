@@ -12,7 +12,8 @@ the response's matrix is taken out of their shares.
 is known, and of a category a variable: the one that others most probably have, and whether they are nearly sure. The
 prior learns how much that tells. A column that others do not predict, by the correlation with what was released, gets
 none. Within a group predictions and released values have a constant sum, noise included, which a prior that tells
-groups apart would learn: the mixtures do not see the predictions of numbers.
+groups apart would learn: the mixtures do not see the predictions of numbers, and groups that known columns tell apart
+get none.
 """
 
 from __future__ import annotations
@@ -42,14 +43,17 @@ WIDTHS, STRETCH = tuple(2**k for k in range(9)), 256
 """Rows on either side whose mean is tried, and rows that share the best width."""
 MOST_STATES = 32
 """States of a variable that others may tell."""
+MOST_TOLD = 0.5
+"""The share of all differences between groups that known columns may tell, for the others of a group to be asked."""
 SURELY = 4.0
 """Standard errors by which a prediction must correlate with what was released."""
 
 
 def add_relatives(draft: Draft, release: Release, known: Sequence[str]) -> None:
     """Predictions of the guessed columns by other rows; ``known`` columns need none."""
+    exact = [number.z for number in draft.numbers if number.known is not None]
     kinds: list[list[Predictor]] = [
-        [_of_group(codes) for codes in _groups(release)],
+        [_of_group(codes) for codes in _groups(release) if not _is_told(codes, exact)],
         [_of_neighbours(rows) for rows in _orders(release)],
     ]
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
@@ -69,6 +73,20 @@ def add_relatives(draft: Draft, release: Release, known: Sequence[str]) -> None:
             best = _best(predictors, reports)
             if best is not None:
                 draft.variables.append(_told(variable, best))
+
+
+def _is_told(codes: Codes, exact: Sequence[Vector]) -> bool:
+    """Whether columns that are known exactly tell most groups' sums, and with the others' mean a row's own noise.
+
+    The states of a category are 0/1 numbers, which have its groups' means: no prediction is needed there.
+    """
+    n_groups = len(np.unique(codes))
+    if 1 + len(exact) <= MOST_TOLD * n_groups:
+        return False
+    counts = np.maximum(np.bincount(codes), 1)
+    means = [np.bincount(codes, np.nan_to_num(z - np.nanmean(z))) / counts for z in exact]
+    units = [np.ones(len(counts)), *(mean / max(float(np.abs(mean).max()), 1e-300) for mean in means)]
+    return bool(np.linalg.matrix_rank(np.column_stack(units), tol=1e-6) > MOST_TOLD * n_groups)
 
 
 def group_prediction(z: Matrix, codes: Codes) -> Matrix | None:

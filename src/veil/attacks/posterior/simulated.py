@@ -34,7 +34,7 @@ def simulated(observations: Observations, sample: Sample, rows: Rows, rng: np.ra
         seen = replace(drawn[i], sign=np.sign(own) if number.logs else None)
         numbers.append(seen if number.known is None else replace(seen, z=number.working(own), known=own))
     reports = [np.empty(0, dtype=np.int64)] * len(observations.variables)
-    for v in by_name(["\0".join(variable.names) for variable in observations.variables]):
+    for v in by_name(["\0".join(sorted(variable.names)) for variable in observations.variables]):
         reports[v] = _reports(observations.variables[v], sample.states[rows, v], rng)
     variables = [replace(each, reports=codes) for each, codes in zip(observations.variables, reports, strict=True)]
     given = {j: sample.values[rows, j] for j in observations.given}
@@ -73,9 +73,13 @@ def _errors(law: OwnLaw, n: int, rng: np.random.Generator) -> Vector:
 
 def _reports(variable: Variable, states: Codes, rng: np.random.Generator) -> Codes:
     """What some states are reported as."""
-    steps = np.cumsum(variable.channel, axis=0)[:, np.maximum(states, 0)]
+    n = len(variable.channel)
+    # Draws go through the reports in the order of names, whatever that of the columns is.
+    own = variable.states[:, by_name(variable.names)] if n == len(variable.states) else np.arange(n)[:, None]
+    order = np.lexsort(own.T[::-1])
+    steps = np.cumsum(variable.channel[order], axis=0)[:, np.maximum(states, 0)]
     drawn = (rng.random(len(states)) * steps[-1] > steps).sum(axis=0)
-    return np.where(states < 0, -1, np.minimum(drawn, len(variable.channel) - 1)).astype(np.int64)
+    return np.where(states < 0, -1, order[np.minimum(drawn, n - 1)]).astype(np.int64)
 
 
 def true_states(variable: Variable, states: Codes) -> Matrix:
