@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
@@ -88,6 +89,18 @@ def grained(noise: Matrix, exact: Mask, grain: float) -> Matrix:
     return with_grain(noise, np.ones(len(noise))) if len(noise) else noise
 
 
+class Spread(Enum):
+    """How numbers vary within components: by a covariance of each, by one of all, or not at all."""
+
+    OWN = "own"
+    COMMON = "common"
+    NONE = "none"
+
+    def n_parameters(self, k: int, q: int) -> int:
+        """Of the covariances of k components of q numbers."""
+        return {Spread.OWN: k, Spread.COMMON: 1, Spread.NONE: 0}[self] * (q * (q + 1) // 2)
+
+
 class Components(NamedTuple):
     """A mixture in the standard units of its records; ``spreads`` are without the noise."""
 
@@ -95,6 +108,7 @@ class Components(NamedTuple):
     means: Matrix
     spreads: Matrix
     tables: tuple[Matrix, ...]
+    spread: Spread = Spread.OWN
 
     @property
     def n_components(self) -> int:
@@ -102,9 +116,10 @@ class Components(NamedTuple):
         return len(self.weights)
 
     def information(self, records: FittedRecords) -> float:
-        """The log-likelihood of the records less the number of parameters, variables aside (Akaike 1974)."""
-        q = records.z.shape[1]
-        n_parameters: int = self.n_components * (1 + q + q * (q + 1) // 2)
+        """The log-likelihood of the records less the number of parameters (Akaike 1974)."""
+        q, k = records.z.shape[1], self.n_components
+        of_tables = sum(table.shape[1] - 1 for table in self.tables)
+        n_parameters: int = k * (1 + q + of_tables) + self.spread.n_parameters(k, q)
         return float(self.shares(records)[0].sum()) - n_parameters
 
     @classmethod
@@ -142,8 +157,12 @@ class Components(NamedTuple):
             centred = (z - means[k]) * np.sqrt(share)[:, None]
             scatters[k] = centred.T @ centred
         within, prior = scatters.sum(axis=0) / len(z), OWN_RECORDS * (q + 2.0)
-        scatters = (scatters + prior * within) / (size + prior)[:, None, None]
-        spreads = _clipped(scatters, records.noise) + records.floor if q else scatters
+        if self.spread is Spread.OWN:
+            scatters = (scatters + prior * within) / (size + prior)[:, None, None]
+        else:
+            scatters = np.broadcast_to(within, scatters.shape)
+        spreads = _clipped(scatters, records.noise) if q and self.spread is not Spread.NONE else 0.0 * scatters
+        spreads = spreads + records.floor
         updated = []
         for variable, table in zip(records.variables, tables, strict=True):
             n_reports = len(variable.channel)
@@ -153,7 +172,7 @@ class Components(NamedTuple):
             common = step.sum(axis=0) / max(float(step.sum()), 1e-300)
             step += PSEUDO * common
             updated.append(step / step.sum(axis=1, keepdims=True))
-        return Components(size / size.sum(), means, spreads, tuple(updated))
+        return Components(size / size.sum(), means, spreads, tuple(updated), self.spread)
 
     def climbed(self, records: FittedRecords, iterations: int = ITERATIONS) -> tuple[Components, float]:
         """EM until a step gains too little; the mixture and its mean log-likelihood."""

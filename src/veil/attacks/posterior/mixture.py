@@ -33,6 +33,7 @@ from veil.attacks.posterior.components import (
 )
 from veil.attacks.posterior.observations import Observations
 from veil.attacks.posterior.own_laws import OwnLaw
+from veil.attacks.posterior.refinement import refined
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 
@@ -154,14 +155,14 @@ class _Fold:
     @cached_property
     def plain(self) -> Vector:
         """Log density of the judges under one normal component."""
-        return self._judged(one_normal(self.observations, self.fitted))
+        return self.judged(one_normal(self.observations, self.fitted))
 
     def score(self, start: Components) -> tuple[Components, Vector]:
         """What is climbed to from a start, and the log density of the judges under it."""
         fit = start.climbed(self.records)[0]
-        return fit, self._judged(fit.candidates(self.records))
+        return fit, self.judged(fit.candidates(self.records))
 
-    def _judged(self, fit: Candidates) -> Vector:
+    def judged(self, fit: Candidates) -> Vector:
         given = np.array([number.known is not None for number in self.observations.numbers], dtype=bool)
         return log_density(fit, self.observations.z, self.observations.variables, self.judges, given[fit.numbers])
 
@@ -196,6 +197,12 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         return Mixture(single, single, scores)
     if not observations.variables:
         chosen = max((fit for fit, _ in fits), key=lambda fit: fit.information(fold.records))
+    if usable.any():
+        other = refined(chosen, fold.records)
+        score = fold.judged(other.candidates(fold.records))
+        scores[other.n_components] = max(float(score.mean()), scores.get(other.n_components, -np.inf))
+        if not observations.variables or score.mean() > best.mean():
+            chosen = other
     every = complete_records(observations, usable, split.every)
     return Mixture(chosen.candidates(fold.records), chosen.climbed(every)[0].candidates(every), scores)
 

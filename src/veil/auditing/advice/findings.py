@@ -28,8 +28,12 @@ class Findings:
 
     def utility(self, tried: Tried) -> float:
         """The mean of the utilities that the goals name, or of all; what was not measured is nothing kept."""
+        return self.kept(tried.candidate)
+
+    def kept(self, candidate: Candidate) -> float:
+        """The same of a candidate."""
         names = self.utilities()
-        return float(np.mean([tried.utilities.get(name, 0.0) for name in names])) if names else 0.0
+        return float(np.mean([candidate.utility.get(name, 0.0) for name in names])) if names else 0.0
 
     def utilities(self) -> tuple[str, ...]:
         """The utilities that count: those that the goals name, or all that were measured."""

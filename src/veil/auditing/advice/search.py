@@ -132,19 +132,27 @@ class Search:
                 holding += self._held(family, doubt and max(doubt, most), best)
         if doubt is not None:
             self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
-        accepted = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time).accepted(self._fixed)
-        for each in sorted(holding, key=lambda holding: -holding.utility):
-            if accepted and each.utility <= max(self._findings.utility(t) for t in accepted):
-                best_of = max(accepted, key=self._findings.utility)
-                label = self._choices.plan(each.setting).describe()
-                words = outdone(label, each.utility, best_of.candidate.label, self._findings.utility(best_of))
-                self._findings.rejected[each.setting.family.name] = words
-                continue
-            confirmed = self._confirmed(each.setting, each.worst)
-            accepted += [confirmed] if confirmed is not None else []
+        methods = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time)
+        waiting: list[tuple[float, Holding | Plan]] = [(each.utility, each) for each in holding]
+        waiting += [(utility, plan) for plan, utility in methods.unbroken(self._fixed)]
+        accepted = self._accepted(waiting, methods)
         best_of_all = max(accepted, key=self._findings.utility, default=None)
         self._try_useful(best_of_all)
         return self._impossible() if best_of_all is None else self._recommended(best_of_all)
+
+    def _accepted(self, waiting: Sequence[tuple[float, Holding | Plan]], methods: FixedMethods) -> list[Tried]:
+        """What keeps every goal on the whole table; what keeps less than something accepted is not tried there."""
+        accepted: list[Tried] = []
+        for utility, each in sorted(waiting, key=lambda one: -one[0]):
+            leader = max(accepted, key=self._findings.utility, default=None)
+            plan = each if isinstance(each, Plan) else self._choices.plan(each.setting)
+            if leader is not None and utility <= (kept := self._findings.utility(leader)):
+                name = plan.describe() if isinstance(each, Plan) else each.setting.family.name
+                self._findings.rejected[name] = outdone(plan.describe(), utility, leader.candidate.label, kept)
+                continue
+            tried = methods.confirmed(each) if isinstance(each, Plan) else self._confirmed(each.setting, each.worst)
+            accepted += [tried] if tried is not None else []
+        return accepted
 
     def _try_useful(self, best: Tried | None) -> None:
         """Attack a setting that keeps what is asked for, or the usual utilities, where what is recommended does not."""
