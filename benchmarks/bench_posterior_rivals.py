@@ -113,7 +113,7 @@ def column(
 
     def make(n: int, seed: int) -> Setting:
         x = draw(np.random.default_rng([seed, 1]), n)[:, None]
-        return Setting(published(x, sigma * x.std(), seed, law), x, rivals=of_numbers())
+        return Setting(published(x, sigma * x.std(), seed, law), 1.0 * x, rivals=of_numbers())
 
     return make
 
@@ -124,7 +124,7 @@ DRAWS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.uniform(size=n),
     "log-normal": lambda rng, n: np.exp(rng.normal(size=n)),
     "two modes": lambda rng, n: rng.choice([-2.0, 2.0], n) + 0.3 * rng.normal(size=n),
-    "whole": lambda rng, n: rng.poisson(3.0, n).astype(float),
+    "whole": lambda rng, n: rng.poisson(3.0, n),
     "zeros": lambda rng, n: np.where(rng.random(n) < 0.6, 0.0, np.exp(rng.normal(size=n))),
 }
 for _name, _draw in DRAWS.items():

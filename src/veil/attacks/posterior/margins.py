@@ -19,8 +19,9 @@ from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.ordering import row_order
 
-LEAST_GAIN = 3.0
-"""Log-likelihood by which a marginal must win over the joint prior's: 20 to 1."""
+LEAST_GAIN = 8.0
+"""Log-likelihood by which a marginal must win over the joint prior's: it was fitted to the same records, with about as
+many parameters (Akaike 1974)."""
 MOST_JUDGES, FEWEST_SAMPLED = 3_000, 10
 BANDWIDTHS = (0.1, 0.4, 1.0, 2.0)
 """Of a kernel estimate, in units of Silverman's rule."""
