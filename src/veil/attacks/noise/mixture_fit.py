@@ -88,13 +88,13 @@ def choose_mixture(z: Matrix, *, max_components: int, seed: int) -> NoisyMixture
     chosen = next(k for k in sorted(fits) if _within_error(scores[best] - scores[k], 2.0 if k == 1 else 1.0))
     every = z[rows]
     fit = max((_climb(every, start, LONG) for start in fits[chosen]), key=lambda run: run[1])[0]
-    shrink = max((_towards_identity, pooled_eigenvalues), key=lambda s: _held_out(fits[chosen], parts, s).mean())
+    shrink = max((towards_identity, pooled_eigenvalues), key=lambda s: _held_out(fits[chosen], parts, s).mean())
     fit = _shrunk(fit, every, shrink)
     fit.held_out = {k: float(score.mean()) for k, score in scores.items()}
     return fit
 
 
-def _towards_identity(eigenvalues: Vector, n_rows: int) -> Vector:
+def towards_identity(eigenvalues: Vector, n_rows: int) -> Vector:
     """Eigenvalues drawn to their mean by as much as sampling error spread them (Ledoit and Wolf 2004, normal records).
 
     Better than pooling where a component is round, worse where it is flat; held-out records decide.
@@ -107,7 +107,7 @@ def _towards_identity(eigenvalues: Vector, n_rows: int) -> Vector:
 
 
 def _held_out(
-    fits: list[NoisyMixture], parts: list[tuple[Matrix, Matrix]], shrink: Shrinkage = _towards_identity
+    fits: list[NoisyMixture], parts: list[tuple[Matrix, Matrix]], shrink: Shrinkage = towards_identity
 ) -> Vector:
     """Log density of each held-out record under the mixture fitted without it."""
     pairs = zip(fits, parts, strict=True)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from veil.attacks.noise.additive import with_grain
-from veil.attacks.noise.mixture_fit import NoisyMixture
+from veil.attacks.noise.mixture_fit import NoisyMixture, towards_identity
 from veil.attacks.noise.shrinkage import whitening
 from veil.attacks.posterior.candidates import Candidates, Mask, Rows, is_covariate
 from veil.attacks.posterior.observations import Observations, Variable
@@ -28,6 +28,8 @@ from veil.data.blocks import Matrix, Vector
 ITERATIONS, SHORT = 150, 8
 TOLERANCE, MIXED_TOLERANCE, FINE_TOLERANCE = 2e-5, 2e-5, 3e-6
 """EM stops when a step adds less log-likelihood per record; reports climb slowly, alone more so than with numbers."""
+FINER = 5.0
+"""How many times less a step of the mixture that is used may gain than one of those that are compared."""
 EXACT_GRAIN, MIXED_GRAIN = 1e-4, 0.05
 """Noise, in standard deviations, that stands in for none in known columns: of one normal, and of several."""
 OWN_RECORDS = 1.0
@@ -145,8 +147,11 @@ class Components(NamedTuple):
         total = shares.sum(axis=0)
         return top + np.log(total), shares / total
 
-    def maximised(self, records: FittedRecords, shares: Matrix) -> Components:
-        """The most likely mixture given the shares; components without records go."""
+    def maximised(self, records: FittedRecords, shares: Matrix, *, drawn: bool = False) -> Components:
+        """The most likely mixture given the shares; components without records go.
+
+        With ``drawn`` covariances of their own are drawn to round ones, by as much as few records spread them.
+        """
         held = shares.sum(axis=1) > 2.0
         z, shares, tables = records.z, shares[held], [table[held] for table in self.tables]
         size = shares.sum(axis=1)
@@ -161,7 +166,8 @@ class Components(NamedTuple):
             scatters = (scatters + prior * within) / (size + prior)[:, None, None]
         else:
             scatters = np.broadcast_to(within, scatters.shape)
-        spreads = _clipped(scatters, records.noise) if q and self.spread is not Spread.NONE else 0.0 * scatters
+        n_rows = size**2 / (shares**2).sum(axis=1) if drawn and self.spread is Spread.OWN else None
+        spreads = _clipped(scatters, records.noise, n_rows) if q and self.spread is not Spread.NONE else 0.0 * scatters
         spreads = spreads + records.floor
         updated = []
         for variable, table in zip(records.variables, tables, strict=True):
@@ -174,16 +180,26 @@ class Components(NamedTuple):
             updated.append(step / step.sum(axis=1, keepdims=True))
         return Components(size / size.sum(), means, spreads, tuple(updated), self.spread)
 
-    def climbed(self, records: FittedRecords, iterations: int = ITERATIONS) -> tuple[Components, float]:
-        """EM until a step gains too little; the mixture and its mean log-likelihood."""
+    def climbed(
+        self, records: FittedRecords, iterations: int = ITERATIONS, finer: float = 1.0
+    ) -> tuple[Components, float]:
+        """EM until a step gains too little; the mixture and its mean log-likelihood.
+
+        ``finer`` is how many times less than usual a step may gain.
+        """
         fit, before = self, -np.inf
         for _ in range(iterations):
             total, shares = fit.shares(records)
             now = float(total.mean())
-            if now - before < records.tolerance:
+            if now - before < records.tolerance / finer:
                 break
             before, fit = now, fit.maximised(records, shares)
         return fit, before
+
+    def settled(self, records: FittedRecords) -> Components:
+        """What is climbed to in small steps, with covariances that few records do not exaggerate."""
+        fit = self.climbed(records, 2 * ITERATIONS, FINER)[0]
+        return fit.maximised(records, fit.shares(records)[1], drawn=True)
 
     def grown(self, records: FittedRecords, k: int, rng: np.random.Generator) -> Components:
         """The same with components cut in two across their longest axis, until there are k."""
@@ -238,10 +254,13 @@ def best_start(records: FittedRecords, k: int, smaller: Components | None, rng: 
     return max((start.climbed(records, SHORT) for start in starts), key=lambda run: run[1])[0]
 
 
-def _clipped(scatters: Matrix, noise: Matrix) -> Matrix:
-    """What of each covariance is not the noise's."""
+def _clipped(scatters: Matrix, noise: Matrix, n_rows: Vector | None = None) -> Matrix:
+    """What of each covariance is not the noise's; with the records behind each, eigenvalues are drawn to their mean."""
     root, inverse = whitening(noise)
     eigenvalues, q = np.linalg.eigh(inverse @ scatters @ inverse.T)
+    if n_rows is not None:
+        rows = zip(np.clip(eigenvalues, 0.0, None), n_rows, strict=True)
+        eigenvalues = np.array([towards_identity(values, max(int(n), 1)) for values, n in rows])
     half = (root @ q) * np.sqrt(np.clip(eigenvalues - 1.0, 0.0, None))[:, None, :]
     return np.asarray(half @ half.swapaxes(1, 2))
 

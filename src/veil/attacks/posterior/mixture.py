@@ -3,9 +3,9 @@
 *Model.* ``x ~ Σ_k w_k N(m_k, V_k) Π_v π_kv``: within a component numbers are normal and variables independent.
 The number of components is the one that makes held-out records of the release most likely; among numbers alone, where
 few held-out records tell less than all that were fitted, the one of most likelihood less its number of parameters
-(Akaike 1974), and a single one is given up only for two standard errors of the held-out records' likelihood, so that
-normal data keep the normal filter. The chosen mixture is fitted once more, to the held-out records too
-(:mod:`veil.attacks.posterior.components`).
+(Akaike 1974), and a single one is given up only for two standard errors of the held-out records' likelihood, or a large
+gain of the criterion, so that normal data keep the normal filter. The chosen mixture is fitted once more, to the
+held-out records too (:mod:`veil.attacks.posterior.components`).
 
 A single component is the Bayes filter of A6, and with known columns that of A19: what is known exactly is regressed
 out, and only what is left of the numbers is shrunk (:func:`veil.attacks.noise.shrinkage.pooled_filter`).
@@ -44,6 +44,9 @@ NUMBERS_OF_COMPONENTS = (2, 3, 4, 6, 8, 12, 16, 24, 32)
 PATIENCE = 2
 """Numbers of components tried without a gain before the search stops."""
 FEWEST_JUDGES, MOST_GROUPINGS = 40, 4
+LEAST_GAIN = 15.0
+"""Of Akaike's criterion, from which on several numbers are no single normal: held-out records with a long tail may be
+too few to say so."""
 FEWEST = 8
 """Records for each component and number."""
 
@@ -192,11 +195,13 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         return Mixture(single, single, scores)
     chosen, best = max(fits, key=lambda fit: fit[1].mean())
     # One component has no link between variables and anything else: there it is given up for any gain.
-    gain = best - fold.plain
-    if gain.mean() <= _of_laws(observations) + (0.0 if observations.variables else 2.0) * _error(gain):
-        return Mixture(single, single, scores)
+    gain, laws = best - fold.plain, _of_laws(observations)
+    surely = gain.mean() > laws + (0.0 if observations.variables else 2.0) * _error(gain)
     if not observations.variables:
         chosen = max((fit for fit, _ in fits), key=lambda fit: fit.information(fold.records))
+        surely = surely or _information_gain(chosen, fold.records) > LEAST_GAIN + laws * len(fold.records.z)
+    if not surely:
+        return Mixture(single, single, scores)
     if usable.any():
         other = refined(chosen, fold.records)
         score = fold.judged(other.candidates(fold.records))
@@ -204,7 +209,7 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         if not observations.variables or score.mean() > best.mean():
             chosen = other
     every = complete_records(observations, usable, split.every)
-    return Mixture(chosen.candidates(fold.records), chosen.climbed(every)[0].candidates(every), scores)
+    return Mixture(chosen.candidates(fold.records), chosen.settled(every).candidates(every), scores)
 
 
 def _fits(fold: _Fold) -> list[tuple[Components, Vector]]:
@@ -221,6 +226,12 @@ def _fits(fold: _Fold) -> list[tuple[Components, Vector]]:
         failures = 0 if score > reached else failures + 1
         reached = max(reached, score)
     return fits
+
+
+def _information_gain(fit: Components, records: FittedRecords) -> float:
+    """What several components gain over one, by Akaike's criterion on the records that they were fitted to."""
+    one = Components.of_labels(records, np.zeros(len(records.z), dtype=np.intp), 1)
+    return fit.information(records) - one.climbed(records)[0].information(records)
 
 
 def _error(gain: Vector) -> float:
