@@ -11,7 +11,6 @@ of EM through their channel.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from enum import Enum
 from typing import NamedTuple
 
@@ -71,7 +70,7 @@ class FittedRecords(NamedTuple):
 
 def of_rows(observations: Observations, rows: Rows) -> list[Variable]:
     """What is reported of some records."""
-    return [replace(variable, reports=variable.reports[rows]) for variable in observations.variables]
+    return [variable.with_reports(variable.reports[rows]) for variable in observations.variables]
 
 
 def standards(z: Matrix) -> tuple[Vector, Vector]:

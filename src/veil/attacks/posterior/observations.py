@@ -106,6 +106,12 @@ class Variable:
     places: tuple[int, ...]
     encode: Callable[[Matrix], Codes] | None = None
 
+    def with_reports(self, reports: Codes) -> Variable:
+        """The same with reports of other records of the population, whose states are distributed alike."""
+        other = replace(self, reports=reports)
+        other.__dict__["margin"] = self.margin  # the likeliest one takes long to find: it is not looked for again
+        return other
+
     @cached_property
     def margin(self) -> Vector:
         """The distribution of the states of largest likelihood."""

@@ -36,7 +36,7 @@ def simulated(observations: Observations, sample: Sample, rows: Rows, rng: np.ra
     reports = [np.empty(0, dtype=np.int64)] * len(observations.variables)
     for v in by_name(["\0".join(sorted(variable.names)) for variable in observations.variables]):
         reports[v] = _reports(observations.variables[v], sample.states[rows, v], rng)
-    variables = [replace(each, reports=codes) for each, codes in zip(observations.variables, reports, strict=True)]
+    variables = [each.with_reports(codes) for each, codes in zip(observations.variables, reports, strict=True)]
     given = {j: sample.values[rows, j] for j in observations.given}
     return replace(
         observations, n_rows=len(rows), numbers=tuple(numbers), variables=tuple(variables), given=given, codes={}
