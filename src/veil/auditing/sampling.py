@@ -1,8 +1,9 @@
 """The records that an audit works on: all of them, or of a large table a uniform sample.
 
 Shares of breached records are estimated from a sample as well as from all, and moments of a hundred thousand records
-are those of the table to half a percent. Two things differ, and the audit says so: records are rarer in a sample, so
-linkage looks riskier than it is, and far-out records may not be in it.
+are those of the table to half a percent. Three things differ, and the audit says so: records are rarer in a sample, so
+linkage looks riskier than it is; far-out records may not be in it; and attacks that learn from the release, or from a
+share of its records, learn from fewer, so they may look weaker than they are.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[p
     batches = [batch for part in engine.run(partial(rows_of_span, rows), table, what="sampling") for batch in part]
     remark = (
         f"Audited on a uniform sample of {most:,} of the table's {n_rows:,} records: linkage looks riskier than among "
-        "all of them, and a few far-out records may be missing."
+        "all of them, a few far-out records may be missing, and attacks that learn from the release learn from fewer "
+        "records than it will have, so they may look weaker than they are."
     )
     return pa.Table.from_batches(batches, schema=table.schema), (remark,)
