@@ -16,14 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
-from veil.measures.units import standard_units
+from veil.measures.units import standard_unit, standard_units
 
 MOST_CLASSES: Final = 64
 TAIL: Final = 0.005
 """Share of the values at either end that is one class."""
 SAME: Final = 1e-9
 """Of the reach: by how much rounding may exceed it."""
-WITHIN: Final = 0.95
+HEAPED: Final = 3.0
+"""Standard deviations of noise that the quartiles of one heap are at most apart behind it; a normal law's are 1.35."""
+WITHIN: Final = 0.98
 """Of the reach: how far from the middle of a window its classes are, since a judge's unit may be a little smaller."""
 EQUAL: Final = 1e-5
 """Shares that differ by less are one: they are sums in single precision."""
@@ -118,8 +120,8 @@ def _first_of_most(shares: Beliefs) -> npt.NDArray[np.intp]:
     return np.asarray((shares >= shares.max(axis=1, keepdims=True) - EQUAL).argmax(axis=1))
 
 
-def of_numbers(name: str, released: Vector, tolerance: float) -> Hidden:
-    """A column of numbers; ``tolerance`` in its standard units.
+def of_numbers(name: str, released: Vector, tolerance: float, noise: float = 0.0) -> Hidden:
+    """A column of numbers; ``tolerance`` in its standard units, as they are without the ``noise`` on it.
 
     >>> column = of_numbers("hours", np.array([40.0, 40.0, 38.0, np.nan]), 0.1)
     >>> column.codes.tolist(), column.values.tolist()
@@ -127,7 +129,7 @@ def of_numbers(name: str, released: Vector, tolerance: float) -> Hidden:
     """
     there = ~np.isnan(released)
     present = released[there]
-    reach = tolerance * float(standard_units(present[:, None])[0]) if len(present) else 0.0
+    reach = tolerance * _unit(present, noise) if len(present) else 0.0
     values, classes = np.unique(present, return_inverse=True)
     if len(values) > MOST_CLASSES:
         low, high = np.quantile(present, (TAIL, 1.0 - TAIL))
@@ -138,6 +140,15 @@ def of_numbers(name: str, released: Vector, tolerance: float) -> Hidden:
     codes = np.full(len(released), -1, dtype=np.int64)
     codes[there] = classes
     return Hidden(name, codes, released, values, max(reach, float(np.finfo(np.float64).tiny)))
+
+
+def _unit(present: Vector, noise: float) -> float:
+    """The standard unit of a column behind noise; quartiles that are no further apart than noise are one heap's."""
+    if not noise > 0.0:
+        return float(standard_units(present[:, None])[0])
+    low, high = np.percentile(present, (25.0, 75.0))
+    deviation = float(np.sqrt(max(float(present.var()) - noise**2, 0.0))) or float(present.std())
+    return standard_unit(deviation, float(high - low) if high - low > HEAPED * noise else 0.0)
 
 
 def of_codes(name: str, codes: Codes, values: Vector, reach: float = 0.0) -> Hidden:

@@ -9,6 +9,7 @@ frequency. Rows are put into an order that their values decide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -272,7 +273,8 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
         return of_codes(name, codes, np.array([each.hit(reach) for each in column.posteriors()]), reach)
     values = as_numbers(released, name)
     if part.columns[j].kind is Kind.NUMERIC:
-        return of_numbers(name, values, tolerance)
+        noise = math.sqrt(float(model.covariance[j, j])) if isinstance(model, AdditiveModel) else 0.0
+        return of_numbers(name, values, tolerance, noise)
     listing = np.unique(values[~np.isnan(values)])
     codes = np.where(np.isnan(values), -1, np.searchsorted(listing, np.nan_to_num(values))).astype(np.int64)
     return of_codes(name, codes, listing)

@@ -24,6 +24,7 @@ from veil.attacks.posterior.observations import Number
 from veil.attacks.posterior.own_laws import Interval
 from veil.attacks.posterior.zero_heap import with_zeros
 from veil.data.blocks import Vector
+from veil.measures.units import standard_unit
 from veil.numerics.column_priors import deconvolve
 from veil.numerics.priors import GridPrior
 
@@ -38,6 +39,8 @@ TAILS = 6.0
 MOST_TILT = 1e6
 """How much more the column's marginal may say of a point than the joint prior does."""
 LEAST_MARGIN = 1e-9
+ANOTHER, ENOUGH_SAMPLED = 0.8, 100
+"""What share of the standard deviation another unit must be under, and values of a sample that tell it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,16 +85,21 @@ def column_grid(
     sample: Vector | None,
     ends: tuple[float, float] | None,
     left: float,
+    unit: float | None = None,
 ) -> ColumnGrid:
     """The grid of the candidates' ``i``-th number, whose noise has the standard deviation ``sigma``.
+
+    ``unit`` is what errors of the column are counted in: its standard deviation, or what its quartiles say where the
+    marginal that is found has long tails.
 
     ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others,
     ``ends`` a known range and ``left`` the standard deviation that a normal prior leaves.
     """
-    unit, mean = candidates.unit[i], candidates.mean[i]
-    centres = candidates.centres[:, i] * unit + mean
-    deviations = np.sqrt(np.clip(candidates.spreads[:, i, i], 0.0, None)) * unit
-    reach = tolerance * _spread(number, candidates, i, sigma)
+    scale, mean = candidates.unit[i], candidates.mean[i]
+    centres = candidates.centres[:, i] * scale + mean
+    deviations = np.sqrt(np.clip(candidates.spreads[:, i, i], 0.0, None)) * scale
+    spread = _spread(number, candidates, i, sigma)
+    reach = tolerance * (spread if unit is None else unit)
     start, step, size = _extent(number, centres, deviations, candidates.group, reach, ends)
     points: Vector = start + step * np.arange(size, dtype=np.float64)
     place: Vector = np.exp(points) if number.logs else points.copy()
@@ -106,7 +114,7 @@ def column_grid(
     if ends is not None and not number.logs:
         # A normal curve that is cut has too small a spread; this one has the column's own.
         middle = float(candidates.weights @ centres)
-        bounded = beta_masses(points, step, limits, middle, reach / tolerance)
+        bounded = beta_masses(points, step, limits, middle, spread)
         shapes = [own if bounded is None else bounded]
     if law is not None:
         prior = deconvolve(number.z[~np.isnan(number.z)], law, sigma)
@@ -117,7 +125,7 @@ def column_grid(
     shape = likeliest(shapes, number, points, sigma, others)
     free = len(shapes) > 1 and shape is shapes[1]
     if sample is None and not number.logs and not isinstance(number.law, Interval):
-        zeros = with_zeros(shape, number, points, sigma, reach / tolerance)
+        zeros = with_zeros(shape, number, points, sigma, spread)
         if zeros is not shape:
             shape = zeros
             place[int(np.abs(points).argmin())] = 0.0
@@ -128,6 +136,11 @@ def column_grid(
         heaps = counts > 1
         if heaps.any():
             shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
+    if unit is None:
+        own_unit = standard_unit(spread, _interquartile_range(number, sample, place, widths, shape))
+        if own_unit < ANOTHER * spread:
+            again = {"law": law, "sample": sample, "ends": ends, "left": left, "unit": own_unit}
+            return column_grid(number, candidates, i, first, sigma, tolerance, **again)
     plain = shape is own and number.law is None and limits == (-np.inf, np.inf) and not number.logs
     if shape is own:
         blur = 0.0
@@ -135,6 +148,20 @@ def column_grid(
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
     inside = _within(np.ones(size), place, 1e-6 * widths, *limits, moved=False)
     return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur, plain, inside)
+
+
+def _interquartile_range(number: Number, sample: Vector | None, place: Vector, widths: Vector, shape: Vector) -> float:
+    """Of the column, by values of a sample or by its marginal; 0 where the quartiles lie in one heap."""
+    if sample is not None and (there := ~np.isnan(sample)).sum() >= ENOUGH_SAMPLED:
+        low, high = np.percentile(sample[there], (25.0, 75.0))
+        return float(high - low)
+    if number.logs and number.sign is not None and (number.sign <= 0).any():
+        return 0.0
+    total = np.cumsum(shape) / max(float(shape.sum()), 1e-300)
+    at = np.searchsorted(total, (0.25, 0.75))
+    if at[0] == at[1]:
+        return 0.0
+    return float(place[at[1]] - place[at[0]]) if float(place[at[1]] - place[at[0]]) > 2.0 * widths[at[0]] else 0.0
 
 
 def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float, *, moved: bool) -> Vector:

@@ -37,7 +37,7 @@ class JointPosteriorAttack(GuessingAttack):
     (:mod:`veil.attacks.posterior.discriminants`). Columns keep their own marginal: the deconvolved one of A2, heaps and
     whole numbers (:mod:`veil.attacks.posterior.grids`), and nothing lies outside KnownRanges.
 
-    *Guess.* ``aim="hit"``: the middle of the window of half-width ``tolerance`` standard deviations that most probably
+    *Guess.* ``aim="hit"``: the middle of the window of half-width ``tolerance`` standard units that most probably
     holds the value; the most probable category. ``aim="mean"``: the posterior mean, of least squared error; categories
     as before.
 
@@ -53,7 +53,7 @@ class JointPosteriorAttack(GuessingAttack):
     aim : {"hit", "mean"}
         What the guess is for.
     tolerance : float, default 0.1
-        Half the width of a hit, in standard deviations of the private column as the release shows it.
+        Half the width of a hit, in standard units of the private column as release and sample show it.
 
     Notes
     -----
