@@ -36,20 +36,23 @@ METHODS = {
     "projection to half": ("RandomProjection", {}),
 }
 EPSILON = 1.0
+ALONE, TOLD = "nothing", ("matrix",)
+"""The level without knowledge, and those that give a linear method away by themselves."""
 HEAD = """# Verdicts over real tables, before and after the joint posterior
 
 Default audits (seed 1, at most 4,000 records) of eight tables of statistics offices and researchers. *Before* is the
 last version without A23, A29 and A30, whose A28 was a first one; *after* is this one. Both hold the individual
-advantage against 5 %. The strongest attack on the numbers is named with what it knows and its individual advantage.
-Categories of a table go out by randomized response with ε = 1, so a verdict can also fail by them. Made by
-`benchmarks/verdicts.py`.
+advantage against 5 %. Behind each verdict stand the strongest attack on the numbers with the release alone, and the
+strongest with knowledge, with its individual advantage in percent. The disclosed matrix, which gives linear methods
+away, is left out. Categories of a table go out by randomized response with ε = 1, so a verdict can also fail by them.
+Made by `benchmarks/verdicts.py`.
 
-| table | method | before | after |
-|---|---|---|---|"""
+| table | method | before | alone | with knowledge | after | alone | with knowledge |
+|---|---|---|---|---|---|---|---|"""
 
 
 def audited(frame: pd.DataFrame, method: str, records: int) -> dict[str, Any]:
-    """The verdict of one audit: the strongest attack on the numbers or categories, and whether all goals hold."""
+    """The verdict of one audit, and the strongest attack on the numbers at every level of knowledge."""
     import veil
 
     name, settings = METHODS[method]
@@ -63,29 +66,31 @@ def audited(frame: pd.DataFrame, method: str, records: int) -> dict[str, Any]:
     began = time.perf_counter()
     audit = veil.audit(frame, veil.Plan(parts), roles=dict.fromkeys(texts, "sensitive"), seed=1, records=records)
     rows = [row for row in audit.rows if set(row.columns or numbers) & set(numbers)]
-    worst = max(rows, key=lambda row: float(row.advantage), default=None)
-    return {
-        "passed": audit.passed,
-        "attack": worst.name if worst else "",
-        "level": worst.level.label if worst else "",
-        "advantage": float(worst.advantage) if worst else 0.0,
-        "seconds": time.perf_counter() - began,
-    }
+    levels: dict[str, tuple[str, float]] = {}
+    for row in sorted(rows, key=lambda row: float(row.advantage)):
+        levels[row.level.kind] = row.name, float(row.advantage)
+    return {"passed": audit.passed, "levels": levels, "seconds": time.perf_counter() - began}
+
+
+def strongest(levels: dict[str, Any], *, alone: bool) -> str:
+    """The strongest attack with the release alone, or with the knowledge that goes furthest, and what it gains."""
+    chosen = {kind: each for kind, each in levels.items() if (kind == ALONE) == alone and kind not in TOLD}
+    if not chosen:
+        return "–"
+    kind, (name, gain) = max(chosen.items(), key=lambda item: item[1][1])
+    attack = name.split(" on ")[0].removesuffix("-attack")
+    return f"{attack}{'' if alone else f' ({kind})'} {100 * gain:.1f}"
 
 
 def page(before: dict[str, Any], after: dict[str, Any]) -> str:
     """The two versions side by side, as Markdown."""
     lines = [HEAD]
     for key, new in after.items():
-        table, method = key.split("|")
-        cells = []
-        for each in (before.get(key), new):
-            if each is None or "error" in each:
-                cells.append("–" if each is None else "refused")
-                continue
-            verdict = "holds" if each["passed"] else "fails"
-            cells.append(f"{verdict}; {each['attack']}, {each['level']}: {100 * each['advantage']:.1f} %")
-        lines.append(f"| {table} | {method} | {cells[0]} | {cells[1]} |")
+        cells = [*key.split("|")]
+        for each in (before[key], new):
+            cells.append("holds" if each["passed"] else "fails")
+            cells += [strongest(each["levels"], alone=True), strongest(each["levels"], alone=False)]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

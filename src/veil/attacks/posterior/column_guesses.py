@@ -16,7 +16,7 @@ from scipy.special import erf
 from veil.attacks.posterior.candidates import CELLS, Candidates, Mask, Rows, leave_out, log_sum, patterns
 from veil.attacks.posterior.cells import number_guesses
 from veil.attacks.posterior.discriminants import state_posterior
-from veil.attacks.posterior.grids import ColumnGrid, column_grid
+from veil.attacks.posterior.grids import ColumnFacts, ColumnGrid, column_grid
 from veil.attacks.posterior.margins import class_ends, own_tables
 from veil.attacks.posterior.observations import Number, Observations, Variable
 from veil.attacks.posterior.own_laws import FactorSum, Interval
@@ -77,9 +77,8 @@ def column_priors(
         own = None if sample is None else sample.values[:, number.place]
         ends = None if ranges is None else (float(ranges[0][number.place]), float(ranges[1][number.place]))
         width, left = float(sigma[i]), float(plain[at])
-        grids[i] = column_grid(
-            number, fit, i, priors.first, width, tolerance, law=law, sample=own, ends=ends, left=left
-        )
+        facts = ColumnFacts(law, own, ends, left)
+        grids[i] = column_grid(number, fit, i, priors.first, width, tolerance, facts)
     return ColumnPriors(fit, grids)
 
 

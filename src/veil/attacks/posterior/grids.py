@@ -14,11 +14,13 @@ continuous marginal gets (Good 1953: the probability of a value that was not see
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from veil.attacks.posterior.candidates import Candidates
 from veil.attacks.posterior.cells import Codes, marginal
+from veil.attacks.posterior.column_units import column_spread, interquartile_range
 from veil.attacks.posterior.margins import beta_masses, likeliest
 from veil.attacks.posterior.observations import Number
 from veil.attacks.posterior.own_laws import Interval
@@ -39,8 +41,8 @@ TAILS = 6.0
 MOST_TILT = 1e6
 """How much more the column's marginal may say of a point than the joint prior does."""
 LEAST_MARGIN = 1e-9
-ANOTHER, ENOUGH_SAMPLED = 0.8, 100
-"""What share of the standard deviation another unit must be under, and values of a sample that tell it."""
+ANOTHER = 0.8
+"""What share of the standard deviation another unit must be under, so that the column is judged by it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,33 +75,50 @@ class ColumnGrid:
         return replace(self, tilt=self.inside, blur=0.0)
 
 
+class ColumnFacts(NamedTuple):
+    """What is known of a column beside the joint prior.
+
+    ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others,
+    ``ends`` a known range and ``left`` the standard deviation that a normal prior leaves.
+    """
+
+    law: str | None
+    sample: Vector | None
+    ends: tuple[float, float] | None
+    left: float
+
+
 def column_grid(
+    number: Number, candidates: Candidates, i: int, first: Codes, sigma: float, tolerance: float, facts: ColumnFacts
+) -> ColumnGrid:
+    """The grid of the candidates' ``i``-th number, whose noise has the standard deviation ``sigma``.
+
+    Errors are counted in the column's standard deviation, or in what its quartiles say where the marginal that is found
+    has long tails.
+    """
+    spread = column_spread(number, candidates, i, sigma)
+    grid = _grid(number, candidates, i, first, sigma, spread, tolerance * spread, facts)
+    unit = standard_unit(spread, interquartile_range(number, facts.sample, grid.place, grid.widths, grid.shape))
+    if unit > ANOTHER * spread:
+        return grid
+    return _grid(number, candidates, i, first, sigma, spread, tolerance * unit, facts)
+
+
+def _grid(
     number: Number,
     candidates: Candidates,
     i: int,
     first: Codes,
     sigma: float,
-    tolerance: float,
-    *,
-    law: str | None,
-    sample: Vector | None,
-    ends: tuple[float, float] | None,
-    left: float,
-    unit: float | None = None,
+    spread: float,
+    reach: float,
+    facts: ColumnFacts,
 ) -> ColumnGrid:
-    """The grid of the candidates' ``i``-th number, whose noise has the standard deviation ``sigma``.
-
-    ``unit`` is what errors of the column are counted in: its standard deviation, or what its quartiles say where the
-    marginal that is found has long tails.
-
-    ``law`` names the noise for the column's own deconvolution, None for none; ``sample`` are private values of others,
-    ``ends`` a known range and ``left`` the standard deviation that a normal prior leaves.
-    """
+    """The grid for windows of half-width ``reach``; ``spread`` is the column's standard deviation."""
+    law, sample, ends, left = facts
     scale, mean = candidates.unit[i], candidates.mean[i]
     centres = candidates.centres[:, i] * scale + mean
     deviations = np.sqrt(np.clip(candidates.spreads[:, i, i], 0.0, None)) * scale
-    spread = _spread(number, candidates, i, sigma)
-    reach = tolerance * (spread if unit is None else unit)
     start, step, size = _extent(number, centres, deviations, candidates.group, reach, ends)
     points: Vector = start + step * np.arange(size, dtype=np.float64)
     place: Vector = np.exp(points) if number.logs else points.copy()
@@ -136,11 +155,6 @@ def column_grid(
         heaps = counts > 1
         if heaps.any():
             shape = _with_heaps(shape, place, number, values[heaps], counts[heaps] / len(sample), start, step)
-    if unit is None:
-        own_unit = standard_unit(spread, _interquartile_range(number, sample, place, widths, shape))
-        if own_unit < ANOTHER * spread:
-            again = {"law": law, "sample": sample, "ends": ends, "left": left, "unit": own_unit}
-            return column_grid(number, candidates, i, first, sigma, tolerance, **again)
     plain = shape is own and number.law is None and limits == (-np.inf, np.inf) and not number.logs
     if shape is own:
         blur = 0.0
@@ -148,20 +162,6 @@ def column_grid(
     tilt = np.minimum(shape / np.maximum(own, LEAST_MARGIN / size), MOST_TILT)
     inside = _within(np.ones(size), place, 1e-6 * widths, *limits, moved=False)
     return ColumnGrid(start, step, place, widths, shape, tilt, reach, blur, plain, inside)
-
-
-def _interquartile_range(number: Number, sample: Vector | None, place: Vector, widths: Vector, shape: Vector) -> float:
-    """Of the column, by values of a sample or by its marginal; 0 where the quartiles lie in one heap."""
-    if sample is not None and (there := ~np.isnan(sample)).sum() >= ENOUGH_SAMPLED:
-        low, high = np.percentile(sample[there], (25.0, 75.0))
-        return float(high - low)
-    if number.logs and number.sign is not None and (number.sign <= 0).any():
-        return 0.0
-    total = np.cumsum(shape) / max(float(shape.sum()), 1e-300)
-    at = np.searchsorted(total, (0.25, 0.75))
-    if at[0] == at[1]:
-        return 0.0
-    return float(place[at[1]] - place[at[0]]) if float(place[at[1]] - place[at[0]]) > 2.0 * widths[at[0]] else 0.0
 
 
 def _within(shape: Vector, place: Vector, slack: Vector, low: float, high: float, *, moved: bool) -> Vector:
@@ -186,21 +186,6 @@ def _limits(number: Number, ends: tuple[float, float] | None) -> tuple[float, fl
         low, high = (max(ends[0], 0.0), max(abs(ends[0]), abs(ends[1])))
         return (low if ends[0] > 0 else 0.0), high
     return max(low, ends[0]), min(high, ends[1])
-
-
-def _spread(number: Number, candidates: Candidates, i: int, sigma: float) -> float:
-    """The standard deviation of the private column, by the release."""
-    z = number.z[~np.isnan(number.z)]
-    if not number.logs:
-        centre = candidates.weights @ candidates.centres[:, i]
-        inner = candidates.spreads[candidates.group, i, i] + (candidates.centres[:, i] - centre) ** 2
-        return float(candidates.unit[i]) * max(float(np.sqrt(candidates.weights @ inner)), 1e-9)
-    signs = np.sign(number.sign[~np.isnan(number.z)]) if number.sign is not None else np.ones(len(z))
-    share = len(z) / max(int((~np.isnan(number.sign)).sum()), 1) if number.sign is not None else 1.0
-    top = float(z.max(initial=0.0))
-    first = float((signs * np.exp(z - top)).mean()) * np.exp(-(sigma**2) / 2) * share
-    second = float(np.exp(2 * (z - top)).mean()) * np.exp(-2 * sigma**2) * share
-    return float(np.sqrt(max(second - first**2, 1e-6 * second)) * np.exp(top))
 
 
 def _extent(
