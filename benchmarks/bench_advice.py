@@ -32,7 +32,8 @@ def drawn(n: int) -> pd.DataFrame:
     x = factors @ rng.normal(size=(3, 10)) + 0.7 * rng.normal(size=(n, 10))
     numbers = {f"x{j}": x[:, j] for j in range(6)}
     numbers |= {"whole": np.round(40 + 8 * x[:, 6]), "skewed": np.exp(0.5 * x[:, 7])}
-    numbers |= {"heaped": np.where(x[:, 8] < 0, 0.0, np.exp(0.5 * x[:, 8])), "count": rng.poisson(np.exp(0.3 * x[:, 9]))}
+    numbers |= {"heaped": np.where(x[:, 8] < 0, 0.0, np.exp(0.5 * x[:, 8]))}
+    numbers |= {"count": rng.poisson(np.exp(0.3 * x[:, 9]))}
     codes = factors @ rng.normal(size=(3, 10)) + rng.normal(size=(n, 10))
     texts = {
         f"c{j}": np.array(list("abcdef")[: 2 + j % 5])[np.clip(np.round(codes[:, j] + 1), 0, 1 + j % 5).astype(int)]

@@ -77,6 +77,10 @@ class PrivateTable:
         """The records without missing values."""
         return np.flatnonzero(~np.isnan(self.values).any(axis=1))
 
+    def public(self, rows: Rows) -> pa.Table | None:
+        """What an outsider may have of some people besides their private values; None where there is nothing."""
+        return None if self.outside is None else self.outside.take(pa.array(rows))
+
 
 def no_rows() -> Rows:
     """An empty list of rows."""

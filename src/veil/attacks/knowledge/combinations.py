@@ -112,7 +112,7 @@ class ColumnsAndSample(Knowledge):
 
 def _sampled(private: PrivateTable, rows: Rows, rng: np.random.Generator) -> Grant:
     """A sample of these records: withheld from the release or, where they stay in it, known as records too."""
-    sample = KnownSample(private.values[rows])
+    sample = KnownSample.of(private, rows)
     if not private.own_sample:
         return Grant((sample,), withheld=rows)
     return Grant((sample, KnownRecords(private.values[rng.permutation(rows)])), given=rows)

@@ -56,7 +56,7 @@ class BiasedSample(Knowledge):
         odds = np.exp(BIAS * np.clip(score, -3.0, 3.0))
         n = cls.size(amount, len(private.values))
         rows = np.sort(rng.choice(private.complete, size=n, replace=False, p=odds / odds.sum()))
-        sample = KnownSample(private.values[rows])
+        sample = KnownSample.of(private, rows)
         if not private.own_sample:
             return Grant((sample,), withheld=rows)
         return Grant((sample, KnownRecords(private.values[rng.permutation(rows)])), given=rows)
@@ -100,7 +100,7 @@ class OlderSample(Knowledge):
             else:
                 drift = DRIFT * column.std() * rng.choice([-1.0, 1.0])
                 records[:, j] = column.mean() + drift + GROWTH * (records[:, j] - column.mean())
-        return Grant((KnownSample(records),), withheld=rows)
+        return Grant((KnownSample(records, public=private.public(rows)),), withheld=rows)
 
 
 class RoundedPairs(Knowledge):

@@ -23,6 +23,7 @@ from veil.attacks.knowledge.base import (
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
 from veil.data.blocks import Vector
 from veil.data.files import open_table
+from veil.data.sources import as_table
 from veil.errors import InputError
 from veil.release.models import Model
 from veil.release.release import Release
@@ -184,7 +185,16 @@ class KnownRecords(Knowledge):
 
 
 class KnownSample(Knowledge):
-    """An independent sample of the population that the private table was drawn from."""
+    """An independent sample of the population that the private table was drawn from.
+
+    Parameters
+    ----------
+    sample
+        m × d private values.
+    public
+        A table of the same m people with columns that releases show as they are, by their names; those that are
+        unknown are left out.
+    """
 
     kind = "sample"
     article = "a"
@@ -196,8 +206,9 @@ class KnownSample(Knowledge):
     audit_help = "Shares of a known sample."
     file_help = "Records of the same population."
 
-    def __init__(self, sample: Any) -> None:
+    def __init__(self, sample: Any, *, public: Any = None) -> None:
         self.sample = as_records(sample, "sample")
+        self.public = None if public is None else _same_people(public, len(self.sample))
 
     def describe(self) -> str:
         """The sample's size."""
@@ -210,16 +221,24 @@ class KnownSample(Knowledge):
 
     def narrowed(self, at: Sequence[int], d: int) -> KnownSample:
         """The sample's values in some columns."""
-        return KnownSample(self.sample[:, at])
+        return KnownSample(self.sample[:, at], public=self.public)
 
     def recoded(self, codes: Mapping[int, Vector]) -> KnownSample:
         """The same people by other codes."""
-        return KnownSample(recoded_records(self.sample, codes))
+        return KnownSample(recoded_records(self.sample, codes), public=self.public)
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownSample:
-        """A sample from a file with the private columns."""
-        return cls(select_columns(path, private_names(release), path.name))
+        """A sample from a file with the private columns and, where it has them, the public ones."""
+        table = open_table(path)
+        public = [column.name for column in release.manifest.public if column.name in table.schema.names]
+        records = select_columns(table, private_names(release), path.name)
+        return cls(records, public=table.read(public) if public else None)
+
+    @classmethod
+    def of(cls, private: PrivateTable, rows: Rows) -> KnownSample:
+        """Some records of a private table, with what an outsider may have of these people."""
+        return cls(private.values[rows], public=private.public(rows))
 
     @classmethod
     def label(cls, amount: float) -> str:
@@ -235,7 +254,7 @@ class KnownSample(Knowledge):
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
         """Some complete records, withheld from the release or, where they stay in it, known as records too."""
         rows = cls.draw(private, amount, rng)
-        sample = cls(private.values[rows])
+        sample = cls.of(private, rows)
         if not private.own_sample:
             return Grant((sample,), withheld=rows)
         return Grant((sample, KnownRecords(private.values[rng.permutation(rows)])), given=rows)
@@ -244,6 +263,18 @@ class KnownSample(Knowledge):
     def gives(cls, *, own_sample: bool) -> tuple[type[Knowledge], ...]:
         """The sample; of the table's own records, these too."""
         return (cls, KnownRecords) if own_sample else (cls,)
+
+
+def _same_people(public: Any, n: int) -> pa.Table:
+    """A table of n people's public columns, or an error that names the counts."""
+    try:
+        source = as_table(public)
+    except InputError as error:
+        raise InputError(f"public: {error}") from None
+    table = source.read(list(source.schema.names))
+    if table.num_rows != n:
+        raise InputError(f"public has {table.num_rows} rows; it must have one for each of the sample's {n} records")
+    return table
 
 
 def _people(amount: float) -> str:

@@ -3,7 +3,8 @@
 Held-out records of the release say which joint density is likely, but behind strong noise hardly which one tells a
 single column: a table of few types looks smooth there, and a marginal that was deconvolved is blunter than the types.
 So every rival guesses the sample's own records behind simulated noise (:mod:`veil.attacks.posterior.simulated`). Its
-hits, or its squared errors, decide column by column; another than the first is taken only for a clear gain.
+hits, or its squared errors, decide column by column; another than the first is taken only for a clear gain. A column
+that other rows of the release predict keeps the first, unless they predict it for the sample's records too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from veil.attacks.posterior.candidates import Rows
 from veil.attacks.posterior.observations import Observations
+from veil.attacks.posterior.relatives import of_others
 from veil.attacks.posterior.sample import Sample
 from veil.attacks.posterior.simulated import simulated, true_states
 from veil.data.blocks import Matrix, Vector
@@ -58,8 +60,8 @@ def best_guessers(
     losses = {name: _losses(guesser(seen, rows)[0], truth, reaches, aim) for name, guesser in guessers.items()}
     n = len(rows) // copies
     weight = weights[rows[:n]] / weights[rows[:n]].sum()
-    for j in chosen:
-        if j in observations.given:
+    for j, column in enumerate(observations.names):
+        if j in observations.given or _lacks_others(observations, column):
             continue
         own = losses[first][:, j].reshape(-1, n)
         best = 0.0
@@ -72,6 +74,13 @@ def best_guessers(
             if mean > best and mean > CLEARLY * error:
                 best, chosen[j] = mean, name
     return chosen
+
+
+def _lacks_others(observations: Observations, column: str) -> bool:
+    """Whether other rows predict a column of the release, but not of the sample."""
+    numbers = [number.sampled for number in observations.numbers if number.name == of_others(column)]
+    variables = [each.sampled for each in observations.variables if each.names == (of_others(column),)]
+    return any(sampled is None or not np.isfinite(sampled).any() for sampled in [*numbers, *variables])
 
 
 def _losses(guess: Matrix, truth: Matrix, reaches: Mapping[int, float], aim: str) -> Matrix:

@@ -3,6 +3,9 @@
 A number is taken as it is and bent at its quartiles; one with few different values, and a category, also as a variable
 and as 0/1 numbers of its states. So a prior of one component, which is linear in what is known, has group means and
 smooth curves, and one of several components may let its groups differ freely.
+
+Who holds a sample knows the public columns of its people too. Columns are read with the sample's values below those of
+the release; units, quartiles and states are the release's.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge import LARGEST
-from veil.attacks.posterior.observations import Codes, Draft, Number, Variable
+from veil.attacks.posterior.observations import Codes, Draft, Label, Number, Variable
+from veil.attacks.posterior.others import plain
 from veil.data.blocks import Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.release import Release
@@ -23,25 +27,29 @@ FEW_VALUES = 24
 FEWEST_PER_FEATURE = 20
 """Records for each function of a covariate that a prior learns."""
 MOST_STATES = 64
-"""Texts with more different values than this say nothing here: they name people rather than groups."""
+"""Texts with more different values than this name groups or people: only equal ones of a sample say something."""
 
 PATTERN = "missing values"
 
 
-def add_public(draft: Draft, release: Release, name: str) -> None:
-    """A column that is released as it is."""
-    array = release.table.read([name]).column(0).combine_chunks()
+def add_public(draft: Draft, release: Release, name: str, sampled: pa.Table | None = None) -> None:
+    """A column that is released as it is; ``sampled`` are public columns of a sample's records."""
+    array, everybody = with_sampled(release, name), with_sampled(release, name, sampled)
     kind = kind_of(array.type)
     if kind is Kind.NUMERIC:
-        values = to_float(array, name)
+        values = to_float(everybody, name)
         add_covariate(draft, name, np.where(np.abs(values) <= LARGEST, values, np.nan))
     elif kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN):
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
         listing = pc.unique(array).drop_null()
         listing = listing.take(pc.sort_indices(listing))
-        codes = pc.index_in(array, value_set=listing, skip_nulls=True).fill_null(-1)
+        codes = pc.index_in(everybody, value_set=listing, skip_nulls=True).fill_null(-1)
         _add_states(draft, name, codes.to_numpy().astype(np.int64), len(listing))
+
+
+def with_sampled(release: Release, name: str, sampled: pa.Table | None = None) -> pa.Array:
+    """A public column, and below it that of a sample's records."""
+    array = plain(release.table.read([name]).column(0))
+    return array if sampled is None else pa.concat_arrays([array, plain(sampled.column(name))])
 
 
 def add_pattern(draft: Draft, present: npt.NDArray[np.bool_]) -> None:
@@ -58,33 +66,44 @@ def add_pattern(draft: Draft, present: npt.NDArray[np.bool_]) -> None:
 
 def add_covariate(draft: Draft, name: str, values: Vector, place: int = -1) -> None:
     """Numbers that are known exactly; as a covariate also by its groups, or bent at its quartiles."""
-    there = ~np.isnan(values)
-    levels, codes = np.unique(values[there], return_inverse=True)
+    own = values[: draft.n_rows]
+    own = own[~np.isnan(own)]
+    levels = np.unique(own)
     if len(levels) < 2:
         return
-    draft.add([Number(name, place, values, known=values)], np.zeros((1, 1)))
+    draft.add([exact_number(draft, name, values, place=place)], np.zeros((1, 1)))
     if place >= 0 or len(levels) == 2:
         return
     if len(levels) <= FEW_VALUES:
-        everybody = np.full(len(values), -1, dtype=np.int64)
-        everybody[there] = codes
-        _add_states(draft, name, everybody, len(levels), first=2)
+        at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
+        codes = np.where(levels[at] == values, at, -1).astype(np.int64)
+        _add_states(draft, name, codes, len(levels), first=2)
     else:
-        for quartile in np.quantile(values[there], (0.25, 0.5, 0.75)):
+        for quartile in np.quantile(own, (0.25, 0.5, 0.75)):
             _add_feature(draft, name, np.maximum(values - quartile, 0.0))
 
 
 def _add_states(draft: Draft, name: str, codes: Codes, n: int, first: int = 1) -> None:
     """A covariate of few states: as a variable, and the states from ``first`` on as 0/1 numbers."""
-    if not 1 < n <= min(MOST_STATES, max(len(codes) // FEWEST_PER_FEATURE, 2)):
+    own, sampled = codes[: draft.n_rows], codes[draft.n_rows :]
+    if not 1 < n <= min(MOST_STATES, max(len(own) // FEWEST_PER_FEATURE, 2)):
+        if n > 1 and (sampled >= 0).any():
+            draft.labels.append(Label(own, sampled))
         return
-    draft.variables.append(Variable((name,), codes, np.eye(n), np.arange(n)[:, None], (-1,)))
-    draft.codes[name] = codes
+    below = sampled if len(sampled) else None
+    draft.variables.append(Variable((name,), own, np.eye(n), np.arange(n)[:, None], (-1,), sampled=below))
+    draft.codes[name] = own
     for state in range(first, n):
         _add_feature(draft, name, np.where(codes < 0, np.nan, codes == state))
 
 
 def _add_feature(draft: Draft, name: str, values: Vector) -> None:
-    features = sum(number.feature for number in draft.numbers)
-    if np.nanmin(values) < np.nanmax(values) and features < len(values) // FEWEST_PER_FEATURE:
-        draft.add([Number(name, -1, values, known=values, feature=True)], np.zeros((1, 1)))
+    features, own = sum(number.feature for number in draft.numbers), values[: draft.n_rows]
+    if np.nanmin(own) < np.nanmax(own) and features < len(own) // FEWEST_PER_FEATURE:
+        draft.add([exact_number(draft, name, values, feature=True)], np.zeros((1, 1)))
+
+
+def exact_number(draft: Draft, name: str, values: Vector, *, place: int = -1, feature: bool = False) -> Number:
+    """A number without noise; the sample's values stand below those of the release."""
+    own, sampled = values[: draft.n_rows], values[draft.n_rows :]
+    return Number(name, place, own, known=own, feature=feature, sampled=sampled if len(sampled) else None)

@@ -101,7 +101,7 @@ def discriminant(observations: Observations, whole: Candidates, sample: Sample, 
     # Few records do not show a covariance; the release's own stands in for as many records as there are numbers.
     common = whole.spreads[0][np.ix_(numbers, numbers)]
     spread = (within.T @ within + len(numbers) * common) / (len(rows) + len(numbers))
-    known = [w for w, variable in enumerate(observations.variables) if variable.encode is not None]
+    known = [w for w in range(len(observations.variables)) if (sample.states[:, w] >= 0).any()]
     tables = [_tables(sample.states[rows, w], member, len(observations.variables[w].states)) for w in known]
     tables[known.index(v)] = np.eye(len(observations.variables[v].states))[classes]
     return Candidates(
@@ -141,13 +141,13 @@ def best_links(
         return {}
     # Draws follow the order of names and values: the same columns and records in another order get the same ones.
     order = row_order(sample.values[:, by_name(observations.names)])
-    ordered = Sample(sample.values[order], sample.numbers[order], sample.states[order])
+    ordered = sample.of(order)
     rng, everybody = np.random.default_rng(len(order)), np.arange(len(order))
     seen = simulated(observations, ordered, everybody, rng)
     halves = np.array_split(rng.permutation(len(order)), 2)
     scores: dict[int, dict[str, list[Vector]]] = {v: {} for v in guessed}
     for fitted, judged in (halves, halves[::-1]):
-        part = Sample(ordered.values[fitted], ordered.numbers[fitted], ordered.states[fitted])
+        part = ordered.of(fitted)
         rivals = {"": (guessed, with_sample(prior, part, rho).candidates if rho > 0.0 else prior)}
         rivals |= {f"{width}": (guessed, with_sample(prior, part, width).candidates) for width in WIDTHS}
         of_classes = {v: discriminant(observations, whole, part, v) for v in guessed}

@@ -17,6 +17,7 @@ from veil.attacks.posterior.column_guesses import ColumnPriors, Ranges, column_g
 from veil.attacks.posterior.discriminants import best_links, posteriors
 from veil.attacks.posterior.mixture import Mixture, Split, best_mixture, one_normal, split_rows
 from veil.attacks.posterior.observations import Observations
+from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.reading import observe
 from veil.attacks.posterior.records import Records, record_guesses
 from veil.attacks.posterior.sample import JUDGING_CELLS, Kernels, Sample, best_kernel, read_sample, with_sample
@@ -60,17 +61,19 @@ def guess_records(
     release: Release,
     knowledge: Sequence[Knowledge],
     *,
-    records: Matrix | None,
+    others: Others | None,
+    at: Sequence[int],
     ranges: Ranges,
     prior: str,
     aim: str,
     tolerance: float,
 ) -> Guess:
     """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
-    observations = observe(release, knowledge)
-    if records is not None:
+    observations, sample = observe(release, knowledge, others), None
+    if others is not None:
+        records = others.values[:, at]
         observations = observations.with_whole(known_whole(records))
-    sample = read_sample(observations, records) if records is not None and len(records) else None
+        sample = read_sample(observations, records) if len(records) else None
     learned = _learned(observations, sample, prior)
     priors = column_priors(observations, learned.fit, learned.single, sample, ranges, _laws(release), tolerance)
     guessers: dict[str, Guesser] = {KERNELS: partial(_by_kernels, priors, learned, aim)}

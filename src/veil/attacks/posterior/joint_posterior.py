@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from veil.arguments import choice, number
 from veil.attacks.base import Guess, GuessingAttack, granted
-from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
+from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownRanges, KnownSample
+from veil.attacks.posterior.others import known_others
 from veil.attacks.posterior.reading import supported
-from veil.data.blocks import Matrix, Vector
-from veil.errors import InputError
+from veil.data.blocks import Vector
 from veil.release.models import Model
 from veil.release.release import Release
 
@@ -106,7 +104,8 @@ class JointPosteriorAttack(GuessingAttack):
         return guess_records(
             release,
             knowledge,
-            records=_sample(release, knowledge),
+            others=known_others(release, knowledge),
+            at=_places(release)[0],
             ranges=_ranges(release, knowledge),
             prior=self.prior,
             aim=self.aim,
@@ -119,19 +118,6 @@ def _places(release: Release) -> tuple[list[int], int]:
     parts = release.manifest.parts
     supports = [supported(part.model) for part in parts for _ in part.names]
     return [j for j, supported_here in enumerate(supports) if supported_here], len(supports)
-
-
-def _sample(release: Release, knowledge: Sequence[Knowledge]) -> Matrix | None:
-    """Known records of the population, as far as their columns are guessed."""
-    at, d = _places(release)
-    sample, pairs = granted(knowledge, KnownSample), granted(knowledge, KnownPairs)
-    tables = [] if sample is None else [("KnownSample.sample", sample.sample)]
-    if sample is not None and pairs is not None:
-        tables.append(("KnownPairs.records", pairs.records))
-    for parameter, records in tables:
-        if records.shape[1] != d:
-            raise InputError(f"{parameter} has {records.shape[1]} columns; the private table has {d} perturbed ones")
-    return np.vstack([records[:, at] for _, records in tables]) if tables else None
 
 
 def _ranges(release: Release, knowledge: Sequence[Knowledge]) -> tuple[Vector, Vector] | None:

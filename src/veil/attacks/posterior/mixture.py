@@ -197,7 +197,8 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
     # One component has no link between variables and anything else: there it is given up for any gain.
     gain, laws = best - fold.plain, _of_laws(observations)
     surely = gain.mean() > laws + (0.0 if observations.variables else 2.0) * _error(gain)
-    if not observations.variables:
+    # Functions of what is known are for one component only: there the criterion would compare it without them.
+    if not observations.variables and usable.all():
         chosen = max((fit for fit, _ in fits), key=lambda fit: fit.information(fold.records))
         surely = surely or _information_gain(chosen, fold.records) > LEAST_GAIN + laws * len(fold.records.z)
     if not surely:
@@ -206,7 +207,7 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         other = refined(chosen, fold.records)
         score = fold.judged(other.candidates(fold.records))
         scores[other.n_components] = max(float(score.mean()), scores.get(other.n_components, -np.inf))
-        if not observations.variables or score.mean() > best.mean():
+        if (not observations.variables and usable.all()) or score.mean() > best.mean():
             chosen = other
     every = complete_records(observations, usable, split.every)
     return Mixture(chosen.candidates(fold.records), chosen.settled(every).candidates(every), scores)

@@ -58,6 +58,8 @@ class Number:
         The exact values, where they are known.
     feature
         Whether it is a function of a covariate, for a prior that is linear in what is known.
+    sampled
+        A covariate's values for the records of a sample, NaN where unknown; None where there is nothing.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Number:
     whole: bool = False
     known: Vector | None = None
     feature: bool = False
+    sampled: Vector | None = None
 
     def working(self, x: Vector) -> Vector:
         """Private values in the working scale; NaN for a zero in logarithms."""
@@ -97,6 +100,8 @@ class Variable:
         Where the columns stand in the guess; −1 for a covariate.
     encode
         The states of private records (m × columns), −1 for what is no state; None for a covariate.
+    sampled
+        A covariate's states for the records of a sample, −1 where unknown; None where there is nothing.
     """
 
     names: tuple[str, ...]
@@ -105,6 +110,7 @@ class Variable:
     states: Codes
     places: tuple[int, ...]
     encode: Callable[[Matrix], Codes] | None = None
+    sampled: Codes | None = None
 
     def with_reports(self, reports: Codes) -> Variable:
         """The same with reports of other records of the population, whose states are distributed alike."""
@@ -130,11 +136,20 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
+class Label:
+    """A known text with too many values for a variable: which it is, of every record and of a sample's; −1 for none."""
+
+    codes: Codes
+    sampled: Codes
+
+
+@dataclass(frozen=True, eq=False)
 class Observations:
     """All that is seen of N records.
 
     ``names`` are the columns that are guessed; ``noise`` the covariance of the numbers' noise; ``given`` the columns of
-    the guess that are known, with their values; ``codes`` what was reported in each column of categories.
+    the guess that are known, with their values; ``codes`` what was reported in each column of categories; ``labels``
+    are texts by which records of a sample may be like others.
     """
 
     n_rows: int
@@ -144,6 +159,7 @@ class Observations:
     variables: tuple[Variable, ...]
     given: dict[int, Vector]
     codes: dict[str, Codes]
+    labels: tuple[Label, ...] = ()
 
     @cached_property
     def z(self) -> Matrix:
@@ -161,12 +177,17 @@ class Observations:
 
 @dataclass
 class Draft:
-    """Numbers and variables on the way."""
+    """Numbers and variables of N records on the way.
 
+    Where a sample's records have columns that are known of everybody, their values stand below those of the release.
+    """
+
+    n_rows: int
     numbers: list[Number] = field(default_factory=list)
     blocks: list[Matrix] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)
     codes: dict[str, Codes] = field(default_factory=dict)
+    labels: list[Label] = field(default_factory=list)
 
     def add(self, numbers: Sequence[Number], noise: Matrix) -> None:
         self.numbers += numbers

@@ -13,10 +13,12 @@ import pyarrow.compute as pc
 from veil.attacks.base import granted
 from veil.attacks.categories.response_posterior import basket_response
 from veil.attacks.knowledge import Knowledge, KnownAttributes
+from veil.attacks.knowledge.base import private_names
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.additive import with_grain
 from veil.attacks.posterior.covariates import add_covariate, add_pattern, add_public
 from veil.attacks.posterior.observations import Codes, Draft, Number, Observations, Variable
+from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
 from veil.attacks.posterior.relatives import add_relatives
 from veil.attacks.posterior.responses import add_responses
@@ -45,8 +47,8 @@ def supported(model: Model) -> bool:
     return isinstance(model, kinds) or (isinstance(model, BasketModel) and model.kind != "select")
 
 
-def observe(release: Release, knowledge: Sequence[Knowledge]) -> Observations:
-    """Read a release and the attributes that are known of everybody."""
+def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | None = None) -> Observations:
+    """Read a release and the attributes that are known of everybody; of a sample what it knows of covariates."""
     n_rows = count_rows(release)
     if not n_rows:
         raise NotApplicableError("the release has no rows")
@@ -58,7 +60,7 @@ def observe(release: Release, knowledge: Sequence[Knowledge]) -> Observations:
         known = dict(zip(attributes.columns, attributes.values.T, strict=True))
     parts = [i for i, part in enumerate(release.manifest.parts) if supported(part.model)]
     names = tuple(name for i in parts for name in release.manifest.parts[i].names)
-    draft, place = Draft(), 0
+    draft, place = Draft(n_rows), 0
     for i in parts:
         part = release.manifest.parts[i]
         _add_part(draft, release.part(i), part, place, known)
@@ -66,18 +68,21 @@ def observe(release: Release, knowledge: Sequence[Knowledge]) -> Observations:
     given = {j: known[name] for j, name in enumerate(names) if name in known}
     for name, values in known.items():
         if name not in names:
-            add_covariate(draft, name, values)
+            below = np.empty(0) if others is None else others.values[:, private_names(release).index(name)]
+            add_covariate(draft, name, np.r_[values, below])
     for column in release.manifest.public:
         if column.name not in known:
-            add_public(draft, release, column.name)
-    add_relatives(draft, release, tuple(known))
+            add_public(draft, release, column.name, None if others is None else others.public)
+    add_relatives(draft, release, tuple(known), None if others is None else others.public)
     add_pattern(draft, np.column_stack([_present(release.part(i)) for i in parts]))
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
     at = 0
     for block in draft.blocks:
         noise[at : at + len(block), at : at + len(block)] = block
         at += len(block)
-    return Observations(n_rows, names, tuple(draft.numbers), noise, tuple(draft.variables), given, draft.codes)
+    return Observations(
+        n_rows, names, tuple(draft.numbers), noise, tuple(draft.variables), given, draft.codes, tuple(draft.labels)
+    )
 
 
 def _present(single: Release) -> npt.NDArray[np.bool_]:

@@ -6,10 +6,10 @@ somebody in a sample exactly. With records c of the sample, each counted as ofte
     p(x = x_c | y) ∝ n_c · Π_j f_j(y_j | x_cj) · Π_v P_v[r_v, s_cv]
 
 with f_j the published law of column j: normal ones together by their covariance, uniform, Laplace and factors by their
-densities, classes by their ends. A known column keeps to the records that have its value, or to those near it if values
-do not repeat. Nothing is smoothed, so a type that the sample lacks is not guessed; kernels do that
-(:mod:`veil.attacks.posterior.sample`), and :mod:`veil.attacks.posterior.choice` says which of the two tells a column
-better.
+densities, classes by their ends. A known number keeps to the records near its value, within the width under which the
+release is most likely, and a known category mostly to its own. Nothing is smoothed, so a type that the sample lacks is
+not guessed; kernels do that (:mod:`veil.attacks.posterior.sample`), and :mod:`veil.attacks.posterior.choice` says which
+of the two tells a column better.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from veil.attacks.noise.additive import with_grain
-from veil.attacks.posterior.candidates import CELLS, LEAST, Rows, log_sum, patterns, plus_rows
+from veil.attacks.posterior.candidates import CELLS, LEAST, Rows, is_covariate, log_sum, patterns, plus_rows
 from veil.attacks.posterior.cells import window
 from veil.attacks.posterior.column_guesses import place_states, placed
 from veil.attacks.posterior.margins import factor_moments
-from veil.attacks.posterior.observations import Observations
+from veil.attacks.posterior.observations import Codes, Observations, Variable
 from veil.attacks.posterior.own_laws import REACH, FactorSum, Interval, OwnLaw
 from veil.attacks.posterior.sample import Sample
 from veil.data.blocks import Matrix, Vector
@@ -37,8 +37,10 @@ IMPOSSIBLE = math.log(LEAST)
 HALF_LOG = 0.5 * math.log(2.0 * math.pi)
 STRANGERS, STEPS = 0.2, 10
 """The share of people like nobody in the sample at first, and the steps in which it is learned."""
-NEAR = 0.9
-"""Of n^(−1/5) and the spread: how near a record is to a known value that is hardly ever repeated (Silverman 1986)."""
+OTHERWISE = -0.4
+"""Power of n: the probability that a known category says nothing of a record (Aitchison and Aitken 1976)."""
+NEAR, WIDTHS = 0.9, (1.0, 0.4, 0.15, 0.05, 0.015, 0.005)
+"""Of n^(−1/5) and the spread: how near a record is to a known value (Silverman 1986), and parts of it to try."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Records:
     """Different records, how often each occurs, and which of them every record of the sample is.
 
     ``weights`` are their shares in the release, as far as it shows them, and ``strangers`` the share of its people who
-    are like none of them.
+    are like none of them. ``near`` is the width around known numbers, as a multiple of the usual one.
     """
 
     sample: Sample
@@ -54,31 +56,47 @@ class Records:
     of_sample: Rows
     weights: Vector
     strangers: float = 0.0
+    near: float = 1.0
 
     @classmethod
     def of(cls, sample: Sample) -> Records:
         """The different records of a sample."""
-        values = np.column_stack([np.nan_to_num(sample.values, nan=np.inf), sample.states])
+        exact = np.nan_to_num(np.column_stack([sample.values, sample.numbers]), nan=np.inf)
+        values = np.column_stack([exact, sample.states, sample.labels])
         _, first, own, counts = np.unique(values, axis=0, return_index=True, return_inverse=True, return_counts=True)
-        different = Sample(sample.values[first], sample.numbers[first], sample.states[first])
-        return cls(different, counts.astype(np.float64), own.ravel(), counts / counts.sum())
+        return cls(sample.of(first), counts.astype(np.float64), own.ravel(), counts / counts.sum())
 
     def weighed(self, observations: Observations, rows: Rows, plain: Vector) -> Records:
         """The same with their shares in the release, by some of its rows.
 
-        ``plain`` is ln of the density of these rows under a prior that needs no sample. Expectation–maximisation; the
-        sample itself counts for the records' shares, but not for the share of strangers, so that a sample of other
-        people is seen to be one.
+        ``plain`` is ln of the density of these rows under a prior that needs no sample, given what is known of them.
+        Expectation–maximisation; the sample itself counts for the records' shares, but not for the share of strangers,
+        so that a sample of other people is seen to be one. Strangers have the known values that the sample has.
         """
-        likelihood = log_likelihood(observations, self.sample, rows)
+        seen, known, near = self._nearest(observations, rows)
+        likelihood = seen + known
+        others = plain + log_sum(known + np.log(self.weights))[0]
         weights, strangers = self.weights, STRANGERS
         for _ in range(STEPS):
-            joint = np.column_stack([likelihood + np.log((1.0 - strangers) * weights), plain + np.log(strangers)])
+            joint = np.column_stack([likelihood + np.log((1.0 - strangers) * weights), others + np.log(strangers)])
             shares = log_sum(joint)[1]
             strangers = min(max(float(shares[:, -1].mean()), 1e-6), 1.0 - 1e-6)
             weights = self.counts + shares[:, :-1].sum(axis=0)
             weights = weights / weights.sum()
-        return replace(self, weights=weights, strangers=strangers)
+        return replace(self, weights=weights, strangers=strangers, near=near)
+
+    def _nearest(self, observations: Observations, rows: Rows) -> tuple[Matrix, Matrix, float]:
+        """What some rows show and what is known of them, with the width under which the former is most likely."""
+        seen, logs = log_seen(observations, self.sample, rows), np.log(self.weights)
+        best, likeliest, width = np.zeros_like(seen), -np.inf, self.near
+        for near in WIDTHS:
+            known = log_known(observations, self.sample, rows, near)
+            likely = float((log_sum(seen + known + logs)[0] - log_sum(known + logs)[0]).mean())
+            if likely > likeliest:
+                best, likeliest, width = known, likely, near
+            if not known.any():
+                break
+        return seen, best, width
 
 
 def record_guesses(
@@ -98,7 +116,8 @@ def record_guesses(
         fewer = np.log(np.maximum(records.counts - 1.0, 0.0)) - np.log(records.counts)
     for start in range(0, observations.n_rows, block):
         rows = np.arange(start, min(start + block, observations.n_rows))
-        joint = log_likelihood(observations, records.sample, rows) + np.log(records.weights)
+        joint = log_seen(observations, records.sample, rows) + np.log(records.weights)
+        joint += log_known(observations, records.sample, rows, records.near)
         if without is not None:
             joint[np.arange(len(rows)), without[rows]] += fewer[without[rows]]
         weights = log_sum(np.maximum(joint, -1e6))[1]
@@ -117,18 +136,16 @@ def record_guesses(
     return values, probability
 
 
-def log_likelihood(observations: Observations, sample: Sample, rows: Rows) -> Matrix:
-    """ln of the density of what is seen of some records for each record of a sample (n × m)."""
+def log_seen(observations: Observations, sample: Sample, rows: Rows) -> Matrix:
+    """ln of the density of what is released of some people for each record of a sample (n × m)."""
     out = np.zeros((len(rows), len(sample.values)))
     normal = [i for i, n in enumerate(observations.numbers) if n.place >= 0 and n.known is None and n.law is None]
     _add_normal(out, observations, sample, rows, normal)
     for i, number in enumerate(observations.numbers):
-        if number.place < 0:
+        if number.place < 0 or number.known is not None:
             continue
         z, u = np.ascontiguousarray(number.z[rows]), np.ascontiguousarray(sample.numbers[:, i])
-        if number.known is not None:
-            _add_known(out, number.z, z, u)
-        elif isinstance(number.law, OwnLaw):
+        if isinstance(number.law, OwnLaw):
             deviations = np.linspace(-REACH, REACH, len(number.law.table))
             constant = HALF_LOG + math.log(number.law.reach / REACH)
             _add_table(out, z, u, number.law.table - 0.5 * deviations**2 - constant, number.law.reach)
@@ -137,13 +154,40 @@ def log_likelihood(observations: Observations, sample: Sample, rows: Rows) -> Ma
         elif isinstance(number.law, Interval):
             _add_interval(out, z, number.law.lower[rows], number.law.upper[rows], u, math.log(number.law.width))
     for v, variable in enumerate(observations.variables):
-        if variable.encode is None:
-            continue
-        states, reports = sample.states[:, v], variable.reports[rows]
-        chance = np.where(states < 0, (variable.channel @ variable.margin)[:, None], variable.channel[:, states])
-        logs = np.vstack([np.log(np.maximum(chance, LEAST)), np.zeros(len(states))])
-        plus_rows(out, logs, reports)
+        if not is_covariate(variable):
+            _add_reports(out, variable, variable.reports[rows], sample.states[:, v], 0.0)
     return out
+
+
+def log_known(observations: Observations, sample: Sample, rows: Rows, near: float) -> Matrix:
+    """ln of how far what is known of some people goes with each record of a sample (n × m), up to a constant."""
+    out = np.zeros((len(rows), len(sample.values)))
+    for i, number in enumerate(observations.numbers):
+        if number.known is not None and not number.feature and not np.isnan(sample.numbers[:, i]).all():
+            _add_known(out, number.z, number.z[rows], sample.numbers[:, i], near)
+    for v, variable in enumerate(observations.variables):
+        states = sample.states[:, v]
+        if is_covariate(variable) and (states >= 0).any():
+            _add_reports(out, variable, variable.reports[rows], states, len(states) ** OTHERWISE)
+    for label, own in zip(observations.labels, sample.labels.T, strict=True):
+        _add_label(out, label.codes[rows], own)
+    return out
+
+
+def _add_label(out: Matrix, codes: Codes, own: Codes) -> None:
+    """Equal texts, which with some probability say nothing of the record; each text is one of as many as occur."""
+    otherwise = len(own) ** OTHERWISE
+    by_chance = otherwise / max(len(np.unique(own)), 1)
+    equal = math.log(1.0 - otherwise + by_chance) - math.log(by_chance)
+    out += np.where((codes[:, None] == own) & (own >= 0), equal, 0.0)
+
+
+def _add_reports(out: Matrix, variable: Variable, reports: Codes, states: Codes, otherwise: float) -> None:
+    """Reports of a variable, which with some probability say nothing of the record."""
+    expected = (variable.channel @ variable.margin)[:, None]
+    chance = np.where(states < 0, expected, variable.channel[:, states])
+    chance = (1.0 - otherwise) * chance + otherwise * expected
+    plus_rows(out, np.vstack([np.log(np.maximum(chance, LEAST)), np.zeros(len(states))]), reports)
 
 
 def _add_normal(out: Matrix, observations: Observations, sample: Sample, rows: Rows, at: Sequence[int]) -> None:
@@ -167,16 +211,12 @@ def _add_normal(out: Matrix, observations: Observations, sample: Sample, rows: R
         out[here] -= np.log(np.diag(lower)).sum() + HALF_LOG * len(lower)
 
 
-def _add_known(out: Matrix, everybody: Vector, z: Vector, u: Vector) -> None:
-    """A column that is known: the records with its value, or those near it if values hardly repeat."""
+def _add_known(out: Matrix, everybody: Vector, z: Vector, u: Vector, near: float) -> None:
+    """A column that is known: the records near its value."""
     u = np.where(np.isnan(u), np.inf, u)
-    _, counts = np.unique(u, return_counts=True)
     there = ~np.isnan(z)
-    if np.median(np.repeat(counts, counts)) > 1:
-        out[there] += np.where(z[there, None] == u, 0.0, IMPOSSIBLE)
-        return
     low, high = np.nanquantile(everybody, (0.25, 0.75))
-    width = NEAR * (min(float(np.nanstd(everybody)), float(high - low) / 1.34) or 1.0) * len(u) ** -0.2
+    width = near * NEAR * (min(float(np.nanstd(everybody)), float(high - low) / 1.34) or 1.0) * len(u) ** -0.2
     out[there] += np.maximum(-0.5 * ((z[there, None] - u) / width) ** 2, IMPOSSIBLE)
 
 

@@ -13,7 +13,7 @@ is known, and of a category a variable: the one that others most probably have, 
 prior learns how much that tells. A column that others do not predict, by the correlation with what was released, gets
 none. Within a group predictions and released values have a constant sum, noise included, which a prior that tells
 groups apart would learn: the mixtures do not see the predictions of numbers, and groups that known columns tell apart
-get none.
+get none. Records of a sample whose public columns are known get predictions by the release's rows as well.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge.previous_releases import count_rows
-from veil.attacks.posterior.covariates import FEW_VALUES
-from veil.attacks.posterior.observations import Codes, Draft, Number, Variable
+from veil.attacks.posterior.covariates import FEW_VALUES, exact_number, with_sampled
+from veil.attacks.posterior.observations import Codes, Draft, Variable
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.manifest import RowOrder
@@ -36,7 +36,9 @@ from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
 Predictor = Callable[[Matrix], Matrix | None]
-"""From what is seen of some columns to what others say of them; None where they say nothing."""
+"""From what is seen of some columns to what others say of them; None where they say nothing.
+
+Rows of a sample stand below those of the release; nothing is seen of them."""
 LEAST_GROUP = 2.0
 """Rows of a group, on average, from which groups are looked at."""
 WIDTHS, STRETCH = tuple(2**k for k in range(9)), 256
@@ -49,12 +51,21 @@ SURELY = 4.0
 """Standard errors by which a prediction must correlate with what was released."""
 
 
-def add_relatives(draft: Draft, release: Release, known: Sequence[str]) -> None:
-    """Predictions of the guessed columns by other rows; ``known`` columns need none."""
+def of_others(name: str) -> str:
+    """The name of the prediction of a column by other rows."""
+    return f"others' {name}"
+
+
+def add_relatives(draft: Draft, release: Release, known: Sequence[str], sampled: pa.Table | None = None) -> None:
+    """Predictions of the guessed columns by other rows; ``known`` columns need none.
+
+    ``sampled`` are public columns of a sample's records.
+    """
+    n, m = draft.n_rows, 0 if sampled is None else sampled.num_rows
     exact = [number.z for number in draft.numbers if number.known is not None]
     kinds: list[list[Predictor]] = [
-        [_of_group(codes) for codes in _groups(release) if not _is_told(codes, exact)],
-        [_of_neighbours(rows) for rows in _orders(release)],
+        [_of_group(codes) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)],
+        [_of_neighbours(rows) for rows in _orders(release, sampled)],
     ]
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
     variables = [
@@ -64,15 +75,20 @@ def add_relatives(draft: Draft, release: Release, known: Sequence[str]) -> None:
     ]
     for predictors in kinds:
         for number in numbers:
-            best = _best(predictors, number.z[:, None])
+            best = _best(predictors, _below(number.z[:, None], m))
             if best is not None:
-                draft.add([Number(number.name, -1, best[:, 0], known=best[:, 0], feature=True)], np.zeros((1, 1)))
+                draft.add([exact_number(draft, of_others(number.name), best[:, 0], feature=True)], np.zeros((1, 1)))
         for variable in variables:
             reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
             reports[variable.reports < 0] = np.nan
-            best = _best(predictors, reports)
+            best = _best(predictors, _below(reports, m))
             if best is not None:
-                draft.variables.append(_told(variable, best))
+                draft.variables.append(_told(variable, best, n))
+
+
+def _below(z: Matrix, m: int) -> Matrix:
+    """What is seen of the release, and nothing of m records below it."""
+    return np.vstack([z, np.full((m, z.shape[1]), np.nan)])
 
 
 def _is_told(codes: Codes, exact: Sequence[Vector]) -> bool:
@@ -151,11 +167,16 @@ def _complete(z: Matrix) -> npt.NDArray[np.bool_]:
 
 
 def _of_group(codes: Codes) -> Predictor:
-    return lambda z: group_prediction(z, codes)
+    return lambda z: _padded(group_prediction(z[: len(codes)], codes), len(z))
 
 
 def _of_neighbours(rows: Rows) -> Predictor:
-    return lambda z: neighbour_prediction(z, rows)
+    return lambda z: _padded(neighbour_prediction(z[: len(rows)], rows), len(z))
+
+
+def _padded(prediction: Matrix | None, n: int) -> Matrix | None:
+    """A prediction of the release alone, and none of a sample."""
+    return None if prediction is None else _below(prediction, n - len(prediction))
 
 
 def _best(predictors: Sequence[Predictor], z: Matrix) -> Matrix | None:
@@ -173,34 +194,37 @@ def _best(predictors: Sequence[Predictor], z: Matrix) -> Matrix | None:
     return best
 
 
-def _told(variable: Variable, reports: Matrix) -> Variable:
-    """The state that others most probably have, and whether that is more probable than with most rows."""
-    shares = reports @ np.linalg.pinv(variable.channel).T
-    likely = shares.argmax(axis=1)
+def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
+    """The state that others most probably have, and whether that is more probable than with most of the n rows."""
+    shares = np.nan_to_num(reports) @ np.linalg.pinv(variable.channel).T
     certainty = shares.max(axis=1)
-    codes = np.unique(2 * likely + (certainty > np.median(certainty)), return_inverse=True)[1].ravel().astype(np.int64)
-    n = int(codes.max()) + 1
-    return Variable((f"others' {variable.names[0]}",), codes, np.eye(n), np.arange(n)[:, None], (-1,))
+    codes = 2 * shares.argmax(axis=1) + (certainty > np.median(certainty[:n]))
+    listing = np.unique(codes[:n])
+    at = np.minimum(np.searchsorted(listing, codes), len(listing) - 1)
+    unknown = np.isnan(reports).any(axis=1) & (np.arange(len(codes)) >= n)
+    told = np.where((listing[at] == codes) & ~unknown, at, -1).astype(np.int64)
+    names, states = (of_others(variable.names[0]),), np.arange(len(listing))[:, None]
+    return Variable(names, told[:n], np.eye(len(listing)), states, (-1,), sampled=told[n:] if len(told) > n else None)
 
 
-def _groups(release: Release) -> Iterator[Codes]:
+def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
     """Rows of one person or household: equal pseudonyms, and equal public values that are too many to be states."""
     keyed = [part for part in release.manifest.parts if isinstance(part.model, PseudonymModel)]
-    names = [name for part in keyed for name in part.released]
-    for name in [*names, *(column.name for column in release.manifest.public)]:
-        array = release.table.read([name]).column(0).combine_chunks()
-        coded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array)
+    pseudonyms = [(name, None) for part in keyed for name in part.released]
+    for name, below in [*pseudonyms, *((column.name, sampled) for column in release.manifest.public)]:
+        array, n = with_sampled(release, name, below), count_rows(release)
+        coded = pc.dictionary_encode(array)
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
-        if FEW_VALUES < len(coded.dictionary) <= len(codes) / LEAST_GROUP:
+        if FEW_VALUES < len(np.unique(codes[:n])) <= n / LEAST_GROUP:
             yield codes
 
 
-def _orders(release: Release) -> Iterator[Rows]:
+def _orders(release: Release, sampled: pa.Table | None) -> Iterator[Rows]:
     """Orders in which neighbours may resemble each other: that of the file, and those of public numbers."""
     if release.manifest.row_order is not RowOrder.SHUFFLED:
         yield np.arange(count_rows(release), dtype=np.intp)
     for column in release.manifest.public:
-        array = release.table.read([column.name]).column(0).combine_chunks()
+        array = with_sampled(release, column.name, sampled)
         if kind_of(array.type) is Kind.NUMERIC:
             values = to_float(array, column.name)
             if len(np.unique(values[np.isfinite(values)])) > FEW_VALUES:

@@ -7,7 +7,8 @@ release's own prior, A6's filter where it is normal, and ρ = 1 the sample's bar
 and heaped tables show as far as the sample is dense enough. λ = 1 − ρ² does the same to states of variables. ρ is
 the one under which held-out records of the *release* are most likely, so that a small or a strange sample does no harm.
 
-Columns that the sample does not have (public ones) follow those it has by the component's own regression.
+Columns that are known of everybody belong to the sample's records too, where the attacker has them; those that he
+does not follow the others by the component's own regression.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from veil.attacks.posterior.candidates import Candidates, Mask, Rows, log_densit
 from veil.attacks.posterior.observations import Codes, Observations
 from veil.data.blocks import Matrix, Vector
 
-MOST_RECORDS = 4_000
 SHARES_OF_SAMPLE = (0.3, 0.5, 0.65, 0.78, 0.88, 0.94, 0.975, 0.99, 0.999)
 """ρ."""
 PLAIN = 0.05
@@ -31,11 +31,16 @@ JUDGING_CELLS = 1_000_000
 
 
 class Sample(NamedTuple):
-    """Records of the population: private values (m × d), their numbers in working scales and their states."""
+    """Records of the population: private values (m × d), their numbers in working scales, states and labels."""
 
     values: Matrix
     numbers: Matrix
     states: Codes
+    labels: Codes
+
+    def of(self, rows: Rows) -> Sample:
+        """Some of the records."""
+        return Sample(self.values[rows], self.numbers[rows], self.states[rows], self.labels[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,19 +52,22 @@ class Kernels:
 
 
 def read_sample(observations: Observations, records: Matrix) -> Sample:
-    """Sample records as candidates; what the sample does not have is NaN and −1."""
-    if len(records) > MOST_RECORDS:
-        records = records[np.linspace(0, len(records) - 1, MOST_RECORDS).astype(np.intp)]
+    """Records with the guessed columns as a sample; what is unknown of them is NaN and −1."""
     at = {name: j for j, name in enumerate(observations.names)}
     numbers = np.full((len(records), len(observations.numbers)), np.nan)
     for i, number in enumerate(observations.numbers):
-        if number.name in at and not number.feature:
-            numbers[:, i] = number.working(records[:, at[number.name]])
+        if number.place >= 0:
+            numbers[:, i] = number.working(records[:, number.place])
+        elif number.sampled is not None:
+            numbers[:, i] = number.sampled
     states = np.full((len(records), len(observations.variables)), -1, dtype=np.int64)
     for v, variable in enumerate(observations.variables):
         if variable.encode is not None:
             states[:, v] = variable.encode(records[:, [at[name] for name in variable.names]])
-    return Sample(records, numbers, states)
+        elif variable.sampled is not None:
+            states[:, v] = variable.sampled
+    labels = [label.sampled for label in observations.labels]
+    return Sample(records, numbers, states, np.reshape(labels, (len(labels), len(records))).T.astype(np.int64))
 
 
 def with_sample(prior: Candidates, sample: Sample, rho: float) -> Kernels:

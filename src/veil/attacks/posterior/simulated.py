@@ -30,7 +30,11 @@ def simulated(observations: Observations, sample: Sample, rows: Rows, rng: np.ra
     drawn = {i: _seen(observations.numbers[i], sample.numbers[rows, i], normal[:, i], rng) for i in order}
     numbers = []
     for i, number in enumerate(observations.numbers):
-        own = sample.values[rows, number.place] if number.place >= 0 else np.full(len(rows), np.nan)
+        if number.place < 0:
+            exact = sample.numbers[rows, i]
+            numbers.append(replace(number, z=exact, known=exact))
+            continue
+        own = sample.values[rows, number.place]
         seen = replace(drawn[i], sign=np.sign(own) if number.logs else None)
         numbers.append(seen if number.known is None else replace(seen, z=number.working(own), known=own))
     reports = [np.empty(0, dtype=np.int64)] * len(observations.variables)
@@ -38,8 +42,15 @@ def simulated(observations: Observations, sample: Sample, rows: Rows, rng: np.ra
         reports[v] = _reports(observations.variables[v], sample.states[rows, v], rng)
     variables = [each.with_reports(codes) for each, codes in zip(observations.variables, reports, strict=True)]
     given = {j: sample.values[rows, j] for j in observations.given}
+    labels = [replace(label, codes=label.sampled[rows]) for label in observations.labels]
     return replace(
-        observations, n_rows=len(rows), numbers=tuple(numbers), variables=tuple(variables), given=given, codes={}
+        observations,
+        n_rows=len(rows),
+        numbers=tuple(numbers),
+        variables=tuple(variables),
+        given=given,
+        codes={},
+        labels=tuple(labels),
     )
 
 
