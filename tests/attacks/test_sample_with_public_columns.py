@@ -34,7 +34,7 @@ def attacked(frame, *, sample=True, public=True):
 @pytest.mark.parametrize("as_text", [False, True], ids=["number", "text"])
 @pytest.mark.parametrize("n_types", [60, 200])
 def test_a_public_code_names_the_type_that_the_sample_shows(n_types, as_text):
-    """A type is in the sample with probability 1 − (1 − 1/k)^400: 0.999 of 60 and 0.87 of 200, less 0.1 for the rest."""
+    """A type is in the sample with probability 1 − (1 − 1/k)^400: 0.999 of 60, 0.87 of 200; less 0.1."""
     frame = coded(n_types, as_text)
     seen = 1.0 - (1.0 - 1.0 / n_types) ** SAMPLED
     assert attacked(frame) > seen - 0.1
