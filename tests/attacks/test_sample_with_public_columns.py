@@ -21,13 +21,13 @@ def coded(n_types, as_text, seed=0):
     return pd.DataFrame(x, columns=NAMES).assign(code=code)
 
 
-def attacked(frame, *, sample=True, public=True):
+def attacked(frame, *, sample=True, public=True, prior="auto"):
     """The share of cells that A28 hits."""
     people, others = frame.iloc[:N], frame.iloc[N:]
     release, _ = veil.publish(people, veil.AdditiveNoise(1.5, random_state=0), roles={"code": "public"})
     known = [veil.KnownSample(others[NAMES], public=others[["code"]] if public else None)] if sample else []
     truth = people[NAMES].to_numpy()
-    guess = veil.JointPosteriorAttack().run(release, *known).values
+    guess = veil.JointPosteriorAttack(prior=prior).run(release, *known).values
     return float((np.abs(guess - truth) <= 0.1 * truth.std(axis=0)).mean())
 
 
@@ -48,10 +48,40 @@ def test_rows_of_one_code_tell_of_each_other_without_a_sample(as_text):
 
 
 def test_a_public_text_with_as_many_values_as_people_misleads_nobody():
+    """Texts that say nothing, one or two people each, some of them in the sample too: 3·√(2·0.11/15,000) = 0.011."""
     rng = np.random.default_rng(1)
     x = rng.normal(size=(N + SAMPLED, 5)) @ rng.normal(size=(5, 5))
-    frame = pd.DataFrame(x, columns=NAMES).assign(code=[f"person {i}" for i in range(len(x))])
-    assert attacked(frame) == pytest.approx(attacked(frame, public=False), abs=0.01)
+    frame = pd.DataFrame(x, columns=NAMES).assign(code=[f"person {i}" for i in rng.integers(0, N, len(x))])
+    assert attacked(frame) == pytest.approx(attacked(frame, public=False), abs=0.011)
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_a_public_number_with_a_heap_tells_the_same_in_every_unit(unit):
+    rng = np.random.default_rng(2)
+    amount = np.where(rng.random(N + SAMPLED) < 0.8, 0.0, rng.integers(1, 20, N + SAMPLED))
+    x = rng.normal(size=(20, 5))[amount.astype(int)]
+    frame = pd.DataFrame(x, columns=NAMES).assign(code=unit * amount)
+    assert attacked(frame, prior="records") > 0.85
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_a_sample_whose_public_numbers_are_partly_missing_is_no_worse_than_one_without(share):
+    frame = coded(60, False)
+    gaps = np.random.default_rng(3).random(SAMPLED) < share
+    frame.loc[frame.index[N:][gaps], "code"] = np.nan
+    assert attacked(frame) > attacked(frame, public=False)
+
+
+def test_people_of_a_sample_whose_group_is_not_released_are_not_told_by_its_mean():
+    """A circle, and a public text that a sample has for people of other groups: it is as good as none."""
+    rng = np.random.default_rng(4)
+    t = rng.uniform(0, 2 * np.pi, N + SAMPLED)
+    home = rng.integers(0, 300, N + SAMPLED)
+    x = np.column_stack([np.cos(t), np.sin(t), rng.normal(size=300)[home]])
+    x = np.column_stack([x, x[:, :2] + 0.1 * rng.normal(size=(len(x), 2))])
+    names = np.where(np.arange(len(x)) < N, "home ", "other home ")
+    frame = pd.DataFrame(x, columns=NAMES).assign(code=np.char.add(names, home.astype(str)))
+    assert attacked(frame) > attacked(frame, public=False) - 0.02
 
 
 def test_public_columns_of_another_type_or_other_people_are_refused():

@@ -8,7 +8,6 @@ from scipy.stats import norm
 import veil
 from veil.attacks import Guess
 from veil.auditing.features import features_of
-from veil.auditing.group_guesses import group_guesses
 from veil.auditing.judge import Judge
 from veil.auditing.scores import Contrast, Over, pooled
 
@@ -142,29 +141,3 @@ def test_goals_say_what_a_gain_is_counted_over(over):
     grants = veil.Grants.only(attributes=1)
     audit = veil.audit(table, veil.AdditiveNoise(3.0), grants=grants, goals=goals, seed=0)
     assert audit.passed is (over == "absent")
-
-
-@pytest.mark.parametrize("as_text", [False, True], ids=["number", "text"])
-def test_what_a_public_code_of_many_values_tells_is_no_news_about_a_person(as_text):
-    """400 codes, two types of people each, 2 to 1: the attack guesses the more frequent one, and so does the absent."""
-    rng = np.random.default_rng(4)
-    code = rng.integers(0, 400, 4_000)
-    types = rng.normal(size=(400, 2))
-    x = types[code, (rng.random(4_000) < 1.0 / 3.0).astype(int)]
-    guess = types[code, 0]
-    known = pa.table({"code": [f"c{i}" for i in code] if as_text else 7.0 * code})
-    _, scores = judged(x[:, None], guess[:, None], features_of(known))
-    assert scores.value.rate > 0.6
-    assert scores.value.rate - scores.value.control < 0.01
-
-
-def test_the_fullest_window_of_a_group_is_that_of_the_other_folds():
-    values = np.array([[0.0], [0.1], [5.0], [5.05], [5.1], [9.0], [np.nan]])
-    groups = np.array([0, 0, 0, 0, 0, 1, 1])
-    fold = np.array([0, 1, 0, 1, 0, 0, 1])
-    guesses = group_guesses(values, groups, fold, 2, np.array([0.2]))[:, 0]
-    # Fold 0 of the first group sees 0.1 and 5.05, fold 1 sees 0, 5 and 5.1; of the second group fold 0 sees nobody.
-    assert guesses[[0, 2, 4]] == pytest.approx([0.1, 0.1, 0.1])
-    assert guesses[[1, 3]] == pytest.approx([5.05, 5.05])
-    assert np.isnan(guesses[5])
-    assert guesses[6] == pytest.approx(9.0)

@@ -5,6 +5,9 @@ import pytest
 from scipy import stats
 
 import veil
+from veil.attacks.posterior.components import Components
+from veil.attacks.posterior.mixture import complete_records
+from veil.attacks.posterior.reading import observe
 
 A28 = veil.JointPosteriorAttack
 N = 3_000
@@ -106,3 +109,35 @@ def test_a_smooth_peak_at_zero_costs_little(draw):
         ours.append(hits(A28().run(release).values, x))
         plain.append(hits(veil.UnivariateBayesAttack(aim="hit").run(release).values, x))
     assert not_more_below(np.vstack(ours), np.vstack(plain), 0.97)
+
+
+@pytest.mark.parametrize("law", ["normal", "uniform", "laplace"])
+def test_a_sample_of_another_population_of_the_same_spread_misleads_nobody(law):
+    """Its records are none of the release's people; whoever took them for that would guess worse than without them."""
+    ours, alone = [], []
+    for seed in range(2):
+        rng = np.random.default_rng([seed, 20])
+        own, other = rng.normal(size=(2, 8, 8)) / np.sqrt(8)
+        x, sample = rng.normal(size=(N, 8)) @ own, rng.normal(size=(400, 8)) @ other
+        release = published(x, 2.0, seed, law)
+        ours.append(hits(A28().run(release, veil.KnownSample(sample)).values, x))
+        alone.append(hits(A28(prior="mixture").run(release, veil.KnownSample(sample)).values, x))
+    assert not_more_below(np.vstack(ours), np.vstack(alone), 0.97)
+
+
+def test_the_likelihood_of_classes_rises_with_every_step():
+    """Middles of classes have the spread that values have in a class: no component may be narrower than it."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(N, 2)) * 0.4 + 3.0 * rng.integers(0, 2, N)[:, None]
+    release, _ = veil.publish(x, veil.Discretize(8, random_state=0))
+    observations = observe(release, ())
+    records = complete_records(observations, np.ones(2, dtype=bool), np.arange(N))
+    fit, values = Components.of_labels(records, (records.z > [0.0, 0.7]).sum(axis=1), 3), []
+    for _ in range(12):
+        total, shares = fit.shares(records)
+        values.append(total.mean())
+        fit = fit.maximised(records, shares)
+    assert (np.diff(values) > -1e-6).all()
+    assert values[-1] > values[0] + 0.01
+    best, value = fit.climbed(records)
+    assert value == pytest.approx(best.shares(records)[0].mean(), abs=1e-12)

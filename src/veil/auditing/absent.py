@@ -3,9 +3,9 @@
 *Model.* An attack guesses every record of a release. Take the row of one person out: the attacker still has the guesses
 of all others, and of the person what is known or public about everybody (known columns, public columns). From these he
 guesses the person like anybody who resembles them: by the value that most others are guessed to have, by a linear
-regression of the guesses on what is known, by the people nearest in it, or by those of the same group. What he gets
-right so is what the release teaches about people like this one; what the attack gets right beyond it is about the
-person (verdict of a release: individual advantage).
+regression of the guesses on what is known, or by the people nearest in it. What he gets right so is what the release
+teaches about people like this one; what the attack gets right beyond it is about the person (verdict of a release:
+individual advantage).
 
 *Cross-fitting.* People are dealt into folds, in an order that their values decide. A person's guess is
 learned on the other folds, and which guesser serves a column best is decided there, too, so that neither has seen the
@@ -23,8 +23,6 @@ import numpy.typing as npt
 from scipy.spatial import cKDTree
 
 from veil import measures
-from veil.auditing.features import Features
-from veil.auditing.group_guesses import group_guesses
 from veil.data.blocks import Matrix, Vector
 
 FOLDS = 5
@@ -45,17 +43,17 @@ def folds(n: int) -> Fold:
 
 
 def absent_guesses(
-    values: Matrix, features: Features | None, tolerance: float, units: Vector, fold: Fold
+    values: Matrix, features: Matrix | None, tolerance: float, units: Vector, fold: Fold
 ) -> list[Matrix]:
     """Guesses of everybody without their own rows, N × d each, the simplest first.
 
-    ``values`` are an attack's guesses (NaN where it says nothing), ``features`` what is known of everybody. The first
-    guess is one constant; with features, there are a regression, the mean and the fullest window of the nearest
-    people, and the fullest window of those in the same group.
+    ``values`` are an attack's guesses (NaN where it says nothing), ``features`` what is known of everybody as numbers
+    that vary, N × p. The first guess is one constant; with features, there are a regression, and the mean and the
+    fullest window of the nearest people.
     """
     finite = np.where(np.isfinite(values), values, np.nan)
     guesses = [np.full(values.shape, np.nan) for _ in range(1 if features is None else 4)]
-    directions = None if features is None else principal_directions(features.numbers)
+    directions = None if features is None else principal_directions(features)
     # Of a column that the attack says nothing about, or that is known, there is no mean.
     means = np.nan_to_num(finite).sum(axis=0) / np.maximum(np.isfinite(finite).sum(axis=0), 1)
     for f in range(FOLDS):
@@ -66,14 +64,10 @@ def absent_guesses(
         if features is None or directions is None:
             continue
         filled = np.where(np.isnan(finite[others]), means, finite[others])
-        known = features.numbers
-        guesses[1][own] = _regressed(known[others], np.nan_to_num(filled), known[own])
+        guesses[1][own] = _regressed(features[others], np.nan_to_num(filled), features[own])
         guesses[2][own], guesses[3][own] = _of_nearest(
             directions[others][:MOST_LEARNED], filled[:MOST_LEARNED], directions[own], tolerance * units
         )
-    for codes in () if features is None else features.groups.T:
-        of_group = group_guesses(finite, np.ascontiguousarray(codes), fold, FOLDS, 2.0 * tolerance * units)
-        guesses.append(np.where(np.isnan(of_group), guesses[0], of_group))
     return guesses
 
 

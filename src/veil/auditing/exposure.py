@@ -13,7 +13,7 @@ import pyarrow as pa
 from veil.attacks import Attack
 from veil.attacks.knowledge import ASSUMPTIONS, ExternalTable, Grant, Knowledge, PrivateTable, Rows, grantable
 from veil.attacks.knowledge.previous_releases import PreviousReleases
-from veil.auditing.features import Features, features_of
+from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
 from veil.auditing.judge import Judge
 from veil.auditing.membership import ADDRESS, FEWEST, WITHHELD, People, n_people, other_rows
@@ -127,7 +127,7 @@ class Exposures:
                 raise InputError(f"grants: {level.label}: {why}; grant less ({level.kind} is the parameter)")
         self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
         self.levels = [level for level in levels if not refused[level]]
-        self._features: dict[tuple[int, ...], Features | None] = {}
+        self._features: dict[tuple[int, ...], Matrix | None] = {}
         self._previous = ()
 
     def _outside(self, names: Sequence[str]) -> pa.Table:
@@ -181,7 +181,7 @@ class Exposures:
         """Whether the owner granted a kind of knowledge by name, and it is not merely swept."""
         return self._grants.asks_for(kind)
 
-    def features(self, level: Level) -> Features | None:
+    def features(self, level: Level) -> Matrix | None:
         """What the attacker knows of everybody at a level, in the release or not: public and known columns."""
         known = self.known_columns(level) if level.kind != NOTHING else ()
         if known not in self._features:

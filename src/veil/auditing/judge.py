@@ -20,7 +20,6 @@ from veil import measures
 from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
-from veil.auditing.features import Features
 from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
 from veil.auditing.scores import Contrast, GuessScores, Mask, Score, nothing_scored, pooled
@@ -124,13 +123,13 @@ class Judge:
         guess: Guess,
         private_rows: Rows,
         given: Rows,
-        features: Features | None = None,
+        features: Matrix | None = None,
         absent: Matrix | None = None,
     ) -> GuessScores:
         """Score a guess on a release of the private rows ``private_rows``, leaving out the release's rows ``given``.
 
-        ``features`` are what the attacker knows of everybody in the private table; ``absent`` is what the same attack
-        guesses of the same people without their rows, where it says so itself.
+        ``features`` are what the attacker knows of everybody in the private table, as numbers, N × p; ``absent`` is
+        what the same attack guesses of the same people without their rows, where it says so itself.
         """
         scores = self._scored(self.matched(guess, private_rows), private_rows, given, features, absent)
         if not guess.up_to or "scale" in guess.up_to:
@@ -172,13 +171,13 @@ class Judge:
         return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
 
     def _scored(
-        self, guess: Guess, private_rows: Rows, given: Rows, features: Features | None, absent: Matrix | None
+        self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None, absent: Matrix | None
     ) -> GuessScores:
         """A guess against the same attacker with each person absent, whom it falls back to where that is better."""
         use, rows = self._cells(guess, private_rows, given)
         truth, values = self.truth[rows], guess.values[use]
         scored, fold = ~np.isnan(truth), folds(len(truth))
-        known = None if features is None else features.of(rows)
+        known = None if features is None else features[rows]
         without = absent_guesses(truth, None, self.tolerance, self.units, fold)  # a constant, by what others are
         if absent is None:
             without += absent_guesses(values, known, self.tolerance, self.units, fold)

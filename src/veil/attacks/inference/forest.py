@@ -6,8 +6,8 @@ Adult, 10 trees of 2,000 rows guess as much right as 100 full ones, in less than
 follow the number of its class, a category's Gini's impurity.
 
 *Without a row.* The same forest had row r not been there: trees whose splits saw r are left out, and r is taken out of
-its leaves. Fewer trees guess worse, and that must not be taken for what the row itself tells. So a person is always
-guessed by as many trees: with the own row by those that did not see some other row. Who has no row has one answer.
+its leaves. Fewer trees guess worse, and that must not be taken for what the row itself tells. So everybody else is
+guessed without the trees that saw some other row, and the number of trees is the same. Who has no row has one answer.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ class Forest:
         from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
         self._column, self._trees = column, list[_Tree]()
-        there = np.flatnonzero(column.codes >= 0)
+        self._there = there = np.flatnonzero(column.codes >= 0)
         if len(there) < FEWEST_ROWS:
             return
         x = features.astype(np.float32)
         kind = DecisionTreeRegressor if column.numeric else DecisionTreeClassifier
         size, rng = min(SPLITTING, len(there) // 2), np.random.default_rng(0)
         with config_context(skip_parameter_validation=True, assume_finite=True):
-            for _ in range(math.ceil(TREES / (1.0 - size / len(x)))):
+            for _ in range(math.ceil(TREES / (1.0 - size / len(there)))):
                 rows = np.sort(rng.choice(there, size, replace=False))
                 state = int(rng.integers(2**31))
                 tree = kind(min_samples_leaf=LEAF, max_features=0.5, random_state=state)
@@ -80,7 +80,8 @@ class Forest:
         total = np.zeros((len(at), self._column.n_classes), dtype=np.float32)
         points, n_used = at.astype(np.float32), np.zeros(len(at), dtype=np.float32)
         # Whose trees are left out instead of one's own must not depend on the order of people: alike ones, the same.
-        others = np.unique(points, axis=0, return_inverse=True)[1].ravel() % max(len(self._column.codes), 1)
+        alike = np.unique(points, axis=0, return_inverse=True)[1].ravel()
+        others = self._there[alike % len(self._there)] if self._trees else alike
         for tree in self._trees:
             leaves = tree.splits.apply(points)
             shares = tree.shares[leaves]

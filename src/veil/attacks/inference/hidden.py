@@ -147,7 +147,9 @@ def _unit(present: Vector, noise: float) -> float:
     if not noise > 0.0:
         return float(standard_units(present[:, None])[0])
     low, high = np.percentile(present, (25.0, 75.0))
-    deviation = float(np.sqrt(max(float(present.var()) - noise**2, 0.0))) or float(present.std())
+    # A variance cannot be told more closely than its sampling error.
+    least = noise**2 * float(np.sqrt(2.0 / len(present)))
+    deviation = float(np.sqrt(max(float(present.var()) - noise**2, least)))
     return standard_unit(deviation, float(high - low) if high - low > HEAPED * noise else 0.0)
 
 

@@ -2,8 +2,9 @@
 
 Held-out records of the release say which joint density is likely, but behind strong noise hardly which one tells a
 single column: a table of few types looks smooth there, and a marginal that was deconvolved is blunter than the types.
-So every rival guesses the sample's own records behind simulated noise (:mod:`veil.attacks.posterior.simulated`). Its
-hits, or its squared errors, decide column by column; another than the first is taken only for a clear gain. A column
+So every rival guesses the sample's own records behind simulated noise (:mod:`veil.attacks.posterior.simulated`), each
+record without its own kernel; marginals, discriminants and heaps were learned with it, which favours the first. The
+hits, or the squared errors, decide column by column; another than the first is taken only for a clear gain. A column
 that other rows of the release predict keeps the first, unless they predict it for the sample's records too.
 """
 
@@ -61,7 +62,9 @@ def best_guessers(
     n = len(rows) // copies
     weight = weights[rows[:n]] / weights[rows[:n]].sum()
     for j, column in enumerate(observations.names):
-        if j in observations.given or _lacks_others(observations, column):
+        if j in observations.given or any(
+            _lacks_others(observations, name) for name in _told_with(observations, column)
+        ):
             continue
         own = losses[first][:, j].reshape(-1, n)
         best = 0.0
@@ -74,6 +77,11 @@ def best_guessers(
             if mean > best and mean > CLEARLY * error:
                 best, chosen[j] = mean, name
     return chosen
+
+
+def _told_with(observations: Observations, column: str) -> tuple[str, ...]:
+    """The columns that are one variable with a column."""
+    return next((each.names for each in observations.variables if column in each.names), (column,))
 
 
 def _lacks_others(observations: Observations, column: str) -> bool:

@@ -202,7 +202,7 @@ def _cells(
 
 def placed(number: Number, column: Vector, share: Vector, rows: Rows) -> tuple[Vector, Vector]:
     """Guesses with their signs; zeros that a factor leaves as they are; missing where nothing was released."""
-    missing = np.isnan(number.z[rows])
+    missing = np.isnan(number.z[rows]) & (not number.hidden)
     values, probability = np.where(missing, np.nan, column), np.where(missing, np.nan, share)
     if number.logs and number.sign is not None:
         signs = number.sign[rows]
@@ -213,7 +213,7 @@ def placed(number: Number, column: Vector, share: Vector, rows: Rows) -> tuple[V
 
 def place_states(variable: Variable, posterior: Matrix, rows: Rows, values: Matrix, probability: Matrix) -> None:
     """Guesses and their probabilities, from those of a variable's states."""
-    there = variable.reports[rows] >= 0
+    there = (variable.reports[rows] >= 0) | variable.hidden
     for column, place in enumerate(variable.places):
         if place < 0:
             continue

@@ -25,8 +25,8 @@ from veil.attacks.posterior.own_laws import Interval
 from veil.data.blocks import Matrix, Vector
 
 ITERATIONS, SHORT = 150, 8
-TOLERANCE, MIXED_TOLERANCE, FINE_TOLERANCE = 2e-5, 2e-5, 3e-6
-"""EM stops when a step adds less log-likelihood per record; reports climb slowly, alone more so than with numbers."""
+TOLERANCE, FINE_TOLERANCE = 2e-5, 3e-6
+"""EM stops when a step adds less log-likelihood per record; reports without numbers climb slowly."""
 FINER = 5.0
 """How many times less a step of the mixture that is used may gain than one of those that are compared."""
 EXACT_GRAIN, MIXED_GRAIN = 1e-4, 0.05
@@ -64,8 +64,8 @@ class FittedRecords(NamedTuple):
     @property
     def tolerance(self) -> float:
         """When EM is to stop."""
-        slow = MIXED_TOLERANCE if self.z.shape[1] else FINE_TOLERANCE
-        return TOLERANCE if all(is_covariate(variable) for variable in self.variables) else slow
+        slow = not self.z.shape[1] and not all(is_covariate(variable) for variable in self.variables)
+        return FINE_TOLERANCE if slow else TOLERANCE
 
 
 def of_rows(observations: Observations, rows: Rows) -> list[Variable]:
@@ -166,7 +166,8 @@ class Components(NamedTuple):
         else:
             scatters = np.broadcast_to(within, scatters.shape)
         n_rows = size**2 / (shares**2).sum(axis=1) if drawn and self.spread is Spread.OWN else None
-        spreads = _clipped(scatters, records.noise, n_rows) if q and self.spread is not Spread.NONE else 0.0 * scatters
+        hidden = records.noise + records.floor
+        spreads = _clipped(scatters, hidden, n_rows) if q and self.spread is not Spread.NONE else 0.0 * scatters
         spreads = spreads + records.floor
         updated = []
         for variable, table in zip(records.variables, tables, strict=True):
@@ -182,18 +183,20 @@ class Components(NamedTuple):
     def climbed(
         self, records: FittedRecords, iterations: int = ITERATIONS, finer: float = 1.0
     ) -> tuple[Components, float]:
-        """EM until a step gains too little; the mixture and its mean log-likelihood.
+        """EM until a step gains too little; the likeliest mixture that a step led to, and its mean log-likelihood.
 
         ``finer`` is how many times less than usual a step may gain.
         """
-        fit, before = self, -np.inf
-        for _ in range(iterations):
+        best, highest, fit, before = self, -np.inf, self, -np.inf
+        for step in range(iterations + 1):
             total, shares = fit.shares(records)
             now = float(total.mean())
-            if now - before < records.tolerance / finer:
+            if step and now > highest:
+                best, highest = fit, now
+            if step and now - before < records.tolerance / finer:
                 break
             before, fit = now, fit.maximised(records, shares)
-        return fit, before
+        return best, highest
 
     def settled(self, records: FittedRecords) -> Components:
         """What is climbed to in small steps, with covariances that few records do not exaggerate."""

@@ -18,6 +18,7 @@ from veil.attacks.posterior.discriminants import best_links, posteriors
 from veil.attacks.posterior.mixture import Mixture, Split, best_mixture, one_normal, split_rows
 from veil.attacks.posterior.observations import Observations
 from veil.attacks.posterior.others import Others
+from veil.attacks.posterior.own_rows import people_are_known, without_own_rows
 from veil.attacks.posterior.reading import observe
 from veil.attacks.posterior.records import Records, record_guesses
 from veil.attacks.posterior.sample import JUDGING_CELLS, Kernels, Sample, best_kernel, read_sample, with_sample
@@ -78,8 +79,9 @@ def guess_records(
     priors = column_priors(observations, learned.fit, learned.single, sample, ranges, _laws(release), tolerance)
     guessers: dict[str, Guesser] = {KERNELS: partial(_by_kernels, priors, learned, aim)}
     chosen = dict.fromkeys(range(len(observations.names)), KERNELS)
+    bare, reaches = None, priors.reaches(observations)
     if sample is not None and prior in ("auto", "records"):
-        reaches, bare = priors.reaches(observations), _bare_records(observations, learned, sample)
+        bare = _bare_records(observations, learned, sample)
         guessers[RECORDS] = partial(_by_records, bare, reaches, aim)
         if prior == "records":
             chosen = dict.fromkeys(chosen, RECORDS)
@@ -88,20 +90,29 @@ def guess_records(
             weights = (bare.weights / bare.counts)[bare.of_sample]
             chosen = best_guessers(observations, sample, guessers, reaches, aim, weights)
     by_records = [j for j, best in chosen.items() if best == RECORDS]
-    values = np.full((observations.n_rows, len(observations.names)), np.nan)
-    probability = np.full_like(values, np.nan)
-    if len(by_records) < len(chosen):
-        best = priors.chosen(observations, {j for j, name in chosen.items() if name == PLAIN_KERNELS}, {*by_records})
-        values, probability = _by_kernels(best, learned, aim, observations, None)
-    if by_records:
-        wanted = {j: reach for j, reach in reaches.items() if j in by_records}
-        guess, share = _by_records(bare, wanted, aim, observations, None)
-        values[:, by_records], probability[:, by_records] = guess[:, by_records], share[:, by_records]
-    for j, known in observations.given.items():
-        values[:, j], probability[:, j] = known, 1.0
+    final = priors.chosen(observations, {j for j, name in chosen.items() if name == PLAIN_KERNELS}, {*by_records})
+    wanted = {j: reach for j, reach in reaches.items() if j in by_records}
+
+    def guessed(seen: Observations) -> tuple[Matrix, Matrix]:
+        values = np.full((seen.n_rows, len(seen.names)), np.nan)
+        probability = np.full_like(values, np.nan)
+        if len(by_records) < len(chosen):
+            values, probability = _by_kernels(final, learned, aim, seen, None)
+        if by_records and bare is not None:
+            guess, share = _by_records(bare, wanted, aim, seen, None)
+            values[:, by_records], probability[:, by_records] = guess[:, by_records], share[:, by_records]
+        for j, known in seen.given.items():
+            values[:, j], probability[:, j] = known, 1.0
+        return values, probability
+
+    def without(rows: Rows) -> Matrix:
+        return guessed(without_own_rows(observations))[0][rows]
+
+    values, probability = guessed(observations)
     names = tuple(observations.names[j] for j in by_records)
     details = PosteriorDetails(probability, learned.components, learned.rho, learned.mixture.held_out, names)
-    return Guess(values, observations.names, np.arange(observations.n_rows), details=details)
+    rows, absent = np.arange(observations.n_rows), without if people_are_known(observations) else None
+    return Guess(values, observations.names, rows, details=details, without=absent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +143,7 @@ def _learned(observations: Observations, sample: Sample | None, prior: str) -> _
         return _Learned(split, single, mixture, components, fit, 0.0, np.full(len(fit.weights), -1), {})
     rho, score = best_kernel(observations, mixture.judged, sample, split.judges)
     if prior == "auto" and components > 1:
-        other, value = best_kernel(observations, single, sample, split.judges)
+        other, value = best_kernel(observations, one_normal(observations, split.fitted), sample, split.judges)
         if value.mean() > score.mean():
             fit, rho = single, other
     links = best_links(observations, fit, rho, sample, single)

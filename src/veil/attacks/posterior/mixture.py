@@ -156,9 +156,14 @@ class _Fold:
         return complete_records(self.observations, self.usable, self.fitted)
 
     @cached_property
+    def alone(self) -> Candidates:
+        """The prior of one component."""
+        return one_normal(self.observations, self.fitted)
+
+    @cached_property
     def plain(self) -> Vector:
-        """Log density of the judges under one normal component."""
-        return self.judged(one_normal(self.observations, self.fitted))
+        """Log density of the judges under one component."""
+        return self.judged(self.alone)
 
     def score(self, start: Components) -> tuple[Components, Vector]:
         """What is climbed to from a start, and the log density of the judges under it."""
@@ -183,16 +188,16 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
     """
     usable = np.array([not number.feature for number in observations.numbers], dtype=bool)
     fold = _Fold(observations, usable, split.fitted, split.judges)
-    scores = {1: float(fold.plain.mean())}
     if len(split.judges) < FEWEST_JUDGES or len(observations.numbers) + len(observations.variables) < (
         1 if observations.numbers else 2
     ):
-        return Mixture(single, single, scores)
+        return Mixture(single, single, {})
+    scores = {1: float(fold.plain.mean())}
     fits = _fits(fold)
     for fit, score in fits:
         scores[fit.n_components] = max(float(score.mean()), scores.get(fit.n_components, -np.inf))
     if not fits:
-        return Mixture(single, single, scores)
+        return Mixture(fold.alone, single, scores)
     chosen, best = max(fits, key=lambda fit: fit[1].mean())
     # One component has no link between variables and anything else: there it is given up for any gain.
     gain, laws = best - fold.plain, _of_laws(observations)
@@ -202,7 +207,7 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         chosen = max((fit for fit, _ in fits), key=lambda fit: fit.information(fold.records))
         surely = surely or _information_gain(chosen, fold.records) > LEAST_GAIN + laws * len(fold.records.z)
     if not surely:
-        return Mixture(single, single, scores)
+        return Mixture(fold.alone, single, scores)
     if usable.any():
         other = refined(chosen, fold.records)
         score = fold.judged(other.candidates(fold.records))
@@ -258,6 +263,6 @@ def _groupings(records: FittedRecords) -> list[Rows]:
         codes = variable.reports
         if is_covariate(variable) and len(groupings) < MOST_GROUPINGS and len(codes) and (codes >= 0).all():
             states, label = np.unique(codes, return_inverse=True)
-            if 1 < len(states) <= NUMBERS_OF_COMPONENTS[-1]:
+            if 1 < len(states) <= min(NUMBERS_OF_COMPONENTS[-1], len(codes) // FEWEST):
                 groupings.append(label.ravel().astype(np.intp))
     return groupings

@@ -60,6 +60,8 @@ class Number:
         Whether it is a function of a covariate, for a prior that is linear in what is known.
     sampled
         A covariate's values for the records of a sample, NaN where unknown; None where there is nothing.
+    hidden
+        Whether cells are hidden, and guessed all the same, where else one without a value is left out.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Number:
     known: Vector | None = None
     feature: bool = False
     sampled: Vector | None = None
+    hidden: bool = False
 
     def working(self, x: Vector) -> Vector:
         """Private values in the working scale; NaN for a zero in logarithms."""
@@ -102,6 +105,8 @@ class Variable:
         The states of private records (m × columns), −1 for what is no state; None for a covariate.
     sampled
         A covariate's states for the records of a sample, −1 where unknown; None where there is nothing.
+    hidden
+        As of a number.
     """
 
     names: tuple[str, ...]
@@ -111,6 +116,7 @@ class Variable:
     places: tuple[int, ...]
     encode: Callable[[Matrix], Codes] | None = None
     sampled: Codes | None = None
+    hidden: bool = False
 
     def with_reports(self, reports: Codes) -> Variable:
         """The same with reports of other records of the population, whose states are distributed alike."""

@@ -68,8 +68,7 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
     given = {j: known[name] for j, name in enumerate(names) if name in known}
     for name, values in known.items():
         if name not in names:
-            below = np.empty(0) if others is None else others.values[:, private_names(release).index(name)]
-            add_covariate(draft, name, np.r_[values, below])
+            add_covariate(draft, name, np.r_[values, _of_others(others, name, release)])
     for column in release.manifest.public:
         if column.name not in known:
             add_public(draft, release, column.name, None if others is None else others.public)
@@ -83,6 +82,14 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
     return Observations(
         n_rows, names, tuple(draft.numbers), noise, tuple(draft.variables), given, draft.codes, tuple(draft.labels)
     )
+
+
+def _of_others(others: Others | None, name: str, release: Release) -> Vector:
+    """A known column of other people: NaN where it is none of the columns that are known of them."""
+    if others is None:
+        return np.empty(0)
+    private = private_names(release)
+    return others.values[:, private.index(name)] if name in private else np.full(len(others.values), np.nan)
 
 
 def _present(single: Release) -> npt.NDArray[np.bool_]:

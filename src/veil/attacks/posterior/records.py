@@ -35,10 +35,13 @@ from veil.data.blocks import Matrix, Vector
 IMPOSSIBLE = math.log(LEAST)
 """What a cell that its law rules out counts: records have errors."""
 HALF_LOG = 0.5 * math.log(2.0 * math.pi)
-STRANGERS, STEPS = 0.2, 10
-"""The share of people like nobody in the sample at first, and the steps in which it is learned."""
+WEIGHING_STEPS = 10
+STRANGERS, STEPS, SETTLED = 0.2, 200, 1e-4
+"""The share of people like nobody in the sample at first, and the steps in which it is learned, until it moves less."""
 OTHERWISE = -0.4
 """Power of n: the probability that a known category says nothing of a record (Aitchison and Aitken 1976)."""
+WITHIN = 0.98
+"""Of the reach: how far values may be from the middle of a window, since a judge's unit may be a little smaller."""
 NEAR, WIDTHS = 0.9, (1.0, 0.4, 0.15, 0.05, 0.015, 0.005)
 """Of n^(−1/5) and the spread: how near a record is to a known value (Silverman 1986), and parts of it to try."""
 
@@ -71,22 +74,31 @@ class Records:
 
         ``plain`` is ln of the density of these rows under a prior that needs no sample, given what is known of them.
         Expectation–maximisation; the sample itself counts for the records' shares, but not for the share of strangers,
-        so that a sample of other people is seen to be one. Strangers have the known values that the sample has.
+        so that a sample of other people is seen to be one. Strangers have the known values that the sample has. That
+        density takes all noise for normal, and so does the records' here: else they would gain by the noise's shape.
         """
-        seen, known, near = self._nearest(observations, rows)
-        likelihood = seen + known
+        known, near = self._nearest(observations, rows)
         others = plain + log_sum(known + np.log(self.weights))[0]
-        weights, strangers = self.weights, STRANGERS
+        likelihood = log_seen(observations, self.sample, rows, exact=False) + known
+        strangers, before, weights = STRANGERS, math.inf, self.weights
         for _ in range(STEPS):
-            joint = np.column_stack([likelihood + np.log((1.0 - strangers) * weights), others + np.log(strangers)])
-            shares = log_sum(joint)[1]
-            strangers = min(max(float(shares[:, -1].mean()), 1e-6), 1.0 - 1e-6)
-            weights = self.counts + shares[:, :-1].sum(axis=0)
-            weights = weights / weights.sum()
+            shares = _shares(likelihood, weights, others, strangers)
+            before, strangers = strangers, min(max(float(shares[:, -1].mean()), 1e-6), 1.0 - 1e-6)
+            weights = self._counted(shares)
+            if abs(strangers - before) < SETTLED:
+                break
+        likelihood, weights = log_seen(observations, self.sample, rows) + known, self.weights
+        for _ in range(WEIGHING_STEPS):
+            weights = self._counted(_shares(likelihood, weights, others, strangers))
         return replace(self, weights=weights, strangers=strangers, near=near)
 
-    def _nearest(self, observations: Observations, rows: Rows) -> tuple[Matrix, Matrix, float]:
-        """What some rows show and what is known of them, with the width under which the former is most likely."""
+    def _counted(self, shares: Matrix) -> Vector:
+        """The records' shares in the sample and among some people together."""
+        weights = self.counts + shares[:, :-1].sum(axis=0)
+        return np.asarray(weights / weights.sum())
+
+    def _nearest(self, observations: Observations, rows: Rows) -> tuple[Matrix, float]:
+        """What is known of some rows, with the width under which what they show is most likely."""
         seen, logs = log_seen(observations, self.sample, rows), np.log(self.weights)
         best, likeliest, width = np.zeros_like(seen), -np.inf, self.near
         for near in WIDTHS:
@@ -96,7 +108,13 @@ class Records:
                 best, likeliest, width = known, likely, near
             if not known.any():
                 break
-        return seen, best, width
+        return best, width
+
+
+def _shares(likelihood: Matrix, weights: Vector, others: Vector, strangers: float) -> Matrix:
+    """With which probability people are each of the records, and strangers."""
+    joint = np.column_stack([likelihood + np.log((1.0 - strangers) * weights), others + np.log(strangers)])
+    return log_sum(joint)[1]
 
 
 def record_guesses(
@@ -126,7 +144,7 @@ def record_guesses(
             sizes = np.abs(sizes) if number.logs else sizes
             place, at = np.unique(sizes, return_inverse=True)
             out = np.empty((len(rows), 3))
-            _windows(weights, at.ravel(), place, reaches[number.place], out)
+            _windows(weights, at.ravel(), place, WITHIN * reaches[number.place], out)
             column = out[:, 0] if aim == "hit" else out[:, 2]
             values[rows, number.place], probability[rows, number.place] = placed(number, column, out[:, 1], rows)
         for v in guessed:
@@ -136,14 +154,17 @@ def record_guesses(
     return values, probability
 
 
-def log_seen(observations: Observations, sample: Sample, rows: Rows) -> Matrix:
-    """ln of the density of what is released of some people for each record of a sample (n × m)."""
+def log_seen(observations: Observations, sample: Sample, rows: Rows, *, exact: bool = True) -> Matrix:
+    """ln of the density of what is released of some people for each record of a sample (n × m).
+
+    If it is not to be ``exact``, all noise on numbers is taken for normal.
+    """
     out = np.zeros((len(rows), len(sample.values)))
-    normal = [i for i, n in enumerate(observations.numbers) if n.place >= 0 and n.known is None and n.law is None]
+    seen = [i for i, number in enumerate(observations.numbers) if number.place >= 0 and number.known is None]
+    normal = [i for i in seen if not exact or observations.numbers[i].law is None]
     _add_normal(out, observations, sample, rows, normal)
-    for i, number in enumerate(observations.numbers):
-        if number.place < 0 or number.known is not None:
-            continue
+    for i in seen if exact else ():
+        number = observations.numbers[i]
         z, u = np.ascontiguousarray(number.z[rows]), np.ascontiguousarray(sample.numbers[:, i])
         if isinstance(number.law, OwnLaw):
             deviations = np.linspace(-REACH, REACH, len(number.law.table))
@@ -192,6 +213,7 @@ def _add_reports(out: Matrix, variable: Variable, reports: Codes, states: Codes,
 
 def _add_normal(out: Matrix, observations: Observations, sample: Sample, rows: Rows, at: Sequence[int]) -> None:
     """Numbers behind normal noise, whose draws may go together."""
+    at = [i for i in at if np.isfinite(observations.numbers[i].z).any()]
     if not at:
         return
     z, u = observations.z[rows][:, at], sample.numbers[:, at]
@@ -213,11 +235,14 @@ def _add_normal(out: Matrix, observations: Observations, sample: Sample, rows: R
 
 def _add_known(out: Matrix, everybody: Vector, z: Vector, u: Vector, near: float) -> None:
     """A column that is known: the records near its value."""
-    u = np.where(np.isnan(u), np.inf, u)
-    there = ~np.isnan(z)
+    there, unknown = np.flatnonzero(~np.isnan(z)), np.isnan(u)
     low, high = np.nanquantile(everybody, (0.25, 0.75))
-    width = near * NEAR * (min(float(np.nanstd(everybody)), float(high - low) / 1.34) or 1.0) * len(u) ** -0.2
-    out[there] += np.maximum(-0.5 * ((z[there, None] - u) / width) ** 2, IMPOSSIBLE)
+    spread = float(np.nanstd(everybody))
+    width = near * NEAR * (min(spread, float(high - low) / 1.34) or spread or 1.0) * len(u) ** -0.2
+    kernel = np.maximum(-0.5 * ((z[there, None] - u) / width) ** 2, IMPOSSIBLE)
+    # Of whom it is unknown, it is as usual as of the others.
+    usual = np.log(np.exp(kernel[:, ~unknown]).mean(axis=1))
+    out[there] += np.where(unknown, usual[:, None], kernel)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -64,8 +64,8 @@ def add_relatives(draft: Draft, release: Release, known: Sequence[str], sampled:
     n, m = draft.n_rows, 0 if sampled is None else sampled.num_rows
     exact = [number.z for number in draft.numbers if number.known is not None]
     kinds: list[list[Predictor]] = [
-        [_of_group(codes) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)],
-        [_of_neighbours(rows) for rows in _orders(release, sampled)],
+        [_of_group(codes, n) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)],
+        [_of_neighbours(rows, unplaced) for rows, unplaced in _orders(release, sampled)],
     ]
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
     variables = [
@@ -166,17 +166,23 @@ def _complete(z: Matrix) -> npt.NDArray[np.bool_]:
     return np.asarray(np.isfinite(z).all(axis=1), dtype=bool)
 
 
-def _of_group(codes: Codes) -> Predictor:
-    return lambda z: _padded(group_prediction(z[: len(codes)], codes), len(z))
+def _of_group(codes: Codes, n: int) -> Predictor:
+    """By the group; nothing for records below the release's n rows that are in none of its groups."""
+    strangers = n + np.flatnonzero(~np.isin(codes[n:], codes[:n]))
+    return lambda z: _padded(group_prediction(z[: len(codes)], codes), len(z), strangers)
 
 
-def _of_neighbours(rows: Rows) -> Predictor:
-    return lambda z: _padded(neighbour_prediction(z[: len(rows)], rows), len(z))
+def _of_neighbours(rows: Rows, unplaced: Rows) -> Predictor:
+    """By neighbours in an order; nothing for records that have no place in it."""
+    return lambda z: _padded(neighbour_prediction(z[: len(rows)], rows), len(z), unplaced)
 
 
-def _padded(prediction: Matrix | None, n: int) -> Matrix | None:
-    """A prediction of the release alone, and none of a sample."""
-    return None if prediction is None else _below(prediction, n - len(prediction))
+def _padded(prediction: Matrix | None, n: int, unknown: Rows) -> Matrix | None:
+    """A prediction of the release and of a sample below it, or of the release alone; NaN for records of the sample."""
+    if prediction is None:
+        return None
+    prediction[unknown] = np.nan
+    return _below(prediction, n - len(prediction))
 
 
 def _best(predictors: Sequence[Predictor], z: Matrix) -> Matrix | None:
@@ -203,7 +209,8 @@ def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
     at = np.minimum(np.searchsorted(listing, codes), len(listing) - 1)
     unknown = np.isnan(reports).any(axis=1) & (np.arange(len(codes)) >= n)
     told = np.where((listing[at] == codes) & ~unknown, at, -1).astype(np.int64)
-    names, states = (of_others(variable.names[0]),), np.arange(len(listing))[:, None]
+    states = np.arange(len(listing))[:, None]
+    names = (of_others(variable.names[0]),)
     return Variable(names, told[:n], np.eye(len(listing)), states, (-1,), sampled=told[n:] if len(told) > n else None)
 
 
@@ -215,17 +222,22 @@ def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
         array, n = with_sampled(release, name, below), count_rows(release)
         coded = pc.dictionary_encode(array)
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
+        codes[n:] += codes[n:] == len(coded.dictionary)  # nothing is known of a sample's record, not that it is missing
         if FEW_VALUES < len(np.unique(codes[:n])) <= n / LEAST_GROUP:
             yield codes
 
 
-def _orders(release: Release, sampled: pa.Table | None) -> Iterator[Rows]:
-    """Orders in which neighbours may resemble each other: that of the file, and those of public numbers."""
+def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, Rows]]:
+    """Orders in which neighbours may resemble each other: that of the file, and those of public numbers.
+
+    With each the records of the sample that have no place in it.
+    """
+    n = count_rows(release)
     if release.manifest.row_order is not RowOrder.SHUFFLED:
-        yield np.arange(count_rows(release), dtype=np.intp)
+        yield np.arange(n, dtype=np.intp), np.empty(0, dtype=np.intp)
     for column in release.manifest.public:
         array = with_sampled(release, column.name, sampled)
         if kind_of(array.type) is Kind.NUMERIC:
             values = to_float(array, column.name)
             if len(np.unique(values[np.isfinite(values)])) > FEW_VALUES:
-                yield np.argsort(values, kind="stable").astype(np.intp)
+                yield np.argsort(values, kind="stable").astype(np.intp), n + np.flatnonzero(np.isnan(values[n:]))

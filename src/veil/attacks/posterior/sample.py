@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from veil.attacks.posterior.candidates import Candidates, Mask, Rows, log_density
+from veil.attacks.posterior.candidates import Candidates, Rows, log_density, patterns
 from veil.attacks.posterior.observations import Codes, Observations
 from veil.data.blocks import Matrix, Vector
 
@@ -28,6 +28,8 @@ SHARES_OF_SAMPLE = (0.3, 0.5, 0.65, 0.78, 0.88, 0.94, 0.975, 0.99, 0.999)
 PLAIN = 0.05
 """The share of people who are like nobody in the sample."""
 JUDGING_CELLS = 1_000_000
+MOST_PATTERNS = 6
+"""Sets of numbers that records of a sample lack."""
 
 
 class Sample(NamedTuple):
@@ -72,32 +74,30 @@ def read_sample(observations: Observations, records: Matrix) -> Sample:
 
 def with_sample(prior: Candidates, sample: Sample, rho: float) -> Kernels:
     """The records of a sample as kernels of a prior's components; and the record of each candidate, −1 for none."""
-    u = (sample.numbers[:, prior.numbers] - prior.mean) / prior.unit
+    u = _few_patterns((sample.numbers[:, prior.numbers] - prior.mean) / prior.unit)
     states = sample.states[:, list(prior.variables)]
-    there: Mask = np.asarray(~np.isnan(u).all(axis=0))
-    label = _nearest(prior, u, states, there)
-    spreads = prior.spreads.copy()
+    label = _nearest(prior, u, states)
+    spreads, components = [*prior.spreads], [*range(prior.n_groups)]
     centres, groups, records = [prior.centres], [prior.group], [np.full(len(prior.group), -1)]
     for k in range(prior.n_groups):
-        own = np.flatnonzero(label == k)
+        members = np.flatnonzero(label == k)
         spread, middle = prior.spreads[k], prior.centres[k]
-        carry = np.zeros((len(spread), int(there.sum())))
-        carry[there] = np.eye(int(there.sum()))
-        inner = spread[np.ix_(there, there)]
-        if (~there).any():
-            carry[~there] = spread[np.ix_(~there, there)] @ np.linalg.pinv(inner, rcond=1e-9, hermitian=True)
-        deviation = np.nan_to_num(u[np.ix_(own, there)] - middle[there])
-        centres.append(middle + rho * deviation @ carry.T)
-        spreads[k] = spread - rho**2 * carry @ inner @ carry.T
-        groups.append(np.full(len(own), k, dtype=np.intp))
-        records.append(own)
+        for there, places in patterns(u[members]):
+            own = members[places]
+            carry = np.zeros((len(spread), int(there.sum())))
+            carry[there] = np.eye(int(there.sum()))
+            inner = spread[np.ix_(there, there)]
+            if (~there).any():
+                carry[~there] = spread[np.ix_(~there, there)] @ np.linalg.pinv(inner, rcond=1e-9, hermitian=True)
+            centres.append(middle + rho * (u[np.ix_(own, there)] - middle[there]) @ carry.T)
+            # A kernel is narrower than its component: the components themselves stay as groups of their own.
+            groups.append(np.full(len(own), len(spreads), dtype=np.intp))
+            spreads.append(spread - rho**2 * carry @ inner @ carry.T)
+            components.append(k)
+            records.append(own)
     plain = len(prior.group)
-    # A kernel is narrower than its component: the components themselves stay as groups of their own.
-    group = np.concatenate([groups[0], *(each + prior.n_groups for each in groups[1:])])
-    record = np.concatenate(records)
+    group, record = np.concatenate(groups), np.concatenate(records)
     weights = np.concatenate([PLAIN * prior.weights, np.full(len(group) - plain, (1.0 - PLAIN) / len(u))])
-    own_states = np.vstack([prior.states, states[record[plain:]]])
-    shares = np.concatenate([prior.shares, np.full(len(group) - plain, 1.0 - rho**2)])
     candidates = Candidates(
         numbers=prior.numbers,
         variables=prior.variables,
@@ -107,22 +107,34 @@ def with_sample(prior: Candidates, sample: Sample, rho: float) -> Kernels:
         group=group,
         weights=weights,
         centres=np.vstack(centres),
-        states=own_states,
-        shares=shares,
-        spreads=np.concatenate([prior.spreads, spreads]),
-        tables=tuple(np.vstack([table, table]) for table in prior.tables),
+        states=np.vstack([prior.states, states[record[plain:]]]),
+        shares=np.concatenate([prior.shares, np.full(len(group) - plain, 1.0 - rho**2)]),
+        spreads=np.array(spreads),
+        tables=tuple(table[components] for table in prior.tables),
     )
     return Kernels(_without_empty(candidates), record)
 
 
-def _nearest(prior: Candidates, u: Matrix, states: Codes, there: Mask) -> Rows:
+def _few_patterns(u: Matrix) -> Matrix:
+    """Records of which few different sets of numbers are unknown: of those with rare ones all that anybody lacks is."""
+    gaps, pattern, counts = np.unique(np.isnan(u), axis=0, return_inverse=True, return_counts=True)
+    if len(gaps) <= MOST_PATTERNS:
+        return u
+    rare = ~np.isin(pattern.ravel(), np.argsort(-counts, kind="stable")[: MOST_PATTERNS - 1])
+    return np.where(rare[:, None] & np.isnan(u).any(axis=0), np.nan, u)
+
+
+def _nearest(prior: Candidates, u: Matrix, states: Codes) -> Rows:
     """The component that each record most probably belongs to."""
+    label = np.zeros(len(u), dtype=np.intp)
     if prior.n_groups == 1:
-        return np.zeros(len(u), dtype=np.intp)
+        return label
     channels = [np.eye(table.shape[1]) for table in prior.tables]
     exact = Candidates(**{**vars(prior), "noise": 0.05 * prior.noise + 1e-6 * np.eye(len(prior.noise))})
-    joint = exact.log_joint(np.nan_to_num(u), there, list(states.T), exact.report_tables(channels))
-    return np.asarray(joint.argmax(axis=1), dtype=np.intp)
+    tables = exact.report_tables(channels)
+    for there, rows in patterns(u):
+        label[rows] = exact.log_joint(u[rows], there, [*states[rows].T], tables).argmax(axis=1)
+    return label
 
 
 def _without_empty(candidates: Candidates) -> Candidates:

@@ -1,8 +1,8 @@
 """A sample's own records behind simulated noise: what a prior tells of people whose values are known (A28).
 
 The laws of all noises are published, so records of the sample can be perturbed as the release was. A prior then guesses
-values that the attacker has, each without the help of the record itself (Stone 1974), and the prior that guesses a
-column best is the one to use.
+values that the attacker has, each without the kernel that is the record itself (Stone 1974), and the prior that
+guesses a column best is the one to use.
 """
 
 from __future__ import annotations

@@ -175,13 +175,20 @@ def _compiled() -> Any:
 
 
 def _recursions(emission: Matrix, transition: Matrix, start: Vector, posterior: Matrix, counts: Matrix) -> float:
-    """Forward with scaled probabilities in ``posterior``, then backward; counts lack their factor A."""
+    """Forward with scaled probabilities in ``posterior``, then backward; counts lack their factor A.
+
+    Products are loops: of few states they are over before a library of matrices is called.
+    """
     n, m = emission.shape
     total = 0.0
-    ahead = start.copy()
+    ahead, later, back = start.copy(), np.empty(m), np.ones(m)
     for t in range(n):
         if t > 0:
-            ahead = np.dot(posterior[t - 1], transition)
+            ahead[:] = 0.0
+            for i in range(m):
+                share = posterior[t - 1, i]
+                for j in range(m):
+                    ahead[j] += share * transition[i, j]
         size = 0.0
         for a in range(m):
             posterior[t, a] = ahead[a] * emission[t, a]
@@ -191,13 +198,19 @@ def _recursions(emission: Matrix, transition: Matrix, start: Vector, posterior: 
             posterior[t] = ahead
         total += np.log(size)
         posterior[t] /= posterior[t].sum()
-    back = np.ones(m)
     for t in range(n - 2, -1, -1):
-        later = emission[t + 1] * back
-        if later.sum() <= 0.0:
-            later = back.copy()
-        ahead = np.dot(transition, later)
-        scale = np.dot(posterior[t], ahead)
+        size = 0.0
+        for j in range(m):
+            later[j] = emission[t + 1, j] * back[j]
+            size += later[j]
+        if size <= 0.0:
+            later[:] = back
+        scale = 0.0
+        for i in range(m):
+            ahead[i] = 0.0
+            for j in range(m):
+                ahead[i] += transition[i, j] * later[j]
+            scale += posterior[t, i] * ahead[i]
         if scale <= 0.0:
             scale = 1.0
         for i in range(m):
@@ -205,10 +218,14 @@ def _recursions(emission: Matrix, transition: Matrix, start: Vector, posterior: 
             if share > 0.0:
                 for j in range(m):
                     counts[i, j] += share * later[j]
-        posterior[t + 1] *= back
-        posterior[t + 1] /= posterior[t + 1].sum()
-        # A regime that cannot be any more may explain all that follows without a limit.
-        back = np.minimum(ahead / scale, 1e100)
+        size = 0.0
+        for i in range(m):
+            posterior[t + 1, i] *= back[i]
+            size += posterior[t + 1, i]
+        for i in range(m):
+            posterior[t + 1, i] /= size
+            # A regime that cannot be any more may explain all that follows without a limit.
+            back[i] = min(ahead[i] / scale, 1e100)
     posterior[0] *= back
     posterior[0] /= posterior[0].sum()
     return total

@@ -154,7 +154,7 @@ RESPONSE = Family(
     "randomized-response",
     "randomized responses",
     lambda doubt: RandomizedResponse(epsilon=float(f"{1.0 / doubt[0]:.2g}")),
-    (0.2, 20.0),
+    (0.2, 40.0),
     lambda *_: (1.0,),
 )
 """Categories: the strength is 1/ε."""

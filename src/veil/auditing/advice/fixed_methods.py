@@ -85,8 +85,11 @@ class FixedMethods:
         self, plans: Sequence[tuple[Plan, float]], *, attacks: Sequence[str] | None
     ) -> list[tuple[Plan, float]]:
         """The methods that few keys do not break, each with what it keeps."""
-        if self._time.is_over() or not plans:
-            return list(plans)
+        if self._time.is_over():
+            self._findings.rejected |= {plan.describe(): OUT_OF_TIME for plan, _ in plans}
+            return []
+        if not plans:
+            return []
         left = None if self._time.deadline is None else max(1.0, self._time.left() / 4)
         tried = [plan for plan, _ in plans]
         candidates = self._small.audited(tried, runs=MATRIX_RUNS, attacks=attacks, seconds=left)

@@ -63,7 +63,9 @@ MARGIN = 0.1
 """How much under the goal, as a share of it, a setting is aimed."""
 USEFUL_FACTORS = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)
 """Shares of a setting's strengths, until a release is of use."""
-DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0)
+DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0, 40.0)
+OF_RESPONSES = 0.75
+"""The part of the aim that responses may take where there are numbers beside them."""
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,8 @@ class Search:
         holding = list[Holding]()
         for family in self._families:
             if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
-                most = max((each.setting.doubt or 0.0 for each in holding), default=0.0)
                 best = max((each.utility for each in holding), default=0.0)
-                holding += self._held(family, doubt and max(doubt, most), best)
+                holding += self._held(family, doubt, best)
         if doubt is not None:
             self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
         methods = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time)
@@ -148,7 +149,8 @@ class Search:
             plan = each if isinstance(each, Plan) else self._choices.plan(each.setting)
             if leader is not None and utility <= (kept := self._findings.utility(leader)):
                 name = plan.describe() if isinstance(each, Plan) else each.setting.family.name
-                self._findings.rejected[name] = outdone(plan.describe(), utility, leader.candidate.label, kept)
+                settled = None if isinstance(each, Plan) else plan.describe()
+                self._findings.rejected[name] = outdone(settled, utility, leader.candidate.label, kept)
                 continue
             tried = methods.confirmed(each) if isinstance(each, Plan) else self._confirmed(each.setting, each.worst)
             accepted += [tried] if tried is not None else []
@@ -172,16 +174,29 @@ class Search:
                 return
 
     def _settled_doubt(self) -> float:
-        """The weakest randomized response that keeps the goals on the categories alone."""
+        """The weakest randomized response that takes no more than its part of the goals on the categories alone.
+
+        Found on few records, and then held against the strongest attack on the whole table.
+        """
         numbers = [f.name for f in self._table.schema if f.name not in self._choices.categories]
-        unperturbed = ("public", "identifier")
-        bench = self._small.of_columns({n: "drop" for n in numbers if self._roles.get(n) not in unperturbed})
-        low, high = 0, len(DOUBTS) - 1
+        dropped = {n: "drop" for n in numbers if self._roles.get(n) not in ("public", "identifier")}
+        few, whole = self._small.of_columns(dropped), self._whole.of_columns(dropped)
+        low, high, worst = 0, len(DOUBTS) - 1, None
         while low < high and not self._time.is_over():
             middle = (low + high) // 2
-            tried = bench.tried(as_plan(RESPONSE.make((DOUBTS[middle],))), runs=bench.few_keys)
-            low, high = (low, middle) if tried.expected <= self._aim() else (middle + 1, high)
+            plan = as_plan(RESPONSE.make((DOUBTS[middle],)))
+            tried = few.still_fails(plan, worst, self._of_responses()) or few.tried(plan, runs=few.few_keys)
+            worst = tried.worst
+            low, high = (low, middle) if tried.expected <= self._of_responses() else (middle + 1, high)
+        while high < len(DOUBTS) - 1 and not self._time.is_over():
+            if not whole.fails_closely(as_plan(RESPONSE.make((DOUBTS[high],))), worst, self._of_responses()):
+                break
+            high += 1
         return DOUBTS[high]
+
+    def _of_responses(self) -> float:
+        """What responses alone may give away; numbers tell of categories, too."""
+        return OF_RESPONSES * self._aim()
 
     def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
         """The most useful setting of a family that one key expects to keep the goals; none where another is better."""

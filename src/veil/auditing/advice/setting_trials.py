@@ -136,16 +136,23 @@ class SettingTrials:
 
         As with all attacks, few keys say where to look.
         """
+        return self._fails(plan, worst, aim, self.few_keys)
+
+    def fails_closely(self, plan: Plan, worst: AuditRow | None, aim: float) -> bool:
+        """The same with as many keys as still are few."""
+        return self._fails(plan, worst, aim, ENOUGH_KEYS - 1) is not None
+
+    def _fails(self, plan: Plan, worst: AuditRow | None, aim: float, keys: int) -> Tried | None:
         if worst is None or worst.one_matrix or self._goals.against is not None:
             return None
-        tried = self._under(worst).tried(plan, self.few_keys)
-        return tried if tried.expected > aim else None
+        tried = self._under(worst).tried(plan, keys)
+        return tried if tried.worst is not None and tried.expected > aim else None
 
     def _under(self, worst: AuditRow) -> SettingTrials:
         """The same with one attack and its kind of knowledge alone, at its largest share if it is of shares."""
-        one, kind = copy.copy(self), worst.level.kind
+        one, kind, along = copy.copy(self), worst.level.kind, worst.level.knowledge.along
         one._attacks = [attack for attack in self._attacks if attack.label == worst.attack]
-        one._grants, one.strong = self._grants.limited_to(kind), {(worst.attack, kind, worst.part)}
+        one._grants, one.strong = self._grants.limited_to(kind, *along), {(worst.attack, kind, worst.part)}
         amounts = one._grants[kind] if kind != NOTHING else ()
         if isinstance(amounts, tuple) and len(amounts) > 1 and all(isinstance(each, float) for each in amounts):
             one._grants = one._grants.adapted(**{kind: max(amounts)})

@@ -1,8 +1,8 @@
 """Settings of a family, and how they are moved by what attacks gained.
 
 A column that an attack gains too much of gets more noise, and so do the columns that it is tied to; noise with the
-data's correlations has one scale for all. A category gets more doubt until its own responses tell next to nothing; what
-is told of it then, the numbers tell, and they get more noise.
+data's correlations has one scale for all. How strong the responses are is settled before, so that they take only a part
+of the goal by themselves: what more is told of a category, the numbers tell, and they get more noise.
 """
 
 from __future__ import annotations
@@ -22,10 +22,6 @@ Gains = Mapping[tuple[Scored, str], float]
 STEEP = 1.5
 """Advantages fall with about this power of the scale."""
 LEAST_STEP, LARGEST_STEP = 1.1, 2.5
-ENOUGH_DOUBT = 10.0
-"""Strength of responses from which they say so little that the numbers must be what tells a category."""
-LEAST_DOUBTED, MOST_DOUBTED = 2.0, 4.0
-"""How many times the doubt is raised at once."""
 
 
 @dataclass(frozen=True)
@@ -76,28 +72,17 @@ class Setting:
         over = {name: gain / aim for (_, name), gain in gains.items() if gain > aim and name}
         pooled = {scored: gain / aim for (scored, name), gain in gains.items() if gain > aim and not name}
         categories = {name: ratio for name, ratio in over.items() if name not in names}
-        moved = self
-        if self.doubt is not None and categories:
-            moved = self._doubted(categories)
-        elif self.family is RESPONSE:
-            return moved.scaled(step(max([*over.values(), *pooled.values()], default=1.0)))
+        if self.family is RESPONSE:
+            return self.scaled(step(max([*over.values(), *pooled.values()], default=1.0)))
         factors = np.array([step(over[name]) if name in over else 1.0 for name in names])
         rest = [ratio for scored, ratio in pooled.items() if scored is not Scored.FAR_OUT]
         if rest and not over:
             factors = factors * step(max(rest))
         if numbers is not None and Scored.FAR_OUT in pooled:
             factors = np.maximum(factors, step(pooled[Scored.FAR_OUT]) ** numbers.survey.far)
-        if categories and moved.doubt == self.doubt:
+        if categories:
             factors = np.maximum(factors, step(max(categories.values())))
         if numbers is None or (factors == 1.0).all():
-            return moved
-        factors = numbers.survey.spread(factors) if self.family.by_column else np.array([factors.max()])
-        return replace(moved, strengths=self.family.within(np.array(moved.strengths) * factors))
-
-    def _doubted(self, categories: Mapping[str, float]) -> Setting:
-        """More doubt, as long as the responses say something."""
-        doubt, worst = float(self.doubt or 1.0), max(categories.values())
-        if doubt >= ENOUGH_DOUBT:
             return self
-        more = rounded_up(doubt * min(max(worst, LEAST_DOUBTED), MOST_DOUBTED))
-        return replace(self, doubt=min(more, RESPONSE.limits[1]))
+        factors = numbers.survey.spread(factors) if self.family.by_column else np.array([factors.max()])
+        return replace(self, strengths=self.family.within(np.array(self.strengths) * factors))

@@ -81,12 +81,13 @@ def uncertain(name: str, kept: float, least: float) -> str:
     return f"{name} is {percent(kept)} on average, and with other keys perhaps {percent(least)}"
 
 
-def outdone(label: str, utility: float, best: str, best_utility: float) -> str:
-    """Why a family is not tried further: it is expected to keep less than a setting that was accepted."""
-    return (
-        f"expected to keep the goals from {label} on, where the utility is {percent(utility)}; {best} keeps "
-        f"{percent(best_utility)}"
-    )
+def outdone(label: str | None, utility: float, best: str, best_utility: float) -> str:
+    """Why something is not tried further: it keeps less than a setting that was accepted.
+
+    Of a family, ``label`` is the setting from which on it is expected to keep the goals.
+    """
+    until = "few keys do not break it, and" if label is None else f"expected to keep the goals from {label} on, where"
+    return f"{until} the utility is {percent(utility)}; {best} keeps {percent(best_utility)}"
 
 
 def by_theory(label: str, gain: float) -> str:

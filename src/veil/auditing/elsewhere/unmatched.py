@@ -10,7 +10,6 @@ from scipy.optimize import linear_sum_assignment
 from veil import measures
 from veil.attacks import Guess
 from veil.attacks.knowledge.base import Rows
-from veil.auditing.features import Features
 from veil.auditing.judge import Judge
 from veil.auditing.scores import NOTHING, Contrast, GuessScores
 from veil.data.blocks import Matrix
@@ -35,7 +34,7 @@ class UnmatchedJudge(Judge):
         guess: Guess,
         private_rows: Rows,
         given: Rows,
-        features: Features | None = None,
+        features: Matrix | None = None,
         absent: Matrix | None = None,
     ) -> GuessScores:
         """Each person against the nearest guess; people that the attacker knows (``given``) are not scored.

@@ -205,7 +205,6 @@ class Schedule:
             if known is None:
                 new.append(task)
             else:
-                self.remembered += 1
                 yield task, known
         for task, answer in pool.map(new):
             if self._memory:
@@ -221,7 +220,9 @@ class Schedule:
         if not self._memory:
             return None
         read = {UtilityTask: utilities_from, MembershipTask: membership_from}.get(type(task), outcome_from)
-        return read(self._memory[_candidate_of(task)].get(self._address(task)))
+        answer = read(self._memory[_candidate_of(task)].get(self._address(task)))
+        self.remembered += answer is not None
+        return answer
 
     def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Answers]:
         table = self._runner.exposures.digest(cache)
