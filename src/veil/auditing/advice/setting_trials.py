@@ -127,7 +127,7 @@ class SettingTrials:
         """A setting under the attack that was strongest before, with few keys, where that is enough to see it fail."""
         if worst is None or worst.one_matrix or self._goals.against is not None or self.keys > 2 * ENOUGH_KEYS:
             return None
-        one = self._under(worst)
+        one = self._under(worst, every_amount=True)
         tried = one.tried(plan, self.keys, most=ENOUGH_KEYS)
         return tried if one._given_up or any(row.broken for row in tried.candidate.rows) else None
 
@@ -148,13 +148,17 @@ class SettingTrials:
         tried = self._under(worst).tried(plan, keys)
         return tried if tried.worst is not None and tried.expected > aim else None
 
-    def _under(self, worst: AuditRow) -> SettingTrials:
-        """The same with one attack and its kind of knowledge alone, at its largest share if it is of shares."""
+    def _under(self, worst: AuditRow, *, every_amount: bool = False) -> SettingTrials:
+        """The same with one attack and its kind of knowledge alone, at its largest share if it is of shares.
+
+        Or at ``every_amount`` of it: with less knowledge keys may differ more.
+        """
         one, kind, along = copy.copy(self), worst.level.kind, worst.level.knowledge.along
         one._attacks = [attack for attack in self._attacks if attack.label == worst.attack]
         one._grants, one.strong = self._grants.limited_to(kind, *along), {(worst.attack, kind, worst.part)}
         amounts = one._grants[kind] if kind != NOTHING else ()
-        if isinstance(amounts, tuple) and len(amounts) > 1 and all(isinstance(each, float) for each in amounts):
+        shares = isinstance(amounts, tuple) and all(isinstance(each, float) for each in amounts)
+        if shares and len(amounts) > 1 and not every_amount:
             one._grants = one._grants.adapted(**{kind: max(amounts)})
         return one
 

@@ -19,8 +19,8 @@ from veil.report.values import Scored
 
 Gains = Mapping[tuple[Scored, str], float]
 """The most that attacks gain: on a column by its name, on everything else by an empty one."""
-STEEP = 1.5
-"""Advantages fall with about this power of the scale."""
+STEEP, STEEP_OF_CATEGORIES = 1.5, 1.0
+"""Advantages fall with about this power of the scale: of a category, with how far apart its states are behind noise."""
 LEAST_STEP, LARGEST_STEP = 1.1, 2.5
 
 
@@ -65,8 +65,8 @@ class Setting:
     def moved(self, gains: Gains, aim: float, numbers: Numbers | None, most: float = LARGEST_STEP) -> Setting:
         """A setting that is expected to keep the gains under the aim, at ``most`` so many times as strong."""
 
-        def step(ratio: float) -> float:
-            return float(np.clip(ratio ** (1.0 / STEEP), LEAST_STEP, most))
+        def step(ratio: float, steep: float = STEEP) -> float:
+            return float(np.clip(ratio ** (1.0 / steep), LEAST_STEP, most))
 
         names = numbers.names if numbers is not None else ()
         over = {name: gain / aim for (_, name), gain in gains.items() if gain > aim and name}
@@ -81,7 +81,7 @@ class Setting:
         if numbers is not None and Scored.FAR_OUT in pooled:
             factors = np.maximum(factors, step(pooled[Scored.FAR_OUT]) ** numbers.survey.far)
         if categories:
-            factors = np.maximum(factors, step(max(categories.values())))
+            factors = np.maximum(factors, step(max(categories.values()), STEEP_OF_CATEGORIES))
         if numbers is None or (factors == 1.0).all():
             return self
         factors = numbers.survey.spread(factors) if self.family.by_column else np.array([factors.max()])

@@ -57,10 +57,11 @@ def proof(points: Sequence[Point], goals: Goals) -> str:
     if any(point.passed for point in useful):
         return ""
     rising = sorted(useful, key=lambda point: point.risk)
-    lines = [f"{p.label}: risk up to {percent(p.risk)} ({p.why})" for p in rising[:MOST_IN_PROOF]]
+    lines = [f"{p.label}: risk up to {percent(min(p.risk, 1.0))} ({p.why})" for p in rising[:MOST_IN_PROOF]]
+    keep = "1 keeps" if len(useful) == 1 else f"{len(useful)} keep"
     return (
-        f" Of {len(points)} settings, {len(useful)} keep {asked}, and none of them was shown to keep the goal of "
-        f"{percent(goals.max_advantage)}: {'; '.join(lines)}."
+        f" Of {len(points)} settings, {keep} {asked}, and {'it was not' if len(useful) == 1 else 'none of them was'} "
+        f"shown to keep the goal of {percent(goals.max_advantage)}: {'; '.join(lines)}."
     )
 
 
