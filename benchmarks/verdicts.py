@@ -5,8 +5,8 @@
     python benchmarks/verdicts.py --page docs/verdicts.md --before before.json --after after.json
 
 Numbers are released by each method, categories of the same table by randomized responses. What an audit grants and how
-often it runs is its default; of a large table at most 4,000 records are audited; the seed is 1. The table of baskets is
-left out: it holds items of transactions, not columns.
+often it runs is its default; of a large table at most 4,000 records are audited; the seed is 1. Constant columns are
+left out, and so is the table of baskets: it holds items of transactions, not columns.
 """
 
 from __future__ import annotations
@@ -115,6 +115,7 @@ def main() -> None:
             if key in verdicts:
                 continue
             frame = pd.read_csv(options.data / f"{table}.csv.gz")
+            frame = frame.loc[:, frame.nunique() > 1]
             texts = [column for column in frame if frame[column].dtype.kind not in "if"]
             frame[texts] = frame[texts].fillna("?").astype(str)
             verdicts[key] = audited(frame, method, options.records)

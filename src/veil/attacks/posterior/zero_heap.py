@@ -2,9 +2,10 @@
 
 Amounts are often exactly zero: no capital gain, no rainfall, no claim. Behind noise such a heap looks like a narrow
 component near zero, whose middle and width are known only roughly, and a guess that misses zero by more than the
-tolerance misses all of them. With the marginal p on the grid, and p' the same with all mass within w of zero moved to
-zero, the atom is taken if the release is nearly as likely under p' as under p, and if zero's surroundings hold so much
-more than what lies beside them that a smooth marginal is no explanation.
+tolerance misses all of them. With the marginal p on the grid, and p' the same without its mass within w of zero and
+with as heavy an atom there as makes the release most likely, the atom is taken if the release is nearly as likely under
+p' as under p, if p peaks near zero, and if zero's surroundings hold so much more than what lies beside them that a
+smooth marginal is no explanation.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ WIDTHS = (0.3, 0.2, 0.1)
 DENSER = 2.0
 """How many times as dense as the ring from w to 3w the surroundings of zero must be."""
 LEAST_HEAP = 0.02
+PEAK, PEAK_BESIDE, ONE_SIDED = 0.1, 0.4, 0.25
+"""How far from zero the marginal may peak, in standard deviations of the column, and how far where nearly all of the
+rest lies on one side of zero: less than a quarter as much on the other. Amounts pull the peak to their side."""
 MOST_LOSS = 2.0
 """Log-likelihood that an atom may cost: nothing else says that a heap at zero is exactly there."""
 STEPS = 30
@@ -39,6 +43,11 @@ def with_zeros(shape: Vector, number: Number, points: Vector, sigma: float, unit
         near, ring = far <= w, (far > w) & (far <= 3.0 * w)
         heap, beside = float(shape[near].sum()) / total, float(shape[ring].sum()) / total / max(int(ring.sum()), 1)
         if heap < max(LEAST_HEAP, DENSER * beside * int(near.sum())):
+            continue
+        around = np.flatnonzero(near | ring)
+        less, more = sorted((float(shape[points < -w].sum()), float(shape[points > w].sum())))
+        reach = (PEAK_BESIDE if less < ONE_SIDED * more else PEAK) * unit
+        if abs(points[around[shape[around].argmax()]]) > max(reach, float(points[1] - points[0])):
             continue
         seen = own_density(number, judges(number), points, sigma) if seen is None else seen
         rest, zero = np.where(near, 0.0, shape) / max(total * (1.0 - heap), 1e-300), int(far.argmin())
