@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Matrix, Vector, to_float
+from veil.data.blocks import Matrix, Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
 
 MOST_CATEGORIES = 200
@@ -21,9 +21,7 @@ def features_of(table: pa.Table) -> Matrix | None:
     """
     features: list[Vector] = []
     for name in table.column_names:
-        array = table.column(name).combine_chunks()
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
+        array = one_array(table.column(name))
         features += _numbers(to_float(array, name)) if kind_of(array.type) is Kind.NUMERIC else _categories(array)
     varying = [column for column in features if np.ptp(column) > 0]
     return np.column_stack([(column - column.mean()) / column.std() for column in varying]) if varying else None

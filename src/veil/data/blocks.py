@@ -195,6 +195,12 @@ def _beyond_exact(array: pa.Array) -> int:
     return int(np.count_nonzero(beyond & ~missing_in(array)))
 
 
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column in one piece and without a dictionary."""
+    array = column.combine_chunks()
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
 def missing_in(array: pa.Array) -> npt.NDArray[np.bool_]:
     """Where a column is null."""
     return values_of(array.is_null().cast(pa.uint8())).view(np.bool_)

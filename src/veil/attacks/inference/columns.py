@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
-from veil.data.blocks import Vector, to_float
+from veil.data.blocks import Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 from veil.release.release import Release
@@ -14,13 +14,7 @@ from veil.release.release import Release
 
 def released_array(release: Release, name: str) -> pa.Array:
     """A column of a release."""
-    return array_of(release.table.read([name]), name)
-
-
-def array_of(table: pa.Table, name: str) -> pa.Array:
-    """A column of a table, in one piece and without a dictionary."""
-    array = table.column(name).combine_chunks()
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+    return one_array(release.table.read([name]).column(name))
 
 
 def as_numbers(array: pa.Array, name: str) -> Vector:

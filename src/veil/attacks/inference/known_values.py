@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.base import granted
-from veil.attacks.inference.columns import array_of, as_numbers, released_array
+from veil.attacks.inference.columns import as_numbers, released_array
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.results import Condition
 from veil.attacks.results.forms import as_number, as_text
-from veil.data.blocks import Vector
+from veil.data.blocks import Vector, one_array
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 from veil.release.release import Release
@@ -86,7 +86,7 @@ def known_people(release: Release, knowledge: Sequence[Knowledge]) -> KnownPeopl
     """What is known of the people of a table or, without one, of the released rows."""
     external = granted(knowledge, ExternalTable)
     if external is not None:
-        arrays = {name: array_of(external.table, name) for name in external.table.column_names}
+        arrays = {name: one_array(external.table.column(name)) for name in external.table.column_names}
         return KnownPeople(_values(arrays), external.table.num_rows, of_people=True)
     n = count_rows(release)
     columns = _values({column.name: released_array(release, column.name) for column in release.manifest.public})

@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.base import granted
-from veil.attacks.inference.columns import array_of, as_moments, as_numbers, as_texts, released_array
+from veil.attacks.inference.columns import as_moments, as_numbers, as_texts, released_array
 from veil.attacks.inference.hidden import Codes, Hidden, of_codes, of_numbers
 from veil.attacks.inference.learning import People
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.classes import ClassColumn
-from veil.data.blocks import Vector
+from veil.data.blocks import Vector, one_array
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.ordering import row_order
@@ -203,12 +203,14 @@ def _of_people(release: Release, table: pa.Table) -> list[_Known]:
     known: list[_Known | None] = []
     for column in release.manifest.public:
         if column.name in table.column_names:
-            known.append(_compared(column.name, released_array(release, column.name), array_of(table, column.name)))
+            known.append(
+                _compared(column.name, released_array(release, column.name), one_array(table.column(column.name)))
+            )
     for _, part, j in _columns(release):
         name, model = part.names[j], part.model
         if name not in table.column_names:
             continue
-        ours, theirs = released_array(release, name), array_of(table, name)
+        ours, theirs = released_array(release, name), one_array(table.column(name))
         if isinstance(model, ClassModel):
             at = part.released.index(name)
             values = as_numbers(theirs, name)

@@ -17,8 +17,7 @@ import pyarrow.compute as pc
 
 from veil.attacks.knowledge import LARGEST
 from veil.attacks.posterior.observations import Codes, Draft, Label, Number, Variable
-from veil.attacks.posterior.others import plain
-from veil.data.blocks import Vector, to_float
+from veil.data.blocks import Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.release import Release
 
@@ -48,8 +47,8 @@ def add_public(draft: Draft, release: Release, name: str, sampled: pa.Table | No
 
 def with_sampled(release: Release, name: str, sampled: pa.Table | None = None) -> pa.Array:
     """A public column, and below it that of a sample's records."""
-    array = plain(release.table.read([name]).column(0))
-    return array if sampled is None else pa.concat_arrays([array, plain(sampled.column(name))])
+    array = one_array(release.table.read([name]).column(0))
+    return array if sampled is None else pa.concat_arrays([array, one_array(sampled.column(name))])
 
 
 def add_pattern(draft: Draft, present: npt.NDArray[np.bool_]) -> None:

@@ -55,9 +55,9 @@ class JointPosteriorAttack(GuessingAttack):
 
     Notes
     -----
-    *Knowledge.* None is needed. KnownSample, KnownAttributes and KnownRanges are used; records of KnownPairs count as a
-    sample's. Of a category, granted values are whole numbers as they are, and codes in the order of the manifest's
-    list for anything else.
+    *Knowledge.* None is needed. KnownSample, KnownAttributes and KnownRanges are used; beside a sample records of
+    KnownPairs count as more of it. Of a category, granted values are whole numbers as they are, and codes in the order
+    of the manifest's list for anything else.
 
     A missing cell has no factor and stays missing in the guess; which cells a record lacks is a covariate like others.
     Noise that is not normal counts by its variance for the other columns, and by its law for its own

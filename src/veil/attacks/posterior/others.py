@@ -11,7 +11,7 @@ import pyarrow as pa
 from veil.attacks.base import check_rows, granted
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.knowledge.base import Rows, private_names
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, one_array
 from veil.errors import InputError
 from veil.release.release import Release
 
@@ -54,18 +54,12 @@ def known_others(release: Release, knowledge: Sequence[Knowledge]) -> Others | N
     return Others(values, public)
 
 
-def plain(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array outside any dictionary."""
-    array = column.combine_chunks()
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
-
-
 def _released(release: Release, rows: Rows) -> pa.Table:
     """Public columns of some rows of a release."""
     names = [column.name for column in release.manifest.public]
     table = release.table.read(names)
     check_rows(rows, table.num_rows)
-    return pa.table({name: plain(table.column(name)).take(pa.array(rows)) for name in names})
+    return pa.table({name: one_array(table.column(name)).take(pa.array(rows)) for name in names})
 
 
 def _public(sample: pa.Table, release: Release) -> pa.Table | None:
@@ -81,7 +75,7 @@ def _public(sample: pa.Table, release: Release) -> pa.Table | None:
             columns[name] = pa.nulls(sample.num_rows, kind)
             continue
         try:
-            columns[name] = plain(sample.column(name)).cast(kind)
+            columns[name] = one_array(sample.column(name)).cast(kind)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(
                 f"public column {name!r} of the sample does not hold the type of the release's, {kind}; convert it"
