@@ -10,6 +10,8 @@ the release; units, quartiles and states are the release's.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -60,7 +62,10 @@ def add_pattern(draft: Draft, present: npt.NDArray[np.bool_]) -> None:
     states = np.full(len(patterns), len(frequent), dtype=np.int64)  # rare patterns are one state
     states[frequent] = np.arange(len(frequent))
     states = np.unique(states, return_inverse=True)[1]
+    before = len(draft.numbers)
     _add_states(draft, PATTERN, states[codes.ravel()], int(states.max()) + 1)
+    draft.numbers[before:] = [replace(number, own_row=True) for number in draft.numbers[before:]]
+    draft.variables[:] = [replace(each, own_row=True) if each.names == (PATTERN,) else each for each in draft.variables]
 
 
 def add_covariate(draft: Draft, name: str, values: Vector, place: int = -1) -> None:

@@ -62,6 +62,8 @@ class Number:
         A covariate's values for the records of a sample, NaN where unknown; None where there is nothing.
     hidden
         Whether cells are hidden, and guessed all the same, where else one without a value is left out.
+    own_row
+        Whether nobody knows it of a person who has no row in the release.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Number:
     feature: bool = False
     sampled: Vector | None = None
     hidden: bool = False
+    own_row: bool = False
 
     def working(self, x: Vector) -> Vector:
         """Private values in the working scale; NaN for a zero in logarithms."""
@@ -105,7 +108,7 @@ class Variable:
         The states of private records (m × columns), −1 for what is no state; None for a covariate.
     sampled
         A covariate's states for the records of a sample, −1 where unknown; None where there is nothing.
-    hidden
+    hidden, own_row
         As of a number.
     """
 
@@ -117,6 +120,7 @@ class Variable:
     encode: Callable[[Matrix], Codes] | None = None
     sampled: Codes | None = None
     hidden: bool = False
+    own_row: bool = False
 
     def with_reports(self, reports: Codes) -> Variable:
         """The same with reports of other records of the population, whose states are distributed alike."""

@@ -12,14 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from veil.attacks.posterior.candidates import is_covariate
-from veil.attacks.posterior.covariates import PATTERN
 from veil.attacks.posterior.observations import Number, Observations, Variable
 
 
 def people_are_known(observations: Observations) -> bool:
     """Whether anything is known of people who are not in the release."""
-    numbers = any(number.known is not None and number.name != PATTERN for number in observations.numbers)
-    variables = any(is_covariate(each) and each.names != (PATTERN,) for each in observations.variables)
+    numbers = any(number.known is not None and not number.own_row for number in observations.numbers)
+    variables = any(is_covariate(each) and not each.own_row for each in observations.variables)
     return numbers or variables or bool(observations.labels)
 
 
@@ -31,7 +30,7 @@ def without_own_rows(observations: Observations) -> Observations:
 
 
 def _hidden_number(number: Number) -> Number:
-    if number.known is not None and number.name != PATTERN:
+    if number.known is not None and not number.own_row:
         return number
     nothing, sign = np.full(len(number.z), np.nan), number.sign
     if sign is not None:  # most people's, as that of a row is seen only in it
@@ -41,6 +40,6 @@ def _hidden_number(number: Number) -> Number:
 
 
 def _hidden_variable(variable: Variable) -> Variable:
-    if is_covariate(variable) and variable.names != (PATTERN,):
+    if is_covariate(variable) and not variable.own_row:
         return variable
     return replace(variable.with_reports(np.full(len(variable.reports), -1, dtype=np.int64)), hidden=True)

@@ -72,8 +72,9 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
     for column in release.manifest.public:
         if column.name not in known:
             add_public(draft, release, column.name, None if others is None else others.public)
-    add_relatives(draft, release, tuple(known), None if others is None else others.public)
-    add_pattern(draft, np.column_stack([_present(release.part(i)) for i in parts]))
+    present = np.column_stack([_present(release.part(i)) for i in parts])
+    add_pattern(draft, present)
+    add_relatives(draft, release, tuple(known), present, None if others is None else others.public)
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
     at = 0
     for block in draft.blocks:

@@ -1,12 +1,12 @@
 """What other rows tell of a record (A28): rows of the same person or household, and neighbours in some order.
 
 *Model.* Noise is drawn for every row anew, so that other rows show what a row has in common with them. Rows that share
-a pseudonym, or a public value, are a group: with x = g + w, g the group's own and w the row's, m others of the group
-with the mean z̄ predict x by their overall mean and m/(m + λ) of z̄'s distance from it, λ the variance of z within groups
-over that of g (the best linear predictor: Robinson 1991). In the order of the file, where it is not a secret one, and
-in that of a public number, it is the mean of the w rows before and after; w is the one that predicts what was released
-best, each row left out of its own prediction (Stone 1974). Of a category the reports of others are predicted so, and
-the response's matrix is taken out of their shares.
+a public value, or a mark that only rows have (:mod:`veil.attacks.posterior.row_marks`), are a group: with x = g + w, g
+the group's own and w the row's, m others of the group with the mean z̄ predict x by their overall mean and m/(m + λ) of
+z̄'s distance from it, λ the variance of z within groups over that of g (the best linear predictor: Robinson 1991). In
+the order of the file, where it is not a secret one, and in that of a public number, it is the mean of the w rows before
+and after; w is the one that predicts what was released best, each row left out of its own prediction (Stone 1974). Of a
+category the reports of others are predicted so, and the response's matrix is taken out of their shares.
 
 *Use.* A prediction has nothing of the row's own noise. Of a number it is a covariate for priors that are linear in what
 is known, and of a category a variable: the one that others most probably have, and whether they are nearly sure. The
@@ -19,6 +19,7 @@ get none. Records of a sample whose public columns are known get predictions by 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +29,10 @@ import pyarrow.compute as pc
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.posterior.covariates import FEW_VALUES, exact_number, with_sampled
 from veil.attacks.posterior.observations import Codes, Draft, Variable
+from veil.attacks.posterior.row_marks import row_groups
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.manifest import RowOrder
-from veil.release.models import PseudonymModel
 from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
@@ -47,8 +48,8 @@ MOST_STATES = 32
 """States of a variable that others may tell."""
 MOST_TOLD = 0.5
 """The share of all differences between groups that known columns may tell, for the others of a group to be asked."""
-SURELY = 4.0
-"""Standard errors by which a prediction must correlate with what was released."""
+SURELY, MOST_PREDICTIONS = 4.0, 4
+"""Standard errors by which a prediction must correlate with what was released, and how many are taken of a number."""
 
 
 def of_others(name: str) -> str:
@@ -56,16 +57,24 @@ def of_others(name: str) -> str:
     return f"others' {name}"
 
 
-def add_relatives(draft: Draft, release: Release, known: Sequence[str], sampled: pa.Table | None = None) -> None:
+def add_relatives(
+    draft: Draft,
+    release: Release,
+    known: Sequence[str],
+    present: npt.NDArray[np.bool_],
+    sampled: pa.Table | None = None,
+) -> None:
     """Predictions of the guessed columns by other rows; ``known`` columns need none.
 
-    ``sampled`` are public columns of a sample's records.
+    ``present`` says which cells are not empty; ``sampled`` are public columns of a sample's records.
     """
     n, m = draft.n_rows, 0 if sampled is None else sampled.num_rows
     exact = [number.z for number in draft.numbers if number.known is not None]
-    kinds: list[list[Predictor]] = [
-        [_of_group(codes, n) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)],
-        [_of_neighbours(rows, unplaced) for rows, unplaced in _orders(release, sampled)],
+    marked = [codes for codes in row_groups(release, draft, present) if not _is_told(codes, exact)]
+    kinds: list[tuple[list[Predictor], bool]] = [
+        ([_of_group(codes, n) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)], False),
+        ([_of_neighbours(rows, unplaced) for rows, unplaced in _orders(release, sampled)], False),
+        ([*(_of_group(codes, n) for codes in marked), *_of_file(release)], True),
     ]
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
     variables = [
@@ -73,17 +82,16 @@ def add_relatives(draft: Draft, release: Release, known: Sequence[str], sampled:
         for variable in draft.variables
         if max(variable.places) >= 0 and variable.channel.shape[1] <= MOST_STATES and not set(variable.names) & {*known}
     ]
-    for predictors in kinds:
+    for predictors, own_row in kinds:
         for number in numbers:
-            best = _best(predictors, _below(number.z[:, None], m))
-            if best is not None:
-                draft.add([exact_number(draft, of_others(number.name), best[:, 0], feature=True)], np.zeros((1, 1)))
+            for prediction in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS):
+                feature = exact_number(draft, of_others(number.name), prediction[:, 0], feature=True)
+                draft.add([replace(feature, own_row=own_row)], np.zeros((1, 1)))
         for variable in variables:
             reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
             reports[variable.reports < 0] = np.nan
-            best = _best(predictors, _below(reports, m))
-            if best is not None:
-                draft.variables.append(_told(variable, best, n))
+            for prediction in _surest(predictors, _below(reports, m), 1):
+                draft.variables.append(replace(_told(variable, prediction, n), own_row=own_row))
 
 
 def _below(z: Matrix, m: int) -> Matrix:
@@ -185,19 +193,20 @@ def _padded(prediction: Matrix | None, n: int, unknown: Rows) -> Matrix | None:
     return _below(prediction, n - len(prediction))
 
 
-def _best(predictors: Sequence[Predictor], z: Matrix) -> Matrix | None:
-    """The prediction that correlates best with what was released, if any surely does."""
+def _surest(predictors: Sequence[Predictor], z: Matrix, most: int) -> list[Matrix]:
+    """The predictions that correlate best with what was released, of those that surely do."""
     present = _complete(z)
-    best, highest = None, SURELY / np.sqrt(max(int(present.sum()), 1))
+    least, sure = SURELY / np.sqrt(max(int(present.sum()), 1)), list[tuple[float, Matrix]]()
     for predictor in predictors:
         prediction = predictor(z)
         if prediction is None:
             continue
         a, b = (each[present] - each[present].mean(axis=0) for each in (prediction, z))
         correlation = float((a * b).sum() / max(np.sqrt((a * a).sum() * (b * b).sum()), 1e-300))
-        if correlation > highest:
-            best, highest = prediction, correlation
-    return best
+        if correlation > least:
+            sure.append((correlation, prediction))
+    sure.sort(key=lambda each: -each[0])
+    return [prediction for _, prediction in sure[:most]]
 
 
 def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
@@ -215,11 +224,10 @@ def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
 
 
 def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
-    """Rows of one person or household: equal pseudonyms, and equal public values that are too many to be states."""
-    keyed = [part for part in release.manifest.parts if isinstance(part.model, PseudonymModel)]
-    pseudonyms = [(name, None) for part in keyed for name in part.released]
-    for name, below in [*pseudonyms, *((column.name, sampled) for column in release.manifest.public)]:
-        array, n = with_sampled(release, name, below), count_rows(release)
+    """Rows of one household or firm: equal public values that are too many to be states."""
+    n = count_rows(release)
+    for column in release.manifest.public:
+        array = with_sampled(release, column.name, sampled)
         coded = pc.dictionary_encode(array)
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
         codes[n:] += codes[n:] == len(coded.dictionary)  # nothing is known of a sample's record, not that it is missing
@@ -227,14 +235,19 @@ def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
             yield codes
 
 
+def _of_file(release: Release) -> list[Predictor]:
+    """By neighbours in the file, where its rows are not in a secret order."""
+    if release.manifest.row_order is RowOrder.SHUFFLED:
+        return []
+    return [_of_neighbours(np.arange(count_rows(release), dtype=np.intp), np.empty(0, dtype=np.intp))]
+
+
 def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, Rows]]:
-    """Orders in which neighbours may resemble each other: that of the file, and those of public numbers.
+    """Orders in which neighbours may resemble each other, those of public numbers.
 
     With each the records of the sample that have no place in it.
     """
     n = count_rows(release)
-    if release.manifest.row_order is not RowOrder.SHUFFLED:
-        yield np.arange(n, dtype=np.intp), np.empty(0, dtype=np.intp)
     for column in release.manifest.public:
         array = with_sampled(release, column.name, sampled)
         if kind_of(array.type) is Kind.NUMERIC:
