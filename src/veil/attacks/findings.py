@@ -106,6 +106,9 @@ class Guess(Finding):
     without
         What the same attack would say of everybody, had a row of the release not been there: a function of these
         rows, one for each guess, −1 for none. None where the guess of a person rests on the person's row alone.
+    entangled
+        Whether the guess of a person was made with the rows of others who are like that person, so that it does not say
+        what would be guessed of them without a row.
     """
 
     values: Matrix
@@ -117,6 +120,7 @@ class Guess(Finding):
     units: npt.NDArray[np.float64] | None = None
     of_people: bool = False
     without: Callable[[npt.NDArray[np.intp]], Matrix] | None = field(default=None, repr=False, compare=False)
+    entangled: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ambiguity", Ambiguity(self.ambiguity))

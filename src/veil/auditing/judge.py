@@ -179,9 +179,9 @@ class Judge:
         scored, fold = ~np.isnan(truth), folds(len(truth))
         known = None if features is None else features[rows]
         without = absent_guesses(truth, None, self.tolerance, self.units, fold)  # a constant, by what others are
-        if absent is None:
+        if not guess.entangled:
             without += absent_guesses(values, known, self.tolerance, self.units, fold)
-        else:
+        if absent is not None:
             without.append(np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use])
         hits = [self._hits(truth, each) for each in without]
         choice = best_by_column(hits, fold)

@@ -123,7 +123,9 @@ class AttributeInferenceAttack(GuessingAttack):
         values = _placed(table, inference.guesses(table.people))
         rows = np.arange(len(values))
         without = partial(_without, table, inference)
-        return Guess(values, table.names, rows, details=details, of_people=table.of_people, without=without)
+        return Guess(
+            values, table.names, rows, details=details, of_people=table.of_people, without=without, entangled=True
+        )
 
 
 def _without(table: Table, inference: Inference, rows: Rows) -> Matrix:

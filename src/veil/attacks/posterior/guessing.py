@@ -18,7 +18,7 @@ from veil.attacks.posterior.discriminants import best_links, posteriors
 from veil.attacks.posterior.mixture import Mixture, Split, best_mixture, one_normal, split_rows
 from veil.attacks.posterior.observations import Observations
 from veil.attacks.posterior.others import Others
-from veil.attacks.posterior.own_rows import people_are_known, without_own_rows
+from veil.attacks.posterior.own_rows import people_are_known, told_by_others, without_own_rows
 from veil.attacks.posterior.reading import observe
 from veil.attacks.posterior.records import Records, record_guesses
 from veil.attacks.posterior.sample import JUDGING_CELLS, Kernels, Sample, best_kernel, read_sample, with_sample
@@ -111,8 +111,14 @@ def guess_records(
     values, probability = guessed(observations)
     names = tuple(observations.names[j] for j in by_records)
     details = PosteriorDetails(probability, learned.components, learned.rho, learned.mixture.held_out, names)
-    rows, absent = np.arange(observations.n_rows), without if people_are_known(observations) else None
-    return Guess(values, observations.names, rows, details=details, without=absent)
+    return Guess(
+        values,
+        observations.names,
+        np.arange(observations.n_rows),
+        details=details,
+        without=without if people_are_known(observations) else None,
+        entangled=told_by_others(observations),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ import numpy as np
 
 from veil.attacks.posterior.candidates import is_covariate
 from veil.attacks.posterior.observations import Number, Observations, Variable
+from veil.attacks.posterior.relatives import of_others
 
 
 def people_are_known(observations: Observations) -> bool:
@@ -20,6 +21,13 @@ def people_are_known(observations: Observations) -> bool:
     numbers = any(number.known is not None and not number.own_row for number in observations.numbers)
     variables = any(is_covariate(each) and not each.own_row for each in observations.variables)
     return numbers or variables or bool(observations.labels)
+
+
+def told_by_others(observations: Observations) -> bool:
+    """Whether people's guesses were made with the rows of others, who are like them by more than the prior."""
+    told = {of_others(name) for name in observations.names}
+    numbers = any(number.name in told for number in observations.numbers)
+    return numbers or any(each.names[0] in told for each in observations.variables) or bool(observations.labels)
 
 
 def without_own_rows(observations: Observations) -> Observations:
