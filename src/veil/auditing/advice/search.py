@@ -104,6 +104,7 @@ class Search:
         self._families, self._fixed = self._choices.methods(candidates)
         self._family_of: dict[str, str] = {}
         self._strongest: Setting | None = None
+        self._unsettled: list[tuple[Setting, Tried]] = []
         shared: dict[str, Any] = {
             "roles": roles,
             "grants": grants,
@@ -137,6 +138,7 @@ class Search:
         waiting: list[tuple[float, Holding | Plan]] = [(each.utility, each) for each in holding]
         waiting += [(utility, plan) for plan, utility in methods.unbroken(self._fixed)]
         accepted = self._accepted(waiting, methods)
+        accepted += self._confirmed_after_all(max(accepted, key=self._findings.utility, default=None))
         best_of_all = max(accepted, key=self._findings.utility, default=None)
         self._try_useful(best_of_all)
         return self._impossible() if best_of_all is None else self._recommended(best_of_all)
@@ -156,10 +158,25 @@ class Search:
             accepted += [tried] if tried is not None else []
         return accepted
 
+    def _confirmed_after_all(self, best: Tried | None) -> list[Tried]:
+        """A setting that keeps the usual utilities, which few keys left unsettled, if what is accepted does not."""
+        if self._is_useful(best):
+            return []
+        for setting, tried in sorted(self._unsettled, key=lambda each: -each[0].strength):
+            if self._is_useful(tried):
+                confirmed = self._confirmed(setting, tried.worst, tries=1)
+                return [confirmed] if confirmed is not None else []
+        return []
+
+    def _is_useful(self, tried: Tried | None) -> bool:
+        """Whether a setting keeps what is asked for, or the usual utilities."""
+        wanted = dict(self._goals.min_utility) or USEFUL
+        return tried is not None and all(tried.utilities.get(name, 1.0) >= least for name, least in wanted.items())
+
     def _try_useful(self, best: Tried | None) -> None:
         """Attack a setting that keeps what is asked for, or the usual utilities, where what is recommended does not."""
         wanted = dict(self._goals.min_utility) or USEFUL
-        if best is not None and all(best.utilities.get(name, 1.0) >= least for name, least in wanted.items()):
+        if self._is_useful(best):
             return
         if self._strongest is None or self._findings.useful(wanted):
             return
@@ -224,6 +241,8 @@ class Search:
                 setting = weaker
                 continue
             failed = setting
+            if not any(row.broken for row in last.candidate.rows):
+                self._unsettled.append((setting, last))
             hopeless = utility < LEAST_UTILITY or bool(self._goals.utility_failures(last.candidate.utility))
             if holding or utility <= best or hopeless or self._is_spent(setting, last):
                 break
@@ -269,7 +288,7 @@ class Search:
     def _aim(self) -> float:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
-    def _confirmed(self, setting: Setting, worst: AuditRow | None) -> Tried | None:
+    def _confirmed(self, setting: Setting, worst: AuditRow | None, tries: int = TRIES) -> Tried | None:
         """The setting on the whole table, moved until the 99 % limit over an audit's keys meets the goal.
 
         ``worst`` is the strongest attack so far, which goes first.
@@ -277,7 +296,7 @@ class Search:
         family, tried, holds = setting.family, None, False
         self._strongest = self._strongest or setting
         numbers = self._choices.numbers if self._choices.names else None
-        for _ in range(TRIES):
+        for _ in range(tries):
             if self._time.is_over():
                 self._findings.rejected[family.name] = OUT_OF_TIME
                 return None
