@@ -159,7 +159,10 @@ class Search:
         return accepted
 
     def _confirmed_after_all(self, best: Tried | None) -> list[Tried]:
-        """A setting that keeps the usual utilities, which few keys left unsettled, if what is accepted does not."""
+        """A setting that may keep the usual utilities, if what is accepted does not.
+
+        Few keys left it unsettled, or it lies between one that holds and one that keeps them.
+        """
         if self._is_useful(best):
             return []
         for setting, tried in sorted(self._unsettled, key=lambda each: -each[0].strength):
@@ -240,9 +243,12 @@ class Search:
                     break
                 setting = weaker
                 continue
-            failed = setting
+            too_weak, failed = failed, setting
             if not any(row.broken for row in last.candidate.rows):
                 self._unsettled.append((setting, last))
+            if holding and too_weak is None and utility > best:
+                setting = holding[-1].setting.halfway(failed)
+                continue
             hopeless = utility < LEAST_UTILITY or bool(self._goals.utility_failures(last.candidate.utility))
             if holding or utility <= best or hopeless or self._is_spent(setting, last):
                 break
@@ -294,6 +300,7 @@ class Search:
         ``worst`` is the strongest attack so far, which goes first.
         """
         family, tried, holds = setting.family, None, False
+        failing: list[tuple[Setting, Tried]] = []
         self._strongest = self._strongest or setting
         numbers = self._choices.numbers if self._choices.names else None
         for _ in range(tries):
@@ -312,7 +319,9 @@ class Search:
             holds = tried.limit <= self._goals.max_advantage and not broken and tested(tried)
             self._findings.note(tried, family.name, setting.strength, confirmed=holds)
             if holds:
+                self._unsettled += [(setting.halfway(weaker), failed) for weaker, failed in failing[-1:]]
                 break
+            failing.append((setting, tried))
             moved = setting.moved(tried.gains, self._aim(), numbers, MOST_CONFIRMED)
             if moved == setting:
                 break
