@@ -107,7 +107,7 @@ def test_inspect_tells_what_to_decide(folder):
     assert "unique" not in " ".join(json.loads(said.stdout)["advice"])
     linked = call("inspect", "people.csv", "--role", "name=quasi", "--role", "group=quasi", "--json", cwd=folder)
     (line,) = [line for line in json.loads(linked.stdout)["advice"] if "unique" in line]
-    assert line.startswith("On the quasi columns (name, group) ")
+    assert line.startswith("On what outsiders may know (name, group) ")
 
 
 @pytest.mark.parametrize(

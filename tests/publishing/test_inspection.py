@@ -17,7 +17,7 @@ DAY = dt.date(2020, 1, 1)
 
 def cells(table, *names):
     inspection = inspect(table, roles=dict.fromkeys(names, "quasi"))
-    return [line for line in inspection.advice if line.startswith("On the quasi columns")]
+    return [line for line in inspection.advice if line.startswith("On what outsiders may know")]
 
 
 @pytest.mark.parametrize(
@@ -36,10 +36,11 @@ def cells(table, *names):
 def test_records_that_are_unique_on_the_quasi_columns_are_counted(alone):
     table = pd.DataFrame({"q": alone, "r": [0] * (N - 4) + [1] * 4, "v": np.arange(N) / 7})
     assert cells(table, "q") == [
-        "On the quasi columns (q) 1 of 12 records are unique, and 1 are in groups of fewer than 5 that are alike."
+        "On what outsiders may know (q) 1 of 12 records are unique, and 1 are in groups of fewer than 5 that are alike."
     ]
     assert cells(table, "q", "r") == [
-        "On the quasi columns (q, r) 1 of 12 records are unique, and 5 are in groups of fewer than 5 that are alike."
+        "On what outsiders may know (q, r) 1 of 12 records are unique, "
+        "and 5 are in groups of fewer than 5 that are alike."
     ]
     assert cells(table) == []
 
@@ -47,7 +48,7 @@ def test_records_that_are_unique_on_the_quasi_columns_are_counted(alone):
 def test_columns_that_cannot_be_compared_are_left_out():
     table = pa.table({"q": [1, 1, 2], "nested": [[1], [2], None], "v": [0.1, 0.2, 0.3]})
     assert cells(table, "nested") == []
-    assert cells(table, "q", "nested")[0].startswith("On the quasi columns (q) 1 of 3 records")
+    assert cells(table, "q", "nested")[0].startswith("On what outsiders may know (q) 1 of 3 records")
 
 
 def test_an_empty_table_has_nobody_to_count():
@@ -86,7 +87,9 @@ def test_of_a_large_table_figures_are_estimates_and_say_so():
 def test_where_nobody_sampled_is_alone_a_bound_is_given():
     n = 700_000
     (line,) = cells(pa.table({"q": np.arange(n) // 7, "v": np.arange(n) % 3}), "q")
-    assert line.startswith("On the quasi columns (q) fewer than 6 of 700,000 records are unique, and fewer than 24 are")
+    assert line.startswith(
+        "On what outsiders may know (q) fewer than 6 of 700,000 records are unique, and fewer than 24 are"
+    )
 
 
 TYPES = pa.schema(

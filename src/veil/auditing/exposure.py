@@ -22,7 +22,7 @@ from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
 from veil.data.blocks import Matrix
-from veil.data.schema import Role, Schema, check_known_columns
+from veil.data.schema import KNOWN, Role, Schema, check_known_columns
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -115,8 +115,9 @@ class Exposures:
             raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
         self.private = Truth.of(private, self.columns)
         self.truth: Matrix = self.private.values
-        self.quasi = tuple(c.name for c in schema.columns if c.role is Role.QUASI)
-        known = [*self.quasi, *self.public]
+        outsiders = schema.of_role(*KNOWN)
+        known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
+        self.unscored = tuple(j for j, name in enumerate(self.columns) if name in schema.of_role(Role.KEY))
         outside = self._outside(known) if known else None
         self._granted: PrivateTable = self.private.to_grant_from(outside=outside, own_sample=self.records_known)
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(known))
@@ -200,13 +201,15 @@ class Exposures:
 
     def public_columns(self) -> PublicColumns:
         """The columns that are released unchanged, and how many records are unique on them."""
-        codes = [_codes(self._table.column(name)) for name in self.public]
-        return PublicColumns(self.public, round(float(uniqueness(codes)), 4) if codes else None)
+        weight = next((name for name in self.public if self._roles[name] == Role.WEIGHT), None)
+        columns = tuple(name for name in self.public if name != weight)
+        codes = [_codes(self._table.column(name)) for name in columns]
+        return PublicColumns(columns, round(float(uniqueness(codes)), 4) if codes else None, weight)
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n, public = len(self._previous), self.public_columns()
-        remarks = [*self._sampled, *([str(public)] if public.columns else [])]
+        remarks = [*self._sampled, *([str(public)] if public.columns or public.weight else [])]
         remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if n:
             remarks.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")

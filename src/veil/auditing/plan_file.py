@@ -172,8 +172,10 @@ def draft_plan(facts: Inspection, source: str) -> str:
         "# Rows in a secret order: where neighbouring rows resemble each other, their order tells what noise hides.",
         f"# {SHUFFLE} = true",
         "",
-        "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; public: released unchanged;",
-        "# identifier, drop: not released. Numbers are sensitive unless you say otherwise.",
+        "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; key: outsiders may know it,",
+        "# and it is no secret; public: released unchanged; group: what records belong to (a household), released as a",
+        "# pseudonym; weight: people that a record stands for; identifier, drop: not released. Numbers are sensitive",
+        "# unless you say otherwise.",
         "[roles]",
     ]
     for column in facts.columns:

@@ -16,7 +16,7 @@ role_option = click.option(
     "roles",
     multiple=True,
     metavar="COLUMN=ROLE",
-    help="identifier, sensitive, quasi, public or drop; may be given many times.",
+    help="identifier, sensitive, quasi, key, public, group, weight or drop; may be given many times.",
 )
 set_option = click.option(
     "--set",

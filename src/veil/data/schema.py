@@ -6,7 +6,13 @@ A *kind* is a fact about the data (numbers, text, ...). A *role* is the owner's 
 identifier withheld: it names a person
 sensitive  perturbed and scored
 quasi      perturbed, scored, and usable for linkage
+key        an outsider may know it: usable for linkage, and no secret; released
+           unchanged, or changed where a part of the plan names it
 public     released unchanged and granted to every attacker
+group      names what records belong to (a household, a firm, a patient);
+           released as a pseudonym
+weight     how many people of the population a record stands for; released
+           unchanged
 drop       withheld
 ========== ===================================================================
 """
@@ -40,11 +46,19 @@ class Role(StrEnum):
     IDENTIFIER = "identifier"
     SENSITIVE = "sensitive"
     QUASI = "quasi"
+    KEY = "key"
     PUBLIC = "public"
+    GROUP = "group"
+    WEIGHT = "weight"
     DROP = "drop"
 
 
 PERTURBED = (Role.SENSITIVE, Role.QUASI)
+"""Roles of columns that are always changed."""
+UNCHANGED = (Role.PUBLIC, Role.KEY, Role.WEIGHT)
+"""Roles of columns that are released as they are, keys where no part of a plan names them."""
+KNOWN = (Role.QUASI, Role.KEY, Role.PUBLIC)
+"""Roles of columns that an outsider may know."""
 WITHHELD = (Role.IDENTIFIER, Role.DROP)
 
 
@@ -65,19 +79,27 @@ class Column:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a private table, in their order."""
+    """The columns of a private table, in their order.
+
+    ``changed`` are the keys and groups that a part of the plan names.
+    """
 
     columns: tuple[Column, ...]
+    changed: frozenset[str] = frozenset()
 
     @property
     def perturbed(self) -> tuple[str, ...]:
         """Names of the columns that a perturbation changes."""
-        return tuple(c.name for c in self.columns if c.role in PERTURBED)
+        return tuple(c.name for c in self.columns if c.role in PERTURBED or c.name in self.changed)
 
     @property
     def public(self) -> tuple[str, ...]:
         """Names of the columns that are released unchanged."""
-        return tuple(c.name for c in self.columns if c.role is Role.PUBLIC)
+        return tuple(c.name for c in self.columns if c.role in UNCHANGED and c.name not in self.changed)
+
+    def of_role(self, *roles: Role) -> tuple[str, ...]:
+        """Names of the columns with one of some roles."""
+        return tuple(c.name for c in self.columns if c.role in roles)
 
     @property
     def withheld(self) -> tuple[str, ...]:
@@ -142,6 +164,7 @@ def assign_roles(
     roles: Mapping[str, str] | None,
     *,
     covers: Mapping[str, Collection[Kind]],
+    named: Collection[str] = (),
     unique_integers: Collection[str] = (),
     nearly_numeric: Mapping[str, tuple[int, int]] | None = None,
 ) -> Schema:
@@ -156,6 +179,8 @@ def assign_roles(
     covers
         By column, the kinds that its perturbation can change. Columns of these kinds are *sensitive* when
         nothing else is said; all others need a decision.
+    named
+        Columns that a part of the plan names: keys among them are changed.
     unique_integers
         Integer columns in which no value occurs twice: these may be identifiers.
     nearly_numeric
@@ -177,10 +202,10 @@ def assign_roles(
             elif field.name in unique_integers:
                 undecided[field.name] = "integers, all different"
             role = Role.SENSITIVE
-        elif role in PERTURBED and kind not in covers[field.name]:
+        elif (role in PERTURBED or field.name in named) and kind not in covers[field.name]:
             unfit.append(f"{field.name!r} ({kind})")
             fitting |= set(covers[field.name])
-        elif role is Role.PUBLIC and kind is Kind.OTHER:
+        elif role in UNCHANGED and kind is Kind.OTHER:
             raise RoleError(
                 f"column {field.name!r} is nested or binary and cannot be released unchanged, because values that it "
                 "no longer shows may still be inside; give it the role drop, or unnest it"
@@ -199,7 +224,12 @@ def assign_roles(
             f"roles={{{next(iter(undecided))!r}: 'drop'}}",
             parameter="roles",
         )
-    schema = Schema(tuple(columns))
+    weights = [column for column in columns if column.role is Role.WEIGHT]
+    if len(weights) > 1:
+        raise RoleError(f"{len(weights)} columns have the role weight; a record has one weight: make the others public")
+    if weights and weights[0].kind is not Kind.NUMERIC:
+        raise RoleError(f"column {weights[0].name!r} has the role weight and is no number, but {weights[0].kind}")
+    schema = Schema(tuple(columns), frozenset(c.name for c in columns if c.name in named and c.role not in PERTURBED))
     if not schema.perturbed:
         raise RoleError("no column is sensitive or quasi, so nothing would be perturbed; give one such a role")
     return schema

@@ -42,7 +42,7 @@ def inspect(
 ) -> Inspection:
     """Columns, inferred roles, missing values and warnings of a table or a file, in one pass and constant memory.
 
-    Up to 65,536 different texts, integers and combinations of quasi-identifiers are counted exactly; what is said of
+    Up to 65,536 different texts, integers and combinations of keys are counted exactly; what is said of
     more is an estimate (standard error 0.47 %, and that of combinations in the sentence), which "about" tells.
 
     Parameters
@@ -87,7 +87,9 @@ def _asked(
     key = new_hash_key()
     while True:
         schema = source.schema
-        quasi = [f.name for f in schema if given.get(f.name) is Role.QUASI and kind_of(f.type) is not Kind.OTHER]
+        quasi = [
+            f.name for f in schema if given.get(f.name) in (Role.QUASI, Role.KEY) and kind_of(f.type) is not Kind.OTHER
+        ]
         questions = questions_of(source, tuple(quasi), key)
         try:
             answers = summed(partial(tally, questions), source, engine=engine, progress=progress)

@@ -29,16 +29,16 @@ def role_advice(facts: Sequence[ColumnFacts]) -> list[str]:
     if not open_columns:
         return []
     return [
-        f"{len(open_columns)} column(s) need a role: identifier, sensitive, quasi, public or drop, "
+        f"{len(open_columns)} column(s) need a role: identifier, sensitive, quasi, key, public, group, weight or drop, "
         f"for example roles={{{open_columns[0]!r}: 'drop'}}"
     ]
 
 
 def cell_advice(names: Sequence[str], cells: DistinctSample, n_rows: int) -> str:
-    """How many records are alone with their values on the quasi columns (M17), exact or estimated."""
+    """How many records are alone with their values on the key and quasi columns (M17), exact or estimated."""
     alone, few = (_records(cells, size, n_rows) for size in (2, SMALL_CELL))
     return (
-        f"On the quasi columns ({', '.join(names)}) {alone} of {n_rows:,} records are unique, "
+        f"On what outsiders may know ({', '.join(names)}) {alone} of {n_rows:,} records are unique, "
         f"and {few} are in groups of fewer than {SMALL_CELL} that are alike."
     )
 

@@ -21,6 +21,7 @@ from veil.data.sources import nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import Table
 from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
+from veil.perturbations.pseudonyms import Pseudonymize
 
 NOTHING_TO_SHUFFLE = "shuffle has nothing to shuffle: the release has no rows that are records; leave it out"
 
@@ -90,8 +91,9 @@ class Plan:
 
 @dataclass(frozen=True)
 class Resolved:
-    """A plan on one table: roles of all columns, and the columns of each part."""
+    """A plan on one table, with pseudonyms for its groups: roles of all columns, and the columns of each part."""
 
+    plan: Plan
     schema: Schema
     columns: tuple[tuple[str, ...], ...]
 
@@ -112,6 +114,7 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
     if consistent_on is not None:
         _check_consistent(consistent_on, plan, names)
         given.setdefault(consistent_on, Role.IDENTIFIER)
+    plan = _with_groups(plan, given)
     named, rest = _named(plan, names, given)
     if rest is not None and rest.layout.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
         for name in [n for n, role in given.items() if role is Role.IDENTIFIER and n not in (*named, consistent_on)]:
@@ -123,6 +126,7 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         table.schema,
         given,
         covers={f.name: covers.get(f.name, open_kinds) for f in table.schema},
+        named=named,
         unique_integers=unique_integer_columns(table, open_columns),
         nearly_numeric=nearly_numeric_columns(table, given),
     )
@@ -137,7 +141,18 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         if not chosen:
             raise RoleError("a part of the plan has no column left to perturb; leave the part out")
         columns.append(tuple(chosen))
-    return Resolved(schema, tuple(columns))
+    return Resolved(plan, schema, tuple(columns))
+
+
+def _with_groups(plan: Plan, given: Mapping[str, Role]) -> Plan:
+    """The plan with pseudonyms for the groups that no part of it names."""
+    named = {name for columns, _ in plan.parts for name in columns or ()}
+    groups = [name for name, role in given.items() if role is Role.GROUP and name not in named]
+    if not groups:
+        return plan
+    if plan.reduces:
+        raise InputError(f"column {groups[0]!r} cannot be a group: the release holds sums over records; drop it")
+    return Plan([*plan.parts, (groups, Pseudonymize())], plan.roles, shuffle=plan.shuffle)
 
 
 def _named(
@@ -158,7 +173,7 @@ def _named(
             role = given.setdefault(name, perturbation.layout.natural_role)
             if role is Role.IDENTIFIER and perturbation.layout.natural_role is Role.QUASI:
                 given[name] = Role.QUASI  # a pseudonym stands for the identifier
-            elif role not in PERTURBED:
+            elif role not in (*PERTURBED, Role.KEY, Role.GROUP):
                 raise RoleError(f"column {name!r} has the role {role} and is in the plan; take it out of one of them")
     return named, rest
 

@@ -20,7 +20,6 @@ from veil.data.blas import arithmetic
 from veil.data.blocks import Block, from_float
 from veil.data.dask_frames import PartitionedTable
 from veil.data.passes import Engine, map_blocks, summed
-from veil.data.schema import Role
 from veil.data.tables import MemoryTable, Table, TypesChanged
 from veil.errors import InputError, KeyRefusedError, VeilError
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
@@ -129,6 +128,7 @@ class Publication:
     def _resolve(self, table: Table, roles: Mapping[str, str] | None) -> None:
         """Roles of all columns, and the parts that change them."""
         resolved = resolve(table, self._plan, roles, self._consistent_on)
+        self._plan = resolved.plan
         pairs = zip(self._plan.perturbations, resolved.columns, strict=True)
         self._private = resolved.schema
         self._parts = [FittedPart(p, columns, self.key, self._consistent_on) for p, columns in pairs]
@@ -170,7 +170,7 @@ class Publication:
         left = {id(part): len(part.columns) for part in self._parts}
         fields: list[pa.Field] = []
         for column in self._private.columns:
-            if column.role is Role.PUBLIC:
+            if column.name in self._private.public:
                 dtype = self._table.schema.field(column.name).type
                 fields.append(pa.field(column.name, _decoded(dtype)))
                 continue
@@ -189,7 +189,7 @@ class Publication:
         return pa.schema(fields)
 
     def _manifest(self) -> Manifest:
-        kinds = {c.name: c.kind for c in self._private.columns}
+        columns = {c.name: c for c in self._private.columns}
         parts = tuple(part.public_part(self._private) for part in self._parts)
         order = RowOrder.SUMS if self._plan.reduces else RowOrder.PRIVATE
         guarantees = {part.guarantee for part in parts}
@@ -199,7 +199,7 @@ class Publication:
             method=" + ".join(part.method for part in parts),
             guarantee=guarantees.pop() if len(guarantees) == 1 else "see parts",
             parts=parts,
-            public=tuple(PublicColumn(n, kinds[n]) for n in self._private.public),
+            public=tuple(PublicColumn(n, columns[n].kind, columns[n].role) for n in self._private.public),
             schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in self.schema),
             key=KeyOrigin.SEEDED if self.key.seeded else KeyOrigin.SECRET,
             missing=Missing.PATTERN if any(part.n_missing for part in self._parts) else Missing.NONE,

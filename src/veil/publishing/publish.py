@@ -41,7 +41,7 @@ def publish(
     again
         Allow a second release under one key; the manifest numbers it.
     roles
-        Column roles: identifier, sensitive, quasi, public or drop. Numeric columns are
+        Column roles: identifier, sensitive, quasi, key, public, group, weight or drop. Numeric columns are
         sensitive by default; text and all-different integer columns must be given one.
     consistent_on
         An id column: an unchanged cell of the same id keeps its noise in every release of this key. A value that drifts

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from veil.data.blocks import Block, from_float
 from veil.data.passes import map_blocks
-from veil.data.schema import Role
+from veil.data.schema import UNCHANGED
 from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry
@@ -166,7 +166,8 @@ def _check_names(
     manifest: Manifest, released: pa.Schema, entry: LedgerEntry, methods: tuple[Perturbation, ...], stuck: list[str]
 ) -> None:
     """Refuse a release that lacks columns, or whose manifest takes other columns for those that a part made."""
-    needed = {c["name"] for c in entry.columns if c["role"] == Role.PUBLIC}
+    changed = {name for part in entry.parts for name in part.columns}
+    needed = {c["name"] for c in entry.columns if c["role"] in UNCHANGED and c["name"] not in changed}
     for part, public, names in zip(entry.parts, manifest.parts, released_columns(methods), strict=True):
         if part.columns[0] not in stuck:
             needed.update(names)

@@ -19,7 +19,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
-from veil.data.schema import Column, Kind, Role
+from veil.data.schema import UNCHANGED, Column, Kind, Role
 from veil.errors import FileFormatError
 from veil.release.models import Model, model_from
 
@@ -70,10 +70,16 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class PublicColumn:
-    """A column that is released as it is."""
+    """A column that is released as it is: public, a key that outsiders may have, or the records' weights."""
 
     name: str
     kind: Kind
+    role: Role = Role.PUBLIC
+
+    def to_json(self) -> dict[str, str]:
+        """The column as JSON values; its role where it is not public."""
+        role = {} if self.role is Role.PUBLIC else {"role": str(self.role)}
+        return {"name": self.name, "kind": str(self.kind), **role}
 
 
 @dataclass(frozen=True)
@@ -169,6 +175,11 @@ class Manifest:
     veil: str
     format: int = FORMAT
     data: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def weight(self) -> str | None:
+        """The name of the column of weights, if there is one."""
+        return next((column.name for column in self.public if column.role is Role.WEIGHT), None)
 
     @property
     def steps(self) -> tuple[Part, ...]:
@@ -293,7 +304,10 @@ def _column(raw: Any) -> Column:
 
 def _public(raw: Any) -> PublicColumn:
     fields = _Fields(raw, "a public column")
-    return PublicColumn(fields.get("name", str), fields.choice("kind", Kind))
+    role = fields.choice("role", Role) if "role" in raw else Role.PUBLIC
+    if role not in UNCHANGED:
+        _refuse("role of a public column")
+    return PublicColumn(fields.get("name", str), fields.choice("kind", Kind), role)
 
 
 def _released(raw: Any) -> ReleasedColumn:
@@ -307,7 +321,7 @@ _JSON: dict[str, Callable[[Manifest], Any]] = {
     "method": lambda manifest: manifest.method,
     "guarantee": lambda manifest: manifest.guarantee,
     "parts": lambda manifest: [part.to_json() for part in manifest.parts],
-    "public": lambda manifest: [{"name": c.name, "kind": str(c.kind)} for c in manifest.public],
+    "public": lambda manifest: [column.to_json() for column in manifest.public],
     "schema": lambda manifest: [{"name": c.name, "type": c.type} for c in manifest.schema],
     "key": lambda manifest: str(manifest.key),
     "missing": lambda manifest: str(manifest.missing),

@@ -38,17 +38,22 @@ class PublicColumns:
 
     >>> print(PublicColumns(("sex", "city"), 0.25))
     Released unchanged: 'sex', 'city'. 25.0 % of the records are unique on these columns.
+
+    ``weight`` is the column of weights beside them, which outsiders do not have.
     """
 
     columns: tuple[str, ...]
     unique: float | None
+    weight: str | None = None
 
     def __str__(self) -> str:
         """Which columns, and how far they tell people apart."""
+        weights = "" if self.weight is None else f" Weights are released as they are: {self.weight!r}."
         if self.unique is None:
-            return "No column is released unchanged."
+            return weights.strip() or "No column is released unchanged."
         one = len(self.columns) == 1
         where = "this column" if one else "these columns"
         return (
             f"Released unchanged: {listed(self.columns)}. {percent(self.unique)} of the records are unique on {where}."
+            + weights
         )

@@ -16,7 +16,7 @@ from veil.auditing.advice.row_order import order_tells
 from veil.auditing.advice.settings import Numbers, Setting
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
-from veil.data.schema import PERTURBED, Kind, Role, kind_of, parse_roles
+from veil.data.schema import PERTURBED, UNCHANGED, WITHHELD, Kind, Role, kind_of, parse_roles
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
@@ -26,7 +26,7 @@ from veil.report.words import listed
 
 MOST_RECORDS = 4_000
 FEWEST_RECORDS = 10
-_UNTOUCHED = (Role.PUBLIC, Role.IDENTIFIER, Role.DROP)
+_UNTOUCHED = (*UNCHANGED, Role.GROUP, *WITHHELD)
 STRETCH = 40
 """Consecutive rows that a sample of a large table takes together."""
 
@@ -62,7 +62,7 @@ class Choices:
         ]
         plan = self.of_method(NUMERIC[0].make((1.0,))) if left else as_plan(RESPONSE.make((1.0,)))
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-        return [n for n in schema.perturbed if n not in self.categories]
+        return [n for n in schema.of_role(*PERTURBED) if n not in self.categories]
 
     def methods(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
         """What was asked for, or all: families whose strength is searched, and plans that are tried as they are."""

@@ -198,8 +198,7 @@ class Search:
 
         Found on few records, and then held against the strongest attack on the whole table.
         """
-        numbers = [f.name for f in self._table.schema if f.name not in self._choices.categories]
-        dropped = {n: "drop" for n in numbers if self._roles.get(n) not in ("public", "identifier")}
+        dropped = dict.fromkeys(self._choices.names, "drop")
         few, whole = self._small.of_columns(dropped), self._whole.of_columns(dropped)
         low, high, worst = 0, len(DOUBTS) - 1, None
         while low < high and not self._time.is_over():

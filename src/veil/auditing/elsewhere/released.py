@@ -55,7 +55,7 @@ def schema_of(own: Release, private: pa.Table) -> Schema:
     """Roles of the private columns as a release's own manifest tells them."""
     parts = [column for part in own.manifest.parts for column in part.columns]
     roles = {column.name: column.role for column in parts}
-    roles |= {column.name: Role.PUBLIC for column in own.manifest.public}
+    roles |= {column.name: column.role for column in own.manifest.public}
     check_known_columns(roles, private.column_names, "release: its manifest")
     for column in parts:
         kind = kind_of(private.schema.field(column.name).type)
@@ -65,7 +65,8 @@ def schema_of(own: Release, private: pa.Table) -> Schema:
                 "made; give the table that it was made of"
             )
     return Schema(
-        tuple(Column(f.name, kind_of(f.type), roles.get(f.name, Role.DROP), str(f.type)) for f in private.schema)
+        tuple(Column(f.name, kind_of(f.type), roles.get(f.name, Role.DROP), str(f.type)) for f in private.schema),
+        frozenset(column.name for column in parts if column.role not in PERTURBED),
     )
 
 

@@ -17,6 +17,7 @@ def undescribed(table: pa.Table, truth: Truth, schema: Schema, key_column: str |
     """Rows under a manifest that names the private columns and says nothing about how they were made."""
     table = coded(table, truth)
     types = {f.name: kind_of(f.type) for f in table.schema}
+    roles = {column.name: column.role for column in schema.columns}
     public = [n for n in schema.public if n in types]
     left = (*public, key_column)
     released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
@@ -30,7 +31,7 @@ def undescribed(table: pa.Table, truth: Truth, schema: Schema, key_column: str |
         method=FOREIGN,
         guarantee="none",
         parts=(Part(FOREIGN, "–", ForeignModel(), columns, tuple(released)),),
-        public=tuple(PublicColumn(n, types[n]) for n in public),
+        public=tuple(PublicColumn(n, types[n], roles[n]) for n in public),
         schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in table.schema),
         key=KeyOrigin.UNKNOWN,
         missing=Missing.UNKNOWN,

@@ -74,8 +74,9 @@ class Target:
         self._judges: dict[tuple[int, ...], Judge] = {}
 
     def judge(self, known: Sequence[int] = ()) -> Judge:
-        """The judge of the columns that the attacker does not know already (``known``: columns of the table)."""
-        given = tuple(i for i, j in enumerate(self.at) if j in known)
+        """The judge of the columns that are secret to the attacker (``known``: columns of the table that are not)."""
+        open_columns = {*known, *self._exposures.unscored}
+        given = tuple(i for i, j in enumerate(self.at) if j in open_columns)
         if given not in self._judges:
             exact = self.truth.categorical | self._responses
             held = (self.truth.values, self.truth.columns, self._tolerance, exact, given)
@@ -83,8 +84,8 @@ class Target:
         return self._judges[given]
 
     def is_known(self, known: Sequence[int]) -> bool:
-        """Whether the attacker knows all of these columns already, so that nothing is left to guess."""
-        return len(self.at) > 0 and set(self.at) <= set(known)
+        """Whether the attacker knows all of these columns already, or may, so that nothing is left to guess."""
+        return len(self.at) > 0 and set(self.at) <= {*known, *self._exposures.unscored}
 
     def stated(self, attack: Attack, finding: Finding, release: Release) -> Guess | Links:
         """What an attack found: links, or a guess in the truth's numbers and codes."""
