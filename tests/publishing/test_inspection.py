@@ -77,7 +77,7 @@ def test_of_a_large_table_figures_are_estimates_and_say_so():
     assert known["word"].startswith(("about 94,000", "about 95,000", "about 96,000"))  # 100,000 (1 - exp(-3)) = 95,021
     sizes = np.bincount(table["cell"].to_numpy())
     (line,) = cells(table, "cell")
-    alone, around = (int(line.split()[i].strip(")").replace(",", "")) for i in (6, 8))
+    alone, around = (int(line.split()[i].strip(")").replace(",", "")) for i in (7, 9))
     assert abs(alone - (sizes == 1).sum()) < 3 * around < 0.1 * alone
     (exact,) = cells(table, "few")
     assert "about" not in exact
