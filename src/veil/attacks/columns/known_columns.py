@@ -25,30 +25,19 @@ from typing import Final
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from veil.attacks.base import (
-    Ambiguity,
-    Details,
-    Guess,
-    GuessingAttack,
-    check_rows,
-    check_width,
-    full_guess,
-    granted,
-    needed,
-)
+from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, full_guess, needed
 from veil.attacks.columns.remainder import Remainder, Turned, turned_back
+from veil.attacks.columns.situation import Columns
 from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
 from veil.attacks.projection.linear_bayes import conditional_mean
 from veil.attacks.rotation.permuted import from_coefficients
 from veil.data.blocks import Matrix
-from veil.errors import InputError, NotApplicableError
+from veil.errors import NotApplicableError
 from veil.numerics.ordering import by_name, row_order
 from veil.release.models import Model, OrthogonalModel, PermutedTransformModel, ProjectionModel
 from veil.release.release import Release
 
 _RANK: Final = 1e-9
-_ROUNDED: Final = 0.05
-"""By how much, at most, two digits of a number miss it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,93 +93,39 @@ class KnownColumnsAttack(GuessingAttack):
         return isinstance(model, OrthogonalModel | ProjectionModel | PermutedTransformModel)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        columns = _Columns(release, needed(knowledge, KnownAttributes), knowledge)
-        model = columns.model
-        if not len(columns.open):
-            return columns.guess(Turned(np.empty((len(columns.y), 0)), "known"), 0.0)
-        if isinstance(model, OrthogonalModel):
-            return _rotation(columns, model)
-        if isinstance(model, PermutedTransformModel):
-            return _coefficients(columns, model)
-        if isinstance(model, ProjectionModel):
-            return _map(columns, model)
-        raise NotApplicableError("the manifest does not describe a linear map of the columns")
+        columns = Columns(release, needed(knowledge, KnownAttributes), knowledge)
+        if len(columns.open) and isinstance(columns.model, PermutedTransformModel):
+            return _coefficients(columns, columns.model)
+        undone = undo(columns)
+        return columns.guess(undone.turned, _details(columns, undone.turned, undone.misfit), scale=undone.scale)
 
 
-class _Columns:
-    """The release, which columns are known and which are not, and what else is known, in transformed units."""
+@dataclass(frozen=True, eq=False)
+class Undone:
+    """The columns that were open, by what share the known ones miss the release, and whether scales are known."""
 
-    def __init__(self, release: Release, attributes: KnownAttributes, knowledge: Sequence[Knowledge]) -> None:
-        self.release, self.model, self.names = release, release.only_part.model, release.only_part.names
-        self.y, self.unit = release.to_numpy(), np.asarray(getattr(self.model, "unit", np.ones(len(self.names))))
-        if len(attributes.values) != len(self.y):
-            raise InputError(f"KnownAttributes has {len(attributes.values)} records; the release has {len(self.y)}")
-        self.at = np.array([j for j, name in enumerate(self.names) if name in attributes.columns], dtype=np.intp)
-        if not len(self.at):
-            raise NotApplicableError("none of the known attributes is a private column of this release")
-        if len(self.y) <= len(self.names) + 1:
-            raise NotApplicableError(f"{len(self.y)} records do not show the matrix of {len(self.names)} columns")
-        self.open = np.setdiff1d(np.arange(len(self.names)), self.at)
-        place = [attributes.columns.index(self.names[j]) for j in self.at]
-        self.exact = attributes.values[:, place]
-        self.known = self.exact / self.unit[self.at]
-        pairs, sample = granted(knowledge, KnownPairs), granted(knowledge, KnownSample)
-        ranges = granted(knowledge, KnownRanges)
-        self.rows, self.records, self.sample, self.limits = None, None, None, None
-        if pairs is not None and len(pairs.rows):
-            check_width(pairs.records, release, "KnownPairs.records")
-            check_rows(pairs.rows, len(self.y))
-            self.rows, self.records = pairs.rows, pairs.records / self.unit
-        if sample is not None and len(sample.sample) > 1:
-            check_width(sample.sample, release, "KnownSample.sample")
-            self.sample = sample.sample / self.unit
-        if ranges is not None:
-            self.limits = np.column_stack(ranges.for_columns(len(self.names))) / self.unit[:, None]
-
-    def remainder(self, r: Matrix, *, origin: bool, determinant: int | None) -> Remainder:
-        """The unknown columns' share of the release, with what is known of them."""
-        sample = None if self.sample is None else (self.sample[:, self.at], self.sample[:, self.open])
-        return Remainder(
-            r=r,
-            known=self.known,
-            names=tuple(self.names[j] for j in self.open),
-            spreads=self.spreads(r),
-            origin=origin,
-            determinant=determinant,
-            rows=self.rows,
-            records=None if self.records is None else self.records[:, self.open],
-            limits=None if self.limits is None else self.limits[self.open],
-            sample=sample,
-        )
-
-    def spreads(self, r: Matrix) -> Matrix | None:
-        """Limits of the unknown columns' standard deviations in their units, which are two digits of them.
-
-        Units of 1 may be none. A rotation keeps the sum of variances, which shows whether they are.
-        """
-        limits = np.tile([1.0 - _ROUNDED, 1.0 + _ROUNDED], (len(self.open), 1))
-        total, (least, most) = r.var(axis=0).sum(), (limits**2).sum(axis=0)
-        return limits if np.any(self.unit != 1.0) or least <= total <= most else None
-
-    def guess(self, turned: Turned, misfit: float, *, scale: bool = True) -> Guess:
-        """The known columns as known, the others as they were turned back."""
-        up_to = (() if turned.order else ("order",)) + (() if turned.sign else ("sign",))
-        if not (scale and turned.origin):
-            up_to = ("order", "sign", "scale")
-        values = np.empty((len(self.y), len(self.names)))
-        values[:, self.at], values[:, self.open] = self.known, turned.values
-        units = None
-        if "order" in up_to and "scale" not in up_to and np.ptp(self.unit) > 0:
-            units = self.unit
-        else:
-            values = values * self.unit
-            values[:, self.at] = self.exact
-        details = KnownColumnsDetails(tuple(self.names[j] for j in self.at), turned.how, misfit)
-        ambiguity = Ambiguity(", ".join(up_to) or "none")
-        return full_guess(self.release, values, details, ambiguity=ambiguity, up_to=up_to, units=units)
+    turned: Turned
+    misfit: float = 0.0
+    scale: bool = True
 
 
-def _rotation(columns: _Columns, model: OrthogonalModel) -> Guess:
+def undo(columns: Columns) -> Undone:
+    """The open columns behind a secret matrix, by the known ones and all else that is known."""
+    model = columns.model
+    if not len(columns.open):
+        return Undone(Turned(np.empty((len(columns.y), 0)), "known"))
+    if isinstance(model, OrthogonalModel):
+        return _rotation(columns, model)
+    if isinstance(model, ProjectionModel):
+        return _map(columns, model)
+    raise NotApplicableError("the manifest does not describe a linear map of the columns")
+
+
+def _details(columns: Columns, turned: Turned, misfit: float) -> KnownColumnsDetails:
+    return KnownColumnsDetails(tuple(columns.names[j] for j in columns.at), turned.how, misfit)
+
+
+def _rotation(columns: Columns, model: OrthogonalModel) -> Undone:
     """The known columns' rows of Mᵀ by regression, and what is orthogonal to them."""
     y, known = columns.y, columns.known
     if model.translated:
@@ -204,7 +139,9 @@ def _rotation(columns: _Columns, model: OrthogonalModel) -> Guess:
         places = np.argsort(np.concatenate([columns.at, columns.open]))
         determinant = int(np.sign(np.linalg.det(np.column_stack([axes, others])[:, places])))
     rest = columns.remainder(y @ others, origin=not model.translated, determinant=determinant)
-    return columns.guess(turned_back(rest), misfit)
+    if columns.axes is not None:
+        rest = replace(rest, axes=polar_rows(others.T @ columns.axes))
+    return Undone(turned_back(rest), misfit)
 
 
 def polar_rows(matrix: Matrix) -> Matrix:
@@ -213,7 +150,7 @@ def polar_rows(matrix: Matrix) -> Matrix:
     return np.asarray(u @ vt)
 
 
-def _map(columns: _Columns, model: ProjectionModel) -> Guess:
+def _map(columns: Columns, model: ProjectionModel) -> Undone:
     """A general map: the residual given the known columns, whitened."""
     y, known, u = columns.y, columns.known, len(columns.open)
     design = np.column_stack([np.ones(len(y)), known])
@@ -229,7 +166,7 @@ def _map(columns: _Columns, model: ProjectionModel) -> Guess:
     misfit = _share(known - known.mean(axis=0) - (y - y.mean(axis=0)) @ _weights(y, known), known)
     if columns.sample is None or len(columns.sample) < len(columns.names) + 3:
         remainder = replace(columns.remainder(white, origin=True, determinant=None), exact=False, sample=None)
-        return columns.guess(turned_back(remainder), misfit, scale=bool(np.any(columns.unit != 1.0)))
+        return Undone(turned_back(remainder), misfit, scale=bool(np.any(columns.unit != 1.0)))
     s_known, s_open = columns.sample[:, columns.at], columns.sample[:, columns.open]
     s_design = np.column_stack([np.ones(len(s_known)), s_known])
     weights = np.linalg.lstsq(s_design, s_open, rcond=_RANK)[0]
@@ -238,10 +175,10 @@ def _map(columns: _Columns, model: ProjectionModel) -> Guess:
     root = (turn * np.sqrt(np.maximum(sizes, _RANK * sizes[-1]))) @ turn.T
     names, sample = tuple(columns.names[j] for j in columns.open), (s_known, residual @ np.linalg.inv(root))
     aligned = turned_back(Remainder(r=white - white.mean(axis=0), known=known, names=names, exact=False, sample=sample))
-    return columns.guess(Turned(design @ weights + aligned.values @ root, "sample"), misfit)
+    return Undone(Turned(design @ weights + aligned.values @ root, "sample"), misfit)
 
 
-def _drawn(columns: _Columns, model: ProjectionModel) -> Guess:
+def _drawn(columns: Columns, model: ProjectionModel) -> Undone:
     """A projection to fewer columns than are unknown: draws of R by a sample, and records given all that is known."""
     sample = columns.sample
     if sample is None or len(sample) < len(columns.names) + 3:
@@ -269,10 +206,10 @@ def _drawn(columns: _Columns, model: ProjectionModel) -> Guess:
     observed, noise = np.hstack([y, columns.known]), np.append(noise, np.zeros(len(columns.at)))
     units = np.eye(len(columns.names))[columns.at]
     means = [conditional_mean(observed, np.vstack([each, units]), prior, noise) for each in matrices]
-    return columns.guess(Turned(np.mean(means, axis=0)[:, columns.open], "draws"), 0.0)
+    return Undone(Turned(np.mean(means, axis=0)[:, columns.open], "draws"))
 
 
-def _coefficients(columns: _Columns, model: PermutedTransformModel) -> Guess:
+def _coefficients(columns: Columns, model: PermutedTransformModel) -> Guess:
     """The order of the coefficients by the known columns' weights on them."""
     weights = _weights(columns.y, columns.known)
     own = model.transform[:, columns.at]
@@ -285,7 +222,8 @@ def _coefficients(columns: _Columns, model: PermutedTransformModel) -> Guess:
     if columns.sample is not None and len(columns.sample) > 2:
         prior = columns.sample.mean(axis=0), np.cov(columns.sample.T, ddof=0)
     z = from_coefficients(model, columns.y, order, *prior)
-    guess = columns.guess(Turned(z[:, columns.open], "order"), _share(z[:, columns.at] - columns.known, columns.known))
+    turned, misfit = Turned(z[:, columns.open], "order"), _share(z[:, columns.at] - columns.known, columns.known)
+    guess = columns.guess(turned, _details(columns, turned, misfit))
     if settled:
         return guess
     return full_guess(columns.release, guess.values, guess.details, ambiguity=Ambiguity.ORDER)

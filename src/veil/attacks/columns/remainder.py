@@ -18,7 +18,7 @@ With one unknown column nothing but its sign is open.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -74,6 +74,8 @@ class Remainder:
         u × 2: each unknown column's least and greatest value.
     sample
         Values of a sample in the known columns, and in the unknown ones.
+    axes
+        u × c directions along each of which r is one of the columns, it is not known which.
     """
 
     r: Matrix
@@ -87,6 +89,7 @@ class Remainder:
     records: Matrix | None = None
     limits: Matrix | None = None
     sample: tuple[Matrix, Matrix] | None = None
+    axes: Matrix | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,24 +114,36 @@ def turned_back(rest: Remainder) -> Turned:
     turned = _searched(rest)
     if rest.limits is not None and rest.exact and rest.r.shape[1] > 1:
         turned = _to_limits(rest, rest.limits, turned)
-    if rest.sample is not None and len(rest.sample[0]) > 1 and turned.how != "ranges":
+    if rest.sample is not None and len(rest.sample[0]) > 1 and turned.how != "ranges" and rest.axes is None:
         return _from_sample(rest, *rest.sample, turned)
     return turned
 
 
 def _searched(rest: Remainder) -> Turned:
     """Columns by their own laws alone: the least normal axes, or independent signals."""
+    return _named(rest, *_signals(rest))
+
+
+def _signals(rest: Remainder) -> tuple[Matrix, str]:
+    """Columns in any order and sign, and what told them apart."""
     u = rest.r.shape[1]
+    if rest.axes is not None:
+        c = rest.axes.shape[1]
+        others = np.linalg.qr(np.hstack([rest.axes, np.eye(u)]))[0][:, c:u]
+        inner, how = np.empty((len(rest.r), 0)), "public copies"
+        if u > c:
+            inner, how = _signals(replace(rest, r=rest.r @ others, axes=None))
+        return np.hstack([rest.r @ rest.axes, inner]), how
     if u > MOST_SEARCHED:
         own = rest.r @ own_frame(rest.r)
         separation = separate_orthogonal(own) if rest.exact else separate(own)
         missing = u - separation.signals.shape[1]  # of columns that are sums of others, or constant
-        return _named(rest, np.pad(separation.signals, ((0, 0), (0, missing))), "independence")
+        return np.pad(separation.signals, ((0, 0), (0, missing))), "independence"
     axes = np.eye(1)
     if u > 1:
         limits = None if rest.spreads is None else (float(rest.spreads[:, 0].min()), float(rest.spreads[:, 1].max()))
         axes = least_entropy_axes(rest.r, limits)
-    return _named(rest, rest.r @ axes, "least entropy" if u > 1 else "sign")
+    return rest.r @ axes, "least entropy" if u > 1 else "sign"
 
 
 def _to_limits(rest: Remainder, limits: Matrix, turned: Turned) -> Turned:

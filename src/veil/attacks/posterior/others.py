@@ -42,7 +42,7 @@ def known_others(release: Release, knowledge: Sequence[Knowledge]) -> Others | N
         return None
     _check_columns("KnownSample.sample", sample.sample, release)
     values = sample.sample
-    public = None if sample.public is None else _public(sample.public, release)
+    public = None if sample.public is None else sampled_public(sample.public, release)
     if pairs is not None:
         _check_columns("KnownPairs.records", pairs.records, release)
         values = np.vstack([values, pairs.records])
@@ -62,7 +62,7 @@ def _released(release: Release, rows: Rows) -> pa.Table:
     return pa.table({name: one_array(table.column(name)).take(pa.array(rows)) for name in names})
 
 
-def _public(sample: pa.Table, release: Release) -> pa.Table | None:
+def sampled_public(sample: pa.Table, release: Release) -> pa.Table | None:
     """Public columns of a sample in the types of the release's; None where it has none of them."""
     names = [column.name for column in release.manifest.public]
     if not {*names} & {*sample.column_names}:
