@@ -14,6 +14,7 @@ from veil.attacks.folders import KnowledgeFiles as KnowledgeFiles
 from veil.attacks.folders import attack as attack
 from veil.attacks.folders import attack_file as attack_file
 from veil.attacks.columns.known_columns import KnownColumnsAttack as KnownColumnsAttack
+from veil.attacks.columns.public_copies import PublicCopiesAttack as PublicCopiesAttack
 from veil.attacks.knowledge import ExternalTable as ExternalTable
 from veil.attacks.knowledge import IndependentSignals as IndependentSignals
 from veil.attacks.knowledge import Knowledge as Knowledge

@@ -87,6 +87,8 @@ RELEASES = {
     "log-normal factors": (veil.LogNormalNoise(**SEED), "numbers"),
     "classes": (veil.Discretize(**SEED), "numbers"),
     "orthogonal": (veil.OrthogonalTransform(**SEED), "numbers"),
+    "orthogonal, bands": (veil.OrthogonalTransform(**SEED), "numbers"),
+    "linear, bands": (veil.LinearTransform(**SEED), "numbers"),
     "rotation, translated": (veil.OrthogonalTransform(proper=True, translation=1.0, **SEED), "numbers"),
     "orthogonal, whole numbers": (veil.OrthogonalTransform(scaling=None, dither=False, **SEED), "whole"),
     "z-scores in pairs": (veil.PairwiseRotation(**SEED), "numbers"),
@@ -107,10 +109,18 @@ RELEASES = {
 }
 
 
+def bands(name, x):
+    """Public copies of two columns, where a release has them."""
+    if "bands" not in name:
+        return {}
+    return {"low": np.digitize(x[:, 0], [4.0, 6.0, 9.0]), "high": np.digitize(x[:, 3], [7.0, 10.0])}
+
+
 def publication(name, perturbation):
     x = PRIVATE[RELEASES[name][1]]
-    table = pa.table({f"x{j}": pa.array(x[:N, j], from_pandas=True) for j in range(D)})
-    return veil.publish(table, perturbation, roles={f"x{j}": "sensitive" for j in range(D)})
+    columns, public = {f"x{j}": pa.array(x[:N, j], from_pandas=True) for j in range(D)}, bands(name, x[:N])
+    roles = {**{f"x{j}": "sensitive" for j in range(D)}, **dict.fromkeys(public, "public")}
+    return veil.publish(pa.table({**columns, **public}), perturbation, roles=roles)
 
 
 @cache
@@ -132,7 +142,7 @@ def granted(name):
         ExternalTable(external),
         KnownPairs(x[rows[:4]], rows[:4]),
         KnownRecords(x[rows[:6]]),
-        KnownSample(sample),
+        KnownSample(sample, public=pa.table(bands(name, sample)) if "bands" in name else None),
         KnownRanges(np.nanmin(x, axis=0), np.nanmax(x, axis=0)),
         KnownMatrix(np.eye(D) if matrix is None else matrix),
         attribute,
@@ -162,7 +172,7 @@ def changed(knowledge, columns, rows=None, matrix=None):
         elif isinstance(item, KnownRecords):
             item = KnownRecords(columns(item.records))
         elif isinstance(item, KnownSample):
-            item = KnownSample(columns(item.sample))
+            item = KnownSample(columns(item.sample), public=item.public)
         elif isinstance(item, KnownRanges):
             item = KnownRanges(columns(item.lower[None])[0], columns(item.upper[None])[0])
         elif isinstance(item, KnownMatrix) and matrix is not None:
@@ -293,7 +303,8 @@ def refused(name, attack, kinds):
     """Whether the attack says that it has no theory, or not the knowledge, for this release."""
     kind, mixture = attack.attack_name(), getattr(attack, "prior", "") == "mixture"
     return (
-        (kind in ("partial-disclosure-attack", "attribute-inference-attack") and not kinds)
+        attack.needs_public != ("bands" in name)
+        or (kind in ("partial-disclosure-attack", "attribute-inference-attack") and not kinds)
         or getattr(attack, "learner", "") == "nearest"
         or (name == "noise and gaps" and (mixture or kind in ("spectral-filter-attack", "pca-attack", "svd-attack")))
         or (name in ("laplace noise", "uniform noise") and mixture)

@@ -88,6 +88,9 @@ class Attack(ABC):
         Whether it looks at all parts of a release at once, and at the public columns, and not at one perturbation.
     guesses_people
         Whether it can guess the people of an external table, whoever's rows are in the release.
+    needs_public
+        Whether it reads nothing but public columns against the rest, so that audits of releases without any leave it
+        out.
     blind
         Whether it needs no description of the method; an audit runs it where there is none.
     variants
@@ -104,6 +107,7 @@ class Attack(ABC):
     one_matrix: ClassVar[bool] = False
     whole_release: ClassVar[bool] = False
     guesses_people: ClassVar[bool] = False
+    needs_public: ClassVar[bool] = False
     blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]

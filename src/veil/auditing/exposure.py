@@ -196,6 +196,8 @@ class Exposures:
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run with this level's knowledge."""
+        if attack.needs_public and not self.public:
+            return False
         always = (PreviousReleases,) if self._previous else ()
         return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
 

@@ -216,7 +216,7 @@ def _check_all_ran(attacks: Sequence[Attack], candidates: Sequence[Candidate]) -
             continue
         reasons = [s.reason for c in candidates for s in c.skipped if s.attack == attack.label]
         reasons += [each.reason for each in told if each.attack == attack.label]
-        needs = ", ".join(kind.__name__ for kind in attack.requires)
+        needs = ", ".join(kind.__name__ for kind in attack.requires) or "public columns"
         reason = reasons[0] if reasons else f"no level grants {needs}"
         raise InputError(f"attacks: {attack.label} was asked for and could not run: {reason}")
 

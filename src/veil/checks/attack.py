@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.attacks.base import Attack, Guess, Links, Memberships
 from veil.attacks.knowledge import (
@@ -27,6 +28,7 @@ from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.checks.tables import SEED, category_table, expect, seeded, table_for
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
+from veil.keys.key import Key
 from veil.perturbations import PERTURBATIONS, Perturbation
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.registry import rebuild
@@ -56,7 +58,7 @@ def _undithered(method: Perturbation) -> Perturbation:
 def _check_on_numbers(attack: Attack, method: Perturbation, x: Matrix) -> bool:
     """The attack on a table of numbers, where it applies: some need whole ones."""
     try:
-        release, key = publish(x[:280], seeded(method))
+        release, key = _published(attack, x[:280], seeded(method))
     except InputError:  # a method of other numbers
         return False
     if not attack.applies_to(release.only_part.model):
@@ -72,6 +74,15 @@ def _check_on_categories(attack: Attack, cls: type[Perturbation]) -> bool:
     if not attack.applies_to(release.only_part.model) or not set(attack.requires) <= known.keys():
         return False
     return _check_attack_on(attack, release, known)
+
+
+def _published(attack: Attack, x: Matrix, method: Perturbation) -> tuple[Release, Key]:
+    """The release of a table, with bands of its first column where the attack needs something public."""
+    if not attack.needs_public:
+        return publish(x, method)
+    columns = {f"x{j}": x[:, j] for j in range(x.shape[1])}
+    band = np.digitize(x[:, 0], np.quantile(x[:, 0], (0.25, 0.5, 0.75)))
+    return publish(pa.table({**columns, "band": band}), method, roles={"band": "public"})
 
 
 def _known_of_numbers(x: Matrix, matrix: Matrix | None) -> dict[type[Knowledge], Knowledge]:
