@@ -24,6 +24,7 @@ from scipy.stats import ks_2samp, rankdata
 from veil.attacks.columns.public_numbers import FEWEST, PublicNumbers
 from veil.attacks.columns.single_index import Index, single_index
 from veil.data.blocks import Matrix, Vector
+from veil.numerics.extremes import MOST
 
 SHARP: Final = 0.1
 """Of a standard deviation: the error of a direction, over all others, that still tells values."""
@@ -36,6 +37,7 @@ _ODDS: Final = np.log(20.0)
 _LIKE: Final = 0.01
 _UNLIKE: Final = 1e-5
 _WIDTHS: Final = (0.9, 1.1)
+_NEAR: Final = 0.02
 _RIGHT_ANGLE: Final = 0.3
 _SAME: Final = 0.98
 
@@ -95,7 +97,7 @@ def find_copies(
                 copy = _by_shape(copy, y, sample)
         sharp = index.error * np.sqrt(y.shape[1] - 1) <= SHARP and (index.exact or certain or index.share >= _SHARE)
         known_not = column.sampled is not None and sample is not None and not certain and not index.exact
-        odd = orthogonal and not certain and _odd_width(index, unit)
+        odd = orthogonal and not certain and _odd_width(y, index, unit)
         if sharp and not known_not and not odd:
             candidates.append(copy)
         elif index.share * len(rows) > _RELATED:
@@ -107,15 +109,17 @@ def find_copies(
     return Copies(tuple(kept), tuple(others))
 
 
-def _odd_width(index: Index, unit: Vector) -> bool:
+def _odd_width(y: Matrix, index: Index, unit: Vector) -> bool:
     """Whether the release's standard deviation along a direction is not about 1, as units promise.
 
-    Units leave far-out values out, so that a column may be wider than that.
+    Units leave values out that dominate a column's spread.
     """
     if not np.any(unit != 1.0):
         return False
-    width = 1.0 / float(np.linalg.norm(index.weights))
-    return width < _WIDTHS[0] or (width > _WIDTHS[1] and not index.exact)
+    along = y @ (index.weights / np.linalg.norm(index.weights))
+    inner = np.argsort(np.abs(along - np.median(along)), kind="stable")
+    widths = [along[inner[: len(along) - left]].std() for left in range(2 * MOST + 1)]
+    return not any(_WIDTHS[0] <= width <= _WIDTHS[1] for width in widths)
 
 
 def _rivals(y: Matrix, copy: Copy, other: Copy, *, orthogonal: bool) -> bool:
@@ -191,6 +195,8 @@ def _by_units(copy: Copy, y: Matrix, unit: Vector, *, orthogonal: bool, origin: 
         near = _WIDTHS[0] <= slope / own <= _WIDTHS[1]
         if near and not (origin and abs(p.mean() - factor * v.mean()) > step):
             fits.append(j)
+    if orthogonal:  # units are the very ones, so that the slope may tell near ones apart
+        fits = [j for j in fits if abs(slope / unit[j] - 1.0) <= _NEAR] or fits
     return replace(copy, place=fits[0], by_units=True) if len(fits) == 1 else copy
 
 

@@ -29,7 +29,7 @@ MOST_LEVELS: Final = 16
 MOST_RECORDS: Final = 20_000
 _FEWEST_BEYOND: Final = 4
 """Records on either side of a threshold, for each column: fewer are parted by chance."""
-_PENALTIES: Final = 10.0 ** -np.arange(2, 8)
+_PENALTIES: Final = 10.0 ** -np.arange(2, 10)
 _STEPS: Final = 25
 _CONVERGED: Final = 1e-13
 _CLEARLY: Final = 1e-9
@@ -82,10 +82,8 @@ def single_index(y: Matrix, p: Vector) -> Index:
     if logistic is not None:
         directions.append(logistic)
     shares = [float(np.corrcoef(rankdata(x @ each), ranks)[0, 1]) for each in directions]
-    best = 0
-    for i, share in enumerate(shares):
-        if share > shares[best] + _CLEARLY:
-            best = i
+    clear = _CLEARLY + (1.0 - max(shares) ** 2) * x.shape[1] / len(p)  # less is luck, and least squares are sharper
+    best = next(i for i, share in enumerate(shares) if share >= max(shares) - clear)
     exact = logistic is not None and wrong <= _PARTED
     best = len(directions) - 1 if exact else best
     share, n, k = max(shares[best], 1e-9) ** 2, len(p), x.shape[1]
