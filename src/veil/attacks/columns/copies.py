@@ -22,7 +22,7 @@ from scipy.stats import f as f_law
 from scipy.stats import ks_2samp, rankdata
 
 from veil.attacks.columns.public_numbers import FEWEST, PublicNumbers
-from veil.attacks.columns.single_index import Index, single_index
+from veil.attacks.columns.single_index import Index, single_index, whitening
 from veil.data.blocks import Matrix, Vector
 from veil.numerics.extremes import MOST
 
@@ -37,6 +37,7 @@ _ODDS: Final = np.log(20.0)
 _LIKE: Final = 0.01
 _UNLIKE: Final = 1e-5
 _WIDTHS: Final = (0.9, 1.1)
+_CONTRADICTS: Final = 4.0
 _NEAR: Final = 0.02
 _RIGHT_ANGLE: Final = 0.3
 _SAME: Final = 0.98
@@ -211,10 +212,39 @@ def _by_shape(copy: Copy, y: Matrix, sample: Matrix) -> Copy:
     return replace(copy, place=options[best][0], sign=options[best][1])
 
 
-def matched_levels(copy: Copy, y: Matrix, sampled: Vector) -> Vector:
+def calibrated(
+    copy: Copy, y: Matrix, sample: Vector, *, scale: float, rounding: float = 0.0, origin: bool = True
+) -> tuple[float, float]:
+    """The factor and the shift that take the release along a copy to its column, by a sample of that column.
+
+    ``scale`` is the factor that units say, ``rounding`` its relative standard error (infinite where they say nothing);
+    the sample weighs as its own error tells, or alone where it contradicts. An error of the direction turns the other
+    columns' means, which may be far from 0, into a shift, even where the release has the private columns' origin: it is
+    measured by the sample as far as that is surer.
+    """
+    known = ~np.isnan(copy.public.sampled) if copy.public.sampled is not None else np.zeros(len(sample), dtype=np.bool_)
+    z, at = sample[known], _matched(copy, y, np.asarray(copy.public.sampled)[known])
+    factor = scale
+    if rounding > 0:
+        squares = max(float(((at - at.mean()) ** 2).sum()), 1e-300)
+        slope = float((z - z.mean()) @ (at - at.mean())) / squares
+        errors = np.std(z - slope * at) / np.sqrt(squares), rounding * scale
+        contradicts = abs(slope - scale) > _CONTRADICTS * np.hypot(*errors)
+        weight = 1.0 if not np.isfinite(rounding) or contradicts else errors[1] ** 2 / (errors[0] ** 2 + errors[1] ** 2)
+        factor = float(weight * slope + (1.0 - weight) * scale)
+    off, shift = z - factor * at, 1.0
+    if origin:
+        mean = y.mean(axis=0)
+        others = max(float(((mean @ whitening(y)) ** 2).sum()) - float(mean @ copy.index.weights) ** 2, 0.0)
+        doubt = (2.0 * factor * copy.index.error) ** 2 * others
+        shift = doubt / max(doubt + float(np.var(off)) / len(off), 1e-300)
+    return factor, shift * float(off.mean())
+
+
+def _matched(copy: Copy, y: Matrix, sampled: Vector) -> Vector:
     """What the release is along a copy, on average, at the public values of a sample's people."""
     rows = copy.public.rows
-    p, v = copy.public.values[rows], copy.along(y)[rows]
+    p, v = copy.public.values[rows], y[rows] @ copy.index.weights
     levels, inverse, counts = np.unique(p, return_inverse=True, return_counts=True)
-    means = np.bincount(inverse, copy.sign * v) / counts
+    means = np.bincount(inverse, v) / counts
     return np.asarray(copy.sign * np.interp(sampled, levels, isotonic_regression(means, weights=counts).x))

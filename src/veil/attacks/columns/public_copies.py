@@ -20,11 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
 from veil.attacks.base import Details, Guess, GuessingAttack
-from veil.attacks.columns.copies import Copies, Copy, find_copies, matched_levels
+from veil.attacks.columns.copies import Copies, Copy, calibrated, find_copies
 from veil.attacks.columns.known_columns import polar_rows, undo
 from veil.attacks.columns.public_numbers import PublicNumbers, public_numbers
 from veil.attacks.columns.single_index import whitening
@@ -35,6 +36,9 @@ from veil.errors import NotApplicableError
 from veil.numerics.ordering import by_name
 from veil.release.models import Model, OrthogonalModel, ProjectionModel
 from veil.release.release import Release
+
+_ROUNDED: Final = 0.013
+"""By how much two digits of a number miss it on average, relatively."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +144,13 @@ class _Rotation:
     def _shift(self, i: int) -> float | None:
         """What to add to the release along a copy, by the sample or by the copy's own units; None if unknown."""
         copy, columns = self._copies[i], self._columns
-        if self._origin or copy.place is None:
-            return 0.0
+        if copy.place is None:
+            return None
         if copy.public.sampled is not None and columns.sample is not None:
-            known = ~np.isnan(copy.public.sampled)
-            factor = float(np.linalg.norm(copy.index.weights))
-            there = matched_levels(copy, columns.y, copy.public.sampled[known]) / factor
-            return float((columns.sample[known, copy.place] - there).mean())
+            scale = 1.0 / float(np.linalg.norm(copy.index.weights))
+            return calibrated(copy, columns.y, columns.sample[:, copy.place], scale=scale, origin=self._origin)[1]
+        if self._origin:
+            return 0.0
         if not copy.by_units:
             return None
         rows = copy.public.rows
@@ -193,9 +197,10 @@ class _Map:
     def _scaled(self, copy: Copy) -> Vector:
         columns, v = self._columns, copy.along(self._columns.y)
         if copy.place is not None and copy.public.sampled is not None and columns.sample is not None:
-            known = ~np.isnan(copy.public.sampled)
-            there = matched_levels(copy, columns.y, copy.public.sampled[known])
-            return np.asarray(v * float((columns.sample[known, copy.place] @ there) / (there @ there)))
+            rounding = _ROUNDED if np.any(columns.unit != 1.0) else np.inf
+            sampled = columns.sample[:, copy.place]
+            factor, shift = calibrated(copy, columns.y, sampled, scale=1.0, rounding=rounding)
+            return np.asarray(factor * v + shift)
         if copy.place is not None and copy.by_units:
             rows = copy.public.rows
             p, own = copy.public.values[rows], v[rows]

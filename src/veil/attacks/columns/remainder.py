@@ -220,9 +220,8 @@ def _named(rest: Remainder, signals: Matrix, how: str) -> Turned:
     if not origin:
         shift = [_origin(values[:, j], rest, j) for j in range(u)]
         values, origin = values + np.array([s or 0.0 for s in shift]), all(s is not None for s in shift)
-    return Turned(
-        values, how, u == 1 or (_only(cost, order) and (evident or rest.spreads is not None)), n_open <= 0, origin
-    )
+    shown = evident or (rest.spreads is not None and rest.axes is None)
+    return Turned(values, how, u == 1 or (_only(cost, order) and shown), n_open <= 0, origin)
 
 
 def _misfit(values: Vector, rest: Remainder, j: int) -> float:
