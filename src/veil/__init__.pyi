@@ -114,5 +114,6 @@ from veil.recovery.moments import MomentRecovery as MomentRecovery
 from veil.recovery.proportions import ProportionRecovery as ProportionRecovery
 from veil.recovery.tree import NoisyTreeClassifier as NoisyTreeClassifier
 from veil.release.manifest import Manifest as Manifest
+from veil.release.plausible import Plausible as Plausible
 from veil.release.release import Release as Release
 from veil.secret import allow_key_pickling as allow_key_pickling

@@ -102,6 +102,7 @@ class Exposures:
         if any(schema.perturbed != schemas[0].perturbed for schema in schemas):
             raise InputError("perturbations change different columns; audit them one by one, or give roles")
         self._hold(private, schemas[0], grants, seed)
+        self._ruled = any(as_plan(p).plausible or as_plan(p).sums for p in perturbations)
         shuffles = any(as_plan(p).shuffle for p in perturbations)
         self._previous: Previous = matched_previous(previous, private, shuffles=shuffles)
 
@@ -129,6 +130,7 @@ class Exposures:
         self._left_out += tuple(grants.too_large(private.num_rows, len(self.columns)))
         self.levels = [level for level in levels if not refused[level]]
         self._features: dict[tuple[int, ...], Matrix | None] = {}
+        self._ruled = False
         self._previous = ()
 
     def _outside(self, names: Sequence[str]) -> pa.Table:
@@ -213,6 +215,10 @@ class Exposures:
         n, public = len(self._previous), self.public_columns()
         remarks = [*self._sampled, *([str(public)] if public.columns or public.weight else [])]
         remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
+        if self._ruled:
+            remarks.append(
+                "Attacked and measured are the values before they are made plausible: the released ones tell no more."
+            )
         if n:
             remarks.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")
         return tuple(remarks)
@@ -270,7 +276,8 @@ class Exposures:
         # These releases stay here: their guarantee is what the owner's would be, with a secret key.
         key = Key() if drawn is None else Key(Key.from_seed(_mixed(*drawn)).derive("audit"))
         rows = self._table.take(pa.array(private_rows)) if len(private_rows) < len(self.truth) else self._table
-        release, key = publish(rows, perturbation, key=key, roles=self._roles)
+        # Values are attacked before they are made plausible: whoever has these knows as much, and more.
+        release, key = publish(rows, as_plan(perturbation).before_rules(), key=key, roles=self._roles)
         return release, key, key.row_order(key.entry(release.manifest.release_id))
 
     def members_and_strangers(self, perturbation: Perturbation | Plan) -> list[People]:

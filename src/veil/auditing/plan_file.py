@@ -3,6 +3,7 @@
 ::
 
     shuffle = true                 # rows in a secret order
+    plausible = "auto"             # whole numbers stay whole; or a section, by column
 
     [roles]
     name = "drop"
@@ -39,13 +40,15 @@ from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
 from veil.publishing import inspection
 from veil.publishing.plan import Plan
+from veil.publishing.plausible import AUTO
 from veil.report.escaping import visible
 from veil.report.inspection import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
 SHUFFLE = "shuffle"
-SECTIONS = (SHUFFLE, "roles", "part", "goals", "grants")
+PLAUSIBLE, SUMS = "plausible", "sums"
+SECTIONS = (SHUFFLE, PLAUSIBLE, SUMS, "roles", "part", "goals", "grants")
 SENTENCES = "sentences"
 """The key of goals that are said in words."""
 
@@ -78,7 +81,11 @@ def load_plan(path: str | Path) -> PlanFile:
     shuffle = sections.get(SHUFFLE, False)
     if not isinstance(shuffle, bool):
         raise InputError(f"{path.name}: {SHUFFLE} must be true or false, above the first section")
-    plan = Plan(plan_parts, roles=roles, shuffle=shuffle) if plan_parts else None
+    plausible = sections.get(PLAUSIBLE)
+    if plausible is not None and plausible != AUTO:
+        plausible = _section(sections, PLAUSIBLE, path.name)
+    sums = _section(sections, SUMS, path.name)
+    plan = Plan(plan_parts, roles=roles, shuffle=shuffle, plausible=plausible, sums=sums) if plan_parts else None
     return PlanFile(plan, _goals(sections, path.name), _grants(sections, path), roles)
 
 
@@ -171,6 +178,8 @@ def draft_plan(facts: Inspection, source: str) -> str:
         "",
         "# Rows in a secret order: where neighbouring rows resemble each other, their order tells what noise hides.",
         f"# {SHUFFLE} = true",
+        "# Whole numbers stay whole, and what is never negative stays so (the key does not bring these back exactly).",
+        f'# {PLAUSIBLE} = "{AUTO}"',
         "",
         "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; key: outsiders may know it,",
         "# and it is no secret; public: released unchanged; group: what records belong to (a household), released as a",
@@ -227,6 +236,7 @@ def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: st
     if plan.shuffle:
         why = "# Rows in a secret order, which the key knows: their own would tell what the noise hides."
         lines += [why, f"{SHUFFLE} = true", ""]
+    lines += [f"{PLAUSIBLE} = {_text(AUTO)}", ""] if plan.plausible == AUTO else []
     decided = {**plan.roles, **roles}
     lines += ["[roles]", *(f"{_key(name)} = {_text(role)}" for name, role in decided.items()), ""]
     for columns, method in plan.parts:
@@ -235,6 +245,11 @@ def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: st
         defaults = {name: each.default for name, each in inspect.signature(type(method)).parameters.items()}
         changed = {name: v for name, v in method.settings().items() if v is not None and v != defaults[name]}
         lines += [f"method = {_text(method.method_name())}", *(f"{n} = {_value(v)}" for n, v in changed.items()), ""]
+    if isinstance(plan.plausible, dict) and plan.plausible:
+        rules = {name: rule.to_json() for name, rule in plan.plausible.items()}
+        lines += [f"[{PLAUSIBLE}]", *(f"{_key(name)} = {_value(rule)}" for name, rule in rules.items()), ""]
+    if plan.sums:
+        lines += [f"[{SUMS}]", *(f"{_key(name)} = {_value(terms)}" for name, terms in plan.sums.items()), ""]
     return "\n".join([*lines, "[goals]", f"{SENTENCES} = [", *(f"    {_text(s)}," for s in goals.words()), "]", ""])
 
 

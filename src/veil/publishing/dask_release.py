@@ -20,7 +20,7 @@ from veil.data.dask_frames import PartitionedTable, dask
 from veil.data.sealed import Session, attend
 from veil.data.tables import as_frame
 from veil.publishing.parts import Corrections
-from veil.publishing.second_pass import Releasing
+from veil.publishing.second_pass import CORRECTIONS, Releasing
 
 LOOK = 2.0
 
@@ -39,7 +39,8 @@ def active_cluster() -> Cluster | None:
 
 def corrections_of(releasing: Releasing, block: Block) -> Corrections:
     """What the key must keep to restore a block to the last digit."""
-    return releasing.batch(block).notes
+    corrections: Corrections = releasing.batch(block).notes[CORRECTIONS]
+    return corrections
 
 
 def released_partitions(releasing: Releasing, table: PartitionedTable, cluster: Cluster | None) -> PartitionedTable:

@@ -51,6 +51,7 @@ class FittedPart:
         self.remarks = tuple(p.fit_scan(self.columns, result, self._key, self._fixed()))
         self.n_missing = 0 if p.layout.missing_is_category else int(result.moments.missing.sum())
         self.fields = released_fields(p, self.columns, schema)
+        self.means, self._least = result.moments.mean, result.moments.minimum
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
         mixes = p.invertible(consistent=self._consistent_on is not None) and not p.layout.passes_missing
         self._large = [
@@ -68,6 +69,10 @@ class FittedPart:
     def released(self) -> list[str]:
         """Names of the columns that it makes."""
         return [field.name for field in self.fields]
+
+    def least(self, name: str) -> float:
+        """The least private value of a column."""
+        return float(self._least[self.columns.index(name)])
 
     def rename(self, names: Sequence[str]) -> None:
         """Give the new columns other names."""

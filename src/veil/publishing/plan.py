@@ -22,6 +22,7 @@ from veil.data.tables import Table
 from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
 from veil.perturbations.pseudonyms import Pseudonymize
+from veil.publishing.plausible import as_rules, as_totals
 
 NOTHING_TO_SHUFFLE = "shuffle has nothing to shuffle: the release has no rows that are records; leave it out"
 
@@ -39,6 +40,11 @@ class Plan:
     shuffle : bool, default False
         Release the rows in a secret order, which the key knows: where neighbouring rows resemble each other, their
         order tells what noise hides.
+    plausible : "auto" or dict of column to Plausible, optional
+        What released values look like: whole numbers, within bounds. "auto" keeps whole numbers whole, and what is
+        never negative from being so.
+    sums : dict of column to list of columns, optional
+        Columns that are released as the sum of others, so that totals agree with their parts.
 
     Examples
     --------
@@ -50,7 +56,15 @@ class Plan:
     'additive noise (scale 0.5), rows shuffled'
     """
 
-    def __init__(self, parts: Any, roles: Mapping[str, str] | None = None, *, shuffle: bool = False) -> None:
+    def __init__(
+        self,
+        parts: Any,
+        roles: Mapping[str, str] | None = None,
+        *,
+        shuffle: bool = False,
+        plausible: Any = None,
+        sums: Any = None,
+    ) -> None:
         self.parts: tuple[tuple[tuple[str, ...] | None, Perturbation], ...] = tuple(_checked_parts(parts))
         self.roles: dict[str, str] = as_roles(roles)
         if not isinstance(shuffle, bool):
@@ -58,10 +72,21 @@ class Plan:
         self.shuffle = shuffle
         if shuffle and self.reduces:
             raise InputError(NOTHING_TO_SHUFFLE)
+        self.plausible, self.sums = as_rules(plausible), as_totals(sums)
 
     def shuffled(self, shuffle: bool = True) -> Plan:
         """The same plan with its rows in a secret order, or in their own."""
-        return self if shuffle == self.shuffle else Plan(self.parts, self.roles, shuffle=shuffle)
+        return self if shuffle == self.shuffle else self.with_settings(shuffle=shuffle)
+
+    def before_rules(self) -> Plan:
+        """The same plan without what makes values plausible."""
+        return self.with_settings(plausible=None, sums=None) if self.plausible or self.sums else self
+
+    def with_settings(self, **changed: Any) -> Plan:
+        """The same plan with other parts or settings."""
+        settings = {"shuffle": self.shuffle, "plausible": self.plausible, "sums": self.sums}
+        parts = changed.pop("parts", self.parts)
+        return Plan(parts, self.roles, **{**settings, **changed})
 
     @property
     def perturbations(self) -> tuple[Perturbation, ...]:
@@ -75,7 +100,8 @@ class Plan:
 
     def describe(self) -> str:
         """The plan in one line."""
-        order = ", rows shuffled" if self.shuffle else ""
+        order = ", values made plausible" if self.plausible or self.sums else ""
+        order += ", rows shuffled" if self.shuffle else ""
         if len(self.parts) == 1 and self.parts[0][0] is None:
             return self.parts[0][1].describe() + order
         parts = []
@@ -152,7 +178,7 @@ def _with_groups(plan: Plan, given: Mapping[str, Role]) -> Plan:
         return plan
     if plan.reduces:
         raise InputError(f"column {groups[0]!r} cannot be a group: the release holds sums over records; drop it")
-    return Plan([*plan.parts, (groups, Pseudonymize())], plan.roles, shuffle=plan.shuffle)
+    return plan.with_settings(parts=[*plan.parts, (groups, Pseudonymize())])
 
 
 def _named(

@@ -9,6 +9,7 @@ memory or to a writer. A plan gives different columns to different methods; each
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,16 +21,20 @@ from veil.data.blas import arithmetic
 from veil.data.blocks import Block, from_float
 from veil.data.dask_frames import PartitionedTable
 from veil.data.passes import Engine, map_blocks, summed
+from veil.data.schema import Column
+from veil.data.sums import Tree
 from veil.data.tables import MemoryTable, Table, TypesChanged
 from veil.errors import InputError, KeyRefusedError, VeilError
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
+from veil.numerics.products import ProductSums
 from veil.perturbations import Perturbation, Takes
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
-from veil.publishing.second_pass import Releasing, categorical, join_corrections
+from veil.publishing.plausible import PlausibleColumns
+from veil.publishing.second_pass import CORRECTIONS, PRODUCTS, Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
 from veil.release.release import Release
 from veil.secret import revealed
@@ -48,7 +53,6 @@ _EQUAL_PSEUDONYMS = (
     "falls to 1/√n."
 )
 T = TypeVar("T")
-CORRECTIONS = "corrections"
 
 
 class Publication:
@@ -89,10 +93,11 @@ class Publication:
 
     def remarks(self) -> list[str]:
         """What the owner should know about the release."""
+        consistent = self._consistent_on is not None
         stuck = sum(
-            len(part.columns)
+            self._plausible.lossy(name) or not part.perturbation.invertible(consistent=consistent)
             for part in self._parts
-            if not part.perturbation.invertible(consistent=self._consistent_on is not None)
+            for name in part.columns
         )
         summary = _what_comes_back(stuck, sum(len(part.columns) for part in self._parts), len(self._private.withheld))
         layouts = [part.perturbation.layout for part in self._parts]
@@ -148,13 +153,14 @@ class Publication:
         entries = [part.fit(summary, self._table.schema) for part, summary in zip(self._parts, summaries, strict=True)]
         for part, names in zip(self._parts, released_columns([p.perturbation for p in self._parts]), strict=True):
             part.rename(names)
+        self._plausible = PlausibleColumns.of(self._plan.plausible, self._plan.sums, self._parts, self._private)
         return entries
 
     def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
         self.schema = self._released_schema()
         entry = LedgerEntry(
             parts=parts,
-            columns=[{"name": c.name, "role": str(c.role), "dtype": c.dtype} for c in self._private.columns],
+            columns=[self._entered(c) for c in self._private.columns],
             kind=self._table.kind,
             native=self._table.native,
             n_rows=self.n_rows,
@@ -164,9 +170,15 @@ class Publication:
         self._entry = self.key.record(entry, again=again)
         self.manifest = self._manifest()
 
+    def _entered(self, column: Column) -> dict[str, str]:
+        """A column as the ledger keeps it."""
+        lossy = {"restored": "no"} if self._plausible.lossy(column.name) else {}
+        return {"name": column.name, "role": str(column.role), "dtype": column.dtype, **lossy}
+
     def _released_schema(self) -> pa.Schema:
         """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
-        pending = {id(part): list(part.fields) for part in self._parts}
+        types = self._plausible.type_of
+        pending = {id(p): [pa.field(f.name, types(f.name, f.type)) for f in p.fields] for p in self._parts}
         left = {id(part): len(part.columns) for part in self._parts}
         fields: list[pa.Field] = []
         for column in self._private.columns:
@@ -206,6 +218,8 @@ class Publication:
             row_order=RowOrder.SHUFFLED if self._entry.shuffled else order,
             arithmetic=arithmetic(),
             veil=__version__,
+            plausible=dict(self._plausible.rules),
+            sums=dict(self._plausible.totals),
         )
 
     # -- second pass ------------------------------------------------------------------------
@@ -220,6 +234,7 @@ class Publication:
             schema=self.schema,
             consistent_on=self._consistent_on,
             id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
+            plausible=self._plausible if self._plausible else None,
         )
 
     @property
@@ -267,20 +282,30 @@ class Publication:
     def _keep(self, notes: Iterable[dict[str, Any]], n_rows: int) -> None:
         """Let the key keep what restores all rows, and what tells whether they are those that were released."""
         corrections: Corrections = {}
-        digests = []
+        digests, products = [], dict[int, Tree[ProductSums]]()
         for note in notes:
             join_corrections(corrections, note.get(CORRECTIONS, {}))
             digests.append(note[CONTENT])
+            for i, sums in note.get(PRODUCTS, {}).items():
+                products.setdefault(int(i), Tree()).push(ProductSums.from_json(sums))
         self._entry.corrections.update(corrections)
+        self._tell({i: tree.result() for i, tree in products.items()})
         content = content_of(content_secret(self.key), self.schema, digests, n_rows)
         if content not in self._entry.content:
             self._entry.content.append(content)
+
+    def _tell(self, products: Mapping[int, ProductSums | None]) -> None:
+        """Add to the manifest what the products of values were before these were made plausible."""
+        parts = [replace(part, products=products.get(i)) for i, part in enumerate(self.manifest.parts)]
+        self.manifest = replace(self.manifest, parts=tuple(parts))
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""
         from veil.publishing.dask_release import corrections_of, released_partitions
 
         releasing = self.releasing
+        if self._plausible:
+            raise InputError("plausible: a Dask frame is perturbed when it is computed; publish it from files")
         corrections: Corrections = {}
         if any(part.corrects for part in self._parts):  # the key must have them before anybody asks for it
             for notes in self._map(partial(corrections_of, releasing)):
@@ -307,7 +332,7 @@ def released_rows(releasing: Releasing, secret: bytes, block: Block) -> BlockRow
     """The released batch of a block, with what the key keeps of it as notes."""
     rows = releasing.batch(block)
     content = block_content(secret, Block(block.start, rows.batch))
-    return BlockRows(rows.batch, {CORRECTIONS: rows.notes, CONTENT: content})
+    return BlockRows(rows.batch, {**rows.notes, CONTENT: content})
 
 
 def _random_state(plan: Plan) -> Any:

@@ -63,10 +63,12 @@ class Restoring:
     def _columns(self, block: Block) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
         for part, names, method in zip(self.entry.parts, released_columns(self.methods), self.methods, strict=True):
-            if part.columns[0] not in self.schema.names:
+            if not set(part.columns) & set(self.schema.names):
                 continue
             values = restored(method, block.matrix(names), Place(part.fingerprint, block.start))
             for name, row in zip(part.columns, values, strict=True):
+                if name not in self.schema.names:
+                    continue
                 self._correct(name, row, block.start)
                 columns[name] = from_float(row, self.schema.field(name).type)
         for name in self.schema.names:
@@ -146,6 +148,7 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     for part, method in zip(entry.parts, methods, strict=True):
         if not method.invertible(consistent=entry.consistent_on is not None):
             stuck += part.columns
+    stuck += [c["name"] for c in entry.columns if c.get("restored") == "no" and c["name"] not in stuck]
     if len(stuck) == len(entry.columns):
         raise NotInvertibleError(f"none of the {len(stuck)} columns can come back from this release", stuck)
     if stuck and not partial:
@@ -169,7 +172,7 @@ def _check_names(
     changed = {name for part in entry.parts for name in part.columns}
     needed = {c["name"] for c in entry.columns if c["role"] in UNCHANGED and c["name"] not in changed}
     for part, public, names in zip(entry.parts, manifest.parts, released_columns(methods), strict=True):
-        if part.columns[0] not in stuck:
+        if not set(part.columns) <= set(stuck):
             needed.update(names)
             if list(public.released) != names:
                 raise altered(entry)

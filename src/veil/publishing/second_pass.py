@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,11 @@ import pyarrow.compute as pc
 from veil.data.blocks import Block, array_of
 from veil.keys.randomness import id_digests
 from veil.publishing.parts import Corrections, FittedPart
+from veil.publishing.plausible import PlausibleColumns
 from veil.storage.shards import BlockRows
+
+CORRECTIONS, PRODUCTS = "corrections", "products"
+"""Names of what is noted beside a block."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,8 @@ class Releasing:
         The id column, where an unchanged cell keeps its noise.
     id_secret
         The sub-key of id digests.
+    plausible
+        What makes released values plausible, if anything does.
     """
 
     parts: tuple[FittedPart, ...]
@@ -42,9 +49,13 @@ class Releasing:
     schema: pa.Schema
     consistent_on: str | None = None
     id_secret: bytes = field(default=b"", repr=False)
+    plausible: PlausibleColumns | None = None
 
     def batch(self, block: Block) -> BlockRows:
-        """The released batch of a block; its notes are what the key needs to restore it to the last digit."""
+        """The released batch of a block; its notes are what the key needs to restore it to the last digit.
+
+        Where values are made plausible, what their products were before stands beside it.
+        """
         ids = None
         if self.consistent_on is not None:
             ids = id_digests(self.id_secret, block.column(self.consistent_on).to_pylist())
@@ -54,10 +65,15 @@ class Releasing:
             arrays_of_part, more = part.arrays(block, ids)
             perturbed.update(arrays_of_part)
             corrections.update(more)
+        notes: dict[str, Any] = {CORRECTIONS: corrections}
+        if self.plausible:
+            sums = self.plausible.products(perturbed)
+            notes[PRODUCTS] = {str(i): each.to_json() for i, each in sums.items()}
+            perturbed = self.plausible.applied(perturbed)
         arrays = [
             perturbed[f.name] if f.name in perturbed else clean(block.column(f.name).cast(f.type)) for f in self.schema
         ]
-        return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), corrections)
+        return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=self.schema), notes)
 
 
 def join_corrections(total: Corrections, more: Corrections) -> None:

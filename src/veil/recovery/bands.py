@@ -54,8 +54,17 @@ def quantile_interval(released: Vector, q: float, noise: tuple[str, float], *, c
     return _interval((values, values), np.arange(1, len(values) + 1), q, noise, confidence)
 
 
-def counted_interval(released: FineCounts, q: float, noise: tuple[str, float], *, confidence: float = 0.95) -> Interval:
+def counted_interval(
+    released: FineCounts,
+    q: float,
+    noise: tuple[str, float],
+    *,
+    confidence: float = 0.95,
+    ends: tuple[Vector, Vector] | None = None,
+) -> Interval:
     """The same from counts of the released values, for releases of any size; rounded outwards to the bins' edges.
+
+    ``ends`` are those edges, where values were changed after the noise.
 
     >>> from veil.recovery.counting import fine_counts
     >>> y = np.random.default_rng(0).normal(0, np.sqrt(2), 100_000)
@@ -64,7 +73,7 @@ def counted_interval(released: FineCounts, q: float, noise: tuple[str, float], *
     >>> bool(exact_low - 1 / 16 <= low <= exact_low), bool(exact_high <= high <= exact_high + 1 / 16)
     (True, True)
     """
-    return _interval(released.edges(), np.cumsum(released.counts), q, noise, confidence)
+    return _interval(released.edges() if ends is None else ends, np.cumsum(released.counts), q, noise, confidence)
 
 
 def _interval(

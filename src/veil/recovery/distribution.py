@@ -113,7 +113,7 @@ class DistributionRecovery:
             edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
             reconstructions[column.name] = reconstruct(
                 table.counts,
-                table.edges(),
+                column.before(table.edges()),
                 edges,
                 column.noise,
                 method=self.method,
@@ -161,7 +161,8 @@ class DistributionRecovery:
         """
         name = self._column(column)
         noisy, fine = self._counted[name]
-        return counted_interval(fine, q, (noisy.noise.distribution, noisy.noise.scale), confidence=confidence)
+        noise = noisy.noise.distribution, noisy.noise.scale
+        return counted_interval(fine, q, noise, confidence=confidence, ends=noisy.ends(fine))
 
     def _column(self, column: str | None) -> str:
         if not hasattr(self, "edges_"):
@@ -196,7 +197,7 @@ def column_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> 
     """Counts of some columns of a block."""
     values = block.matrix([column.released for column in columns])
     pairs = zip(values, columns, strict=True)
-    return ColumnCounts(tuple(fine_counts(row, column.noise.scale, column.name, most) for row, column in pairs))
+    return ColumnCounts(tuple(fine_counts(row / column.unit, column.scale, column.name, most) for row, column in pairs))
 
 
 def count_columns(release: Release, columns: Sequence[NoisyColumn], most: int) -> list[FineCounts]:
@@ -242,7 +243,7 @@ def make_edges(given: Vector | None, table: GridCounts, axis: int, column: Noisy
     """The intervals: as given, or of equal width over the given or the released range."""
     if given is not None and len(given) > 2:
         return given
-    low, high = (table.low[axis], table.high[axis]) if given is None else given
+    low, high = (table.low[axis] * column.unit, table.high[axis] * column.unit) if given is None else given
     if given is None and not high > low:
         low, high = low - column.noise.scale, high + column.noise.scale
     edges = np.linspace(low, high, n_bins + 1)

@@ -26,8 +26,8 @@ from veil.release.release import Release
 
 def joint_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> GridCounts:
     """Counts of some columns of a block on one grid, of ``most`` bins at most along each."""
-    table = GridCounts([c.noise.scale for c in columns], most, [c.name for c in columns])
-    table.update(block.matrix([c.released for c in columns]))
+    table = GridCounts([c.scale for c in columns], most, [c.name for c in columns])
+    table.update(block.matrix([c.released for c in columns]) / np.array([c.unit for c in columns])[:, None])
     return table
 
 
@@ -102,7 +102,7 @@ class JointRecovery:
         check_counted(table, columns)
         reconstruction = reconstruct_joint(
             table.counts,
-            [table.edges(axis) for axis in (0, 1)],
+            [column.before(table.edges(axis)) for axis, column in enumerate(columns)],
             [make_edges(given.get(c.name), table, axis, c, self.n_bins) for axis, c in enumerate(columns)],
             [column.noise for column in columns],
             method=self.method,

@@ -26,90 +26,39 @@ least that of normal records, ``(ΣᵢᵢΣⱼⱼ + Σᵢⱼ²)/n``: with lighte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from veil.arguments import choice, flag
-from veil.data.blocks import Block, Matrix, Vector, tiles
-from veil.data.sums import Tree
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
+from veil.numerics.products import Products, block_products
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 
 
-@dataclass(frozen=True)
-class Products:
-    """Means of products of released columns over complete records: y^p yᵀ^q for p, q ≤ 2, and powers to 4.
-
-    ``n`` of the ``n_rows`` records are complete.
-    """
-
-    n_rows: int
-    n: int
-    power: Matrix
-    one_one: Matrix
-    one_two: Matrix
-    two_two: Matrix
-
-    @property
-    def mean(self) -> Vector:
-        """E y."""
-        return np.asarray(self.power[1])
-
-
-@dataclass(frozen=True)
-class ProductSums:
-    """Sums of products of released columns about an origin: y, and y^p yᵀ^q for (p, q) of (1, 1), (1, 2), (2, 2)."""
-
-    n_rows: int
-    n: int
-    one: Vector
-    cross: Matrix
-
-    def __add__(self, other: ProductSums) -> ProductSums:
-        """Sums over both parts together."""
-        return ProductSums(self.n_rows + other.n_rows, self.n + other.n, self.one + other.one, self.cross + other.cross)
-
-    def means(self) -> Products:
-        """The products' means; powers are the products of a column with itself."""
-        own = self.cross.diagonal(axis1=1, axis2=2)
-        power = np.vstack([np.full(len(self.one), float(self.n)), self.one, own])
-        return Products(self.n_rows, self.n, power / self.n, *(self.cross / self.n))
-
-
-def block_products(columns: tuple[str, ...], origin: tuple[float, ...], block: Block) -> ProductSums:
-    """Product sums of the complete records of a block."""
-    values = block.matrix(columns)
-    values -= np.array(origin)[:, None]
-    tree = Tree[ProductSums]()
-    for tile in tiles(block.n_rows):
-        tree.push(_tile_products(values[:, tile]))
-    sums = tree.result()
-    return _tile_products(values) if sums is None else sums
-
-
-@np.errstate(over="ignore", invalid="ignore")  # fourth powers beyond float64 leave standard errors unknown, no more
-def _tile_products(y: Matrix) -> ProductSums:
-    n_rows, complete = y.shape[1], ~np.isnan(y).any(axis=0)
-    if not complete.all():
-        y = y[:, complete]
-    squared = y * y
-    return ProductSums(n_rows, y.shape[1], y.sum(axis=1), np.array([y @ y.T, y @ squared.T, squared @ squared.T]))
+def origin_of(release: Release) -> Vector:
+    """What products are taken about: the mean of complete records where noise is additive, else 0."""
+    part = release.only_part
+    if not isinstance(part.model, AdditiveModel):
+        return np.zeros(len(part.released))
+    return release.moments().complete_mean if part.products is None else part.products.mean
 
 
 def release_products(release: Release) -> Products:
     """All products that the moments need, in one pass (and one more for the mean where noise is additive)."""
-    names = release.only_part.released
+    names, published = release.only_part.released, release.only_part.products
+    if published is not None:
+        if published.n < 2:
+            raise NotApplicableError(f"the release has {published.n} complete records; moments need at least 2")
+        return published.about(origin_of(release)).means()
     # With additive noise nothing depends on the origin, and products about the mean lose no digits.
-    additive = isinstance(release.only_part.model, AdditiveModel)
-    origin = release.moments().complete_mean.tolist() if additive else [0.0] * len(names)
-    sums = release.summed(partial(block_products, names, tuple(origin)))
+    sums = release.summed(partial(block_products, names, tuple(origin_of(release).tolist())))
     if sums.n < 2:
         raise NotApplicableError(f"the release has {sums.n} complete records; moments need at least 2")
     return sums.means()
@@ -169,7 +118,7 @@ class MomentRecovery:
             )
         products = release_products(release)
         if isinstance(model, AdditiveModel):
-            self._additive(products, model, release.moments().complete_mean)
+            self._additive(products, model, origin_of(release))
         elif isinstance(model, MultiplicativeModel):
             self._multiplicative(products, model.law, model.noise**2)
         else:

@@ -8,19 +8,65 @@ from typing import Any
 
 import numpy as np
 
+from veil.data.blocks import Vector
 from veil.errors import InputError, NotApplicableError, listed
 from veil.numerics.laws import LAWS, NoiseLaw, is_law
+from veil.recovery.counting import FineCounts
 from veil.release.models import AdditiveModel
+from veil.release.plausible import Plausible
 from veil.release.release import Release
 
 
 @dataclass(frozen=True)
 class NoisyColumn:
-    """One perturbed column: its private name, its released name and its noise."""
+    """One perturbed column: its private name, its released name, its noise, and how values were made plausible."""
 
     name: str
     released: str
     noise: NoiseLaw
+    rule: Plausible | None = None
+
+    @property
+    def unit(self) -> float:
+        """What values are counted in: grains, where they were rounded to them."""
+        return 1.0 if self.rule is None or self.rule.grain is None else self.rule.grain
+
+    @property
+    def scale(self) -> float:
+        """The noise's standard deviation in these units; bins are as wide as a grain or wider."""
+        return max(self.noise.scale / self.unit, 16.0) if self.rounded else self.noise.scale
+
+    @property
+    def rounded(self) -> bool:
+        """Whether values were rounded to a grain."""
+        return self.rule is not None and self.rule.grain is not None
+
+    def before(self, edges: Vector) -> Vector:
+        """Edges of bins of counted values, in the column's units and as values were before a rule changed them.
+
+        A rounded value was up to half a grain away, and one at a bound anywhere beyond it.
+        """
+        if self.rule is None:
+            return edges
+        values, (low, high) = np.array(edges), self.rule.ends
+        if self.rounded:
+            values, low, high = (values - 0.5) * self.unit, low - 0.5 * self.unit, high + 0.5 * self.unit
+        far = 50.0 * self.noise.scale + float(np.ptp(values))
+        values[0] -= far * (values[0] <= low)
+        values[-1] += far * (values[-1] >= high)
+        return values
+
+    def ends(self, fine: FineCounts) -> tuple[Vector, Vector]:
+        """Between what two numbers the values of each bin lay before a rule changed them."""
+        if self.rule is None:
+            return fine.edges()
+        lower, upper = fine.edges()
+        low, high = self.rule.ends
+        if self.rounded:
+            upper = np.minimum(fine.places * fine.step + fine.step - 1.0, fine.high)
+            lower, upper = (lower - 0.5) * self.unit, (upper + 0.5) * self.unit
+            low, high = low - 0.5 * self.unit, high + 0.5 * self.unit
+        return np.where(lower <= low, -np.inf, lower), np.where(upper >= high, np.inf, upper)
 
 
 def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) -> list[NoisyColumn]:
@@ -42,4 +88,18 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
         raise InputError(f"columns must be one or more of the {len(known)} perturbed columns; {fault}")
     scales = np.sqrt(np.diag(model.covariance))
     places = [known.index(name) for name in wanted]
-    return [NoisyColumn(known[j], part.released[j], NoiseLaw(model.distribution, float(scales[j]))) for j in places]
+    rules = release.manifest.plausible
+    summed = [known[j] for j in places if part.released[j] in release.manifest.sums]
+    if summed:
+        raise NotApplicableError(
+            f"column {summed[0]!r} was released as a sum of others, whose noise is another; recover these"
+        )
+    return [
+        NoisyColumn(
+            known[j],
+            part.released[j],
+            NoiseLaw(model.distribution, float(scales[j])),
+            rules.get(part.released[j]),
+        )
+        for j in places
+    ]

@@ -20,13 +20,18 @@ from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
 from veil.data.schema import UNCHANGED, Column, Kind, Role
-from veil.errors import FileFormatError
+from veil.errors import FileFormatError, InputError
+from veil.numerics.products import ProductSums
 from veil.release.models import Model, model_from
+from veil.release.models.base import require
+from veil.release.plausible import Plausible
 
 FORMAT = 2
 MANIFEST = "manifest.json"
 _LONGEST = 100_000
 """Signs of a text that is no column's name: a few hundred methods of a plan, not a page that no terminal ends."""
+_OPTIONAL = ("plausible", "sums")
+"""Fields that are left out where there is nothing to say."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
@@ -106,6 +111,8 @@ class Part:
         Names of the columns it made of them.
     guarantee
         The formal guarantee, or "none".
+    products
+        Sums of products of the released values before they were made plausible; None where none were.
     """
 
     method: str
@@ -114,6 +121,7 @@ class Part:
     columns: tuple[Column, ...]
     released: tuple[str, ...]
     guarantee: str = "none"
+    products: ProductSums | None = None
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -137,6 +145,7 @@ class Part:
             ],
             "released": list(self.released),
             "guarantee": self.guarantee,
+            **({} if self.products is None else {"products": self.products.to_json()}),
         }
 
     @classmethod
@@ -152,14 +161,20 @@ class Part:
         try:
             model = model_from(parameters, method=method, name=name)
             model.check(len(columns), len(released))
+            products = ProductSums.from_json(raw["products"]) if "products" in raw else None
+            require(products is None or len(products.one) == len(released))
         except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             _refuse(f"parameters of {method}")
-        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"))
+        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"), products)
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is said in public about a release."""
+    """What is said in public about a release.
+
+    ``plausible`` are the rules by which released values were made plausible, by column, and ``sums`` the columns that
+    were made the sum of others.
+    """
 
     release: int
     release_id: str
@@ -175,6 +190,8 @@ class Manifest:
     veil: str
     format: int = FORMAT
     data: dict[str, str] = field(default_factory=dict)
+    plausible: dict[str, Plausible] = field(default_factory=dict)
+    sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def weight(self) -> str | None:
@@ -193,7 +210,11 @@ class Manifest:
 
     def to_json(self) -> str:
         """The manifest as JSON text."""
-        return json.dumps({name: value(self) for name, value in _JSON.items()}, indent=2, ensure_ascii=False) + "\n"
+        values = {name: value(self) for name, value in _JSON.items()}
+        for name in _OPTIONAL:
+            if not values[name]:
+                del values[name]
+        return json.dumps(values, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Manifest:
@@ -235,6 +256,8 @@ class Manifest:
             arithmetic=fields.text("arithmetic"),
             veil=fields.text("veil"),
             data=data,
+            plausible=_plausible(raw.get("plausible", {})),
+            sums=_sums(raw.get("sums", {})),
         )
         manifest._check_names()
         return manifest
@@ -247,6 +270,8 @@ class Manifest:
             _refuse("public")
         if not all(set(part.released) <= set(names) for part in self.parts):
             _refuse("released")
+        if not {*self.plausible, *self.sums, *(name for each in self.sums.values() for name in each)} <= set(names):
+            _refuse("plausible or sums")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -310,6 +335,21 @@ def _public(raw: Any) -> PublicColumn:
     return PublicColumn(fields.get("name", str), fields.choice("kind", Kind), role)
 
 
+def _plausible(raw: Any) -> dict[str, Plausible]:
+    try:
+        return {str(name): Plausible.from_json(rule) for name, rule in raw.items()}
+    except (AttributeError, InputError, TypeError, ValueError):
+        _refuse("plausible")
+
+
+def _sums(raw: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(raw, dict) or not all(
+        isinstance(parts, list) and parts and all(isinstance(part, str) for part in parts) for parts in raw.values()
+    ):
+        _refuse("sums")
+    return {name: tuple(parts) for name, parts in raw.items()}
+
+
 def _released(raw: Any) -> ReleasedColumn:
     fields = _Fields(raw, "a released column")
     return ReleasedColumn(fields.get("name", str), fields.text("type"))
@@ -330,5 +370,7 @@ _JSON: dict[str, Callable[[Manifest], Any]] = {
     "veil": lambda manifest: manifest.veil,
     "format": lambda manifest: manifest.format,
     "data": lambda manifest: dict(manifest.data),
+    "plausible": lambda manifest: {name: rule.to_json() for name, rule in manifest.plausible.items()},
+    "sums": lambda manifest: {name: list(parts) for name, parts in manifest.sums.items()},
 }
 """Each field of ``manifest.json``, in its order, as a JSON value."""

@@ -1,0 +1,157 @@
+"""Released columns made plausible, block by block: rules for single columns, and columns that are sums of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from veil.data.blocks import to_float
+from veil.data.schema import Schema
+from veil.errors import InputError, listed
+from veil.numerics.products import ProductSums, sums_of
+from veil.numerics.rounding import two_digits
+from veil.perturbations.layout import MadeOf
+from veil.publishing.parts import FittedPart
+from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
+from veil.release.plausible import Plausible
+
+AUTO = "auto"
+Rules = dict[str, Plausible]
+Totals = dict[str, tuple[str, ...]]
+
+
+def as_rules(plausible: Any) -> Rules | str:
+    """Rules as given: by column, or "auto" for those that types and signs of the private columns suggest."""
+    if plausible is None:
+        return {}
+    if plausible == AUTO:
+        return AUTO
+    if not isinstance(plausible, Mapping):
+        raise InputError(
+            "plausible must be 'auto', or map columns to rules, for example {'age': veil.Plausible(grain=1, low=0)}",
+            parameter="plausible",
+        )
+    return {str(name): Plausible.from_json(rule) for name, rule in plausible.items()}
+
+
+def as_totals(sums: Any) -> Totals:
+    """Totals as given: the columns of which each is the sum."""
+    if sums is None:
+        return {}
+    if not isinstance(sums, Mapping):
+        raise InputError("sums must map a column to those that it is the sum of", parameter="sums")
+    totals: Totals = {}
+    for name, terms in sums.items():
+        if isinstance(terms, str) or not isinstance(terms, Sequence) or not len(terms):
+            raise InputError(f"sums of {name!r} must be a list of columns", parameter="sums")
+        totals[str(name)] = tuple(map(str, terms))
+    inner = [name for terms in totals.values() for name in terms if name in totals]
+    if inner:
+        raise InputError(f"sums: {inner[0]!r} is a sum itself; write out what it is the sum of", parameter="sums")
+    return totals
+
+
+@dataclass(frozen=True)
+class PlausibleColumns:
+    """The rules of one release, and the parts whose values before them are summed up for analysts.
+
+    Attributes
+    ----------
+    rules, totals
+        By released column.
+    parts
+        For each part that has such a column its released columns and the origin of its sums.
+    whole
+        Columns that are released as whole numbers.
+    """
+
+    rules: Rules
+    totals: Totals
+    parts: dict[int, tuple[tuple[str, ...], tuple[float, ...]]]
+    whole: frozenset[str] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(
+        cls, plausible: Rules | str, totals: Totals, parts: Sequence[FittedPart], private: Schema
+    ) -> PlausibleColumns:
+        """The rules for fitted parts; columns that they name must be released as numbers of their own."""
+        place = {name: i for i, part in enumerate(parts) if _has_own_columns(part) for name in part.columns}
+        integers = {column.name for column in private.columns if column.is_integer}
+        rules = _automatic(parts, place, integers, totals) if isinstance(plausible, str) else dict(plausible)
+        for what, names in (("plausible", list(rules)), ("sums", [n for k, v in totals.items() for n in (k, *v)])):
+            stray = [name for name in names if name not in place]
+            if stray:
+                raise InputError(
+                    f"{what}: column {stray[0]!r} is not released as a number of its own, so no rule can apply to it; "
+                    f"columns that are: {listed(map(repr, place)) or 'none'}",
+                    parameter=what,
+                )
+        ruled = [name for name in totals if name in rules]
+        if ruled:
+            raise InputError(
+                f"plausible: column {ruled[0]!r} is a sum of others; give these a rule, and the sum follows",
+                parameter="plausible",
+            )
+        whole = {name for name, rule in rules.items() if rule.whole and name in integers}
+        whole |= {name for name, terms in totals.items() if name in integers and whole.issuperset(terms)}
+        touched = sorted({place[name] for name in (*rules, *totals)})
+        return cls(rules, totals, {i: (tuple(parts[i].released), _origin(parts[i])) for i in touched}, frozenset(whole))
+
+    def __bool__(self) -> bool:
+        return bool(self.rules or self.totals)
+
+    def lossy(self, name: str) -> bool:
+        """Whether a column was changed so that the key does not bring it back to the last digit."""
+        return name in self.totals or name in self.rules
+
+    def type_of(self, name: str, dtype: pa.DataType) -> pa.DataType:
+        """The released type of a column."""
+        return pa.int64() if name in self.whole else dtype
+
+    def applied(self, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+        """A block's perturbed columns, made plausible."""
+        values = {name: self.rules[name].applied(to_float(arrays[name], name)) for name in self.rules}
+        for name, terms in self.totals.items():
+            values[name] = np.sum([values.get(t, to_float(arrays[t], t)) for t in terms], axis=0)
+        return {**arrays, **{name: self._array(name, column) for name, column in values.items()}}
+
+    def _array(self, name: str, column: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
+        missing = np.isnan(column)
+        if name in self.whole:
+            return pa.array(np.where(missing, 0.0, column).astype(np.int64), mask=missing)
+        return pa.array(column, mask=missing)
+
+    def products(self, arrays: Mapping[str, pa.Array]) -> dict[int, ProductSums]:
+        """Product sums of a block's perturbed columns as they were before, by part."""
+        sums = {}
+        for i, (names, origin) in self.parts.items():
+            sums[i] = sums_of(np.array([to_float(arrays[name], name) for name in names]), origin)
+        return sums
+
+
+def _has_own_columns(part: FittedPart) -> bool:
+    """Whether a part releases each private number as a number of its own."""
+    model, layout = part.perturbation.model_, part.perturbation.layout
+    own = isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel)
+    return own and layout.made_of is MadeOf.CELL
+
+
+def _automatic(parts: Sequence[FittedPart], place: Mapping[str, int], integers: set[str], totals: Totals) -> Rules:
+    """Whole numbers stay whole, and what is never negative stays so."""
+    rules: Rules = {}
+    for name, i in place.items():
+        grain, low = 1.0 if name in integers else None, 0.0 if parts[i].least(name) >= 0.0 else None
+        if name not in totals and (grain, low) != (None, None):
+            rules[name] = Plausible(grain=grain, low=low)
+    return rules
+
+
+def _origin(part: FittedPart) -> tuple[float, ...]:
+    """About what products are summed up: the means in two digits where noise is additive, else 0."""
+    if not isinstance(part.perturbation.model_, AdditiveModel):
+        return (0.0,) * len(part.columns)
+    return tuple(two_digits(float(mean)) for mean in part.means)
