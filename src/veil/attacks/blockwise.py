@@ -19,6 +19,7 @@ import numpy as np
 
 from veil.attacks.base import Ambiguity, Details, Guess, GuessingAttack, full_guess, on_grid
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.knowledge.base import Rows
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.passes import map_blocks
@@ -62,6 +63,11 @@ class Reconstruction:
         The details, given the counts of all blocks, where they depend on them.
     ambiguity, up_to
         As in :class:`veil.attacks.base.Guess`.
+    names
+        The private columns that it guesses, where they are not those of the release's only part.
+    without
+        The guess of a block's people without their own rows (:class:`veil.attacks.base.Guess`); None where there is
+        none.
     """
 
     columns: tuple[str, ...]
@@ -70,6 +76,12 @@ class Reconstruction:
     counted: Callable[[Mapping[str, int]], Details] | None = None
     ambiguity: str = "none"
     up_to: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    without: Callable[[Block], BlockGuess] | None = None
+
+    def guessed(self, release: Release) -> tuple[str, ...]:
+        """The private columns that it guesses."""
+        return release.only_part.names if self.names is None else self.names
 
     def details_with(self, tally: Mapping[str, int]) -> Details:
         """The details, given the counts of all blocks."""
@@ -147,25 +159,44 @@ class BlockwiseAttack(GuessingAttack):
 
 def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
     """The guesses of all blocks in one."""
-    work = partial(placed_guess, reconstruction.guess)
+    values, beside, tally = _all_blocks(release, reconstruction, reconstruction.guess)
+    details = replace(reconstruction.details_with(tally), **beside)
+    ambiguity, up_to = reconstruction.ambiguity, reconstruction.up_to
+    if reconstruction.names is None:
+        return full_guess(release, values, details, ambiguity=ambiguity, up_to=up_to)
+    hidden = reconstruction.without
+    without = None if hidden is None else partial(_hidden_guess, release, reconstruction, hidden)
+    return Guess(values, reconstruction.names, np.arange(len(values)), ambiguity, details, up_to, without=without)
+
+
+def _hidden_guess(
+    release: Release, reconstruction: Reconstruction, hidden: Callable[[Block], BlockGuess], rows: Rows
+) -> Matrix:
+    """What is guessed of some rows' people without their own rows."""
+    return _all_blocks(release, reconstruction, hidden)[0][rows]
+
+
+def _all_blocks(
+    release: Release, reconstruction: Reconstruction, guess: Callable[[Block], BlockGuess]
+) -> tuple[Matrix, dict[str, Matrix], Counter[str]]:
+    """The values of all blocks, what is beside them, and their counts."""
+    work = partial(placed_guess, guess)
     guesses = map_blocks(work, release.table, reconstruction.columns, engine=release.engine, what="guessing")
     n_rows = release.table.n_rows
     if n_rows is None:
         held = deque(guesses)
         n_rows = sum(len(guess.values) for _, guess in held)
         guesses = _drained(held)
-    values = np.empty((n_rows, len(release.only_part.names)))
+    values = np.empty((n_rows, len(reconstruction.guessed(release))))
     beside: dict[str, Matrix] = {}
     tally = Counter[str]()
-    for start, guess in guesses:
-        rows = slice(start, start + len(guess.values))
-        values[rows] = guess.values
-        tally.update(guess.tally)
-        for name, more in guess.beside.items():
+    for start, guess_of_block in guesses:
+        rows = slice(start, start + len(guess_of_block.values))
+        values[rows] = guess_of_block.values
+        tally.update(guess_of_block.tally)
+        for name, more in guess_of_block.beside.items():
             beside.setdefault(name, np.empty((n_rows, *more.shape[1:])))[rows] = more
-    details = replace(reconstruction.details_with(tally), **beside)
-    ambiguity, up_to = reconstruction.ambiguity, reconstruction.up_to
-    return full_guess(release, values, details, ambiguity=ambiguity, up_to=up_to)
+    return values, beside, tally
 
 
 def _drained(held: deque[Any]) -> Iterator[Any]:

@@ -19,7 +19,7 @@ from veil.attacks.base import Ambiguity, Attack, Details, Finding, Guess, Links,
 from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
-from veil.data.blocks import Block, from_float
+from veil.data.blocks import Block, Vector, from_float
 from veil.data.files import format_of
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -47,11 +47,14 @@ class GuessFile:
         return float(self.details.get("misfit") or 0.0)
 
 
-def guess_rows(work: Callable[[Block], BlockGuess], schema: pa.Schema, block: Block) -> BlockRows:
+def guess_rows(
+    work: Callable[[Block], BlockGuess], categories: Sequence[pa.Array | None], schema: pa.Schema, block: Block
+) -> BlockRows:
     """The rows of a guess file of a block of the release, its counts as notes."""
     guess = work(block)
     rows = np.arange(block.start, block.start + block.n_rows)
-    arrays = [pa.array(rows), *(from_float(np.ascontiguousarray(column)) for column in guess.values.T)]
+    columns = zip(guess.values.T, categories, strict=True)
+    arrays = [pa.array(rows), *(_cells(column, listing) for column, listing in columns)]
     return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=schema), guess.tally)
 
 
@@ -86,16 +89,18 @@ def write_guess(
             for note in output.notes:
                 tally.update(note)
             details = learned.details_with(tally)
-            summary = GuessFile(output.n_rows, release.only_part.names, learned.ambiguity, details)
+            summary = GuessFile(output.n_rows, learned.guessed(release), learned.ambiguity, details)
         job.land_table(output)
     return summary
 
 
 def _streamed(release: Release, learned: Reconstruction, job: Job, kind: str, progress: Progress) -> Output:
-    private = release.only_part.names
-    schema = pa.schema([(row_name(private), pa.int64()), *((name, pa.float64()) for name in private)])
+    private = learned.guessed(release)
+    categories = [_categories(release, name) for name in private]
+    kinds = [pa.float64() if listing is None else listing.type for listing in categories]
+    schema = pa.schema([(row_name(private), pa.int64()), *zip(private, kinds, strict=True)])
     output = job.output(schema, kind, mode=0o600, distinct=schema.names[:1])
-    work, engine = partial(guess_rows, learned.guess, schema), release.engine
+    work, engine = partial(guess_rows, learned.guess, categories, schema), release.engine
     output.write(work, release.table, learned.columns, engine=engine, what="guessing", progress=progress)
     return output
 
@@ -108,7 +113,9 @@ def row_name(columns: Sequence[str]) -> str:
 def _values(release: Release, guess: Finding) -> tuple[pa.Table, GuessFile]:
     if not isinstance(guess, Guess):
         raise InputError(f"a {type(guess).__name__} cannot be written to a file; use the Python API")
-    columns = {name: _column(release, guess, j) for j, name in enumerate(guess.columns)}
+    columns = {
+        n: _cells(column, _categories(release, n)) for n, column in zip(guess.columns, guess.values.T, strict=True)
+    }
     row = row_name(guess.columns)
     for end in ("lower", "upper"):
         if end in guess.details:
@@ -144,12 +151,18 @@ def _links(links: Links) -> tuple[pa.Table, GuessFile]:
     return pa.table(columns), GuessFile(len(links.rows), links.columns, Ambiguity.NONE, Details(), links)
 
 
-def _column(release: Release, guess: Guess, j: int) -> pa.Array:
-    """A guessed column; codes of categories as the categories themselves, and what is not guessed as missing."""
-    values, name = guess.values[:, j], guess.columns[j]
+def _categories(release: Release, name: str) -> pa.Array | None:
+    """The categories of a private column, in the order of their codes; None where it has none."""
     for part in release.manifest.parts:
         if isinstance(part.model, ResponseModel) and name in part.names:
-            silent = np.isnan(values)
-            codes = pa.array(np.where(silent, 0.0, values).astype(np.int64), mask=silent)
-            return pa.array(list(part.model.categories[part.names.index(name)])).take(codes)
-    return pa.array(values, from_pandas=True)
+            return pa.array(list(part.model.categories[part.names.index(name)]))
+    return None
+
+
+def _cells(values: Vector, categories: pa.Array | None) -> pa.Array:
+    """A guessed column; codes of categories as the categories themselves, and what is not guessed as missing."""
+    if categories is None:
+        return from_float(np.ascontiguousarray(values))
+    silent = np.isnan(values)
+    codes = pa.array(np.where(silent, 0.0, values).astype(np.int64), mask=silent)
+    return categories.take(codes)

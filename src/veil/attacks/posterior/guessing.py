@@ -1,35 +1,21 @@
-"""From observations and a prior to guesses: the course of A28."""
+"""Guesses of a whole release in memory (A28)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from veil.attacks.base import Details, Guess
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.noise.whole_numbers import known_whole
-from veil.attacks.posterior.candidates import Candidates, Rows, log_density
-from veil.attacks.posterior.choice import Guesser, best_guessers
-from veil.attacks.posterior.column_guesses import ColumnPriors, Ranges, column_guesses, column_priors, place_states
-from veil.attacks.posterior.discriminants import best_links, posteriors
-from veil.attacks.posterior.mixture import Mixture, Split, best_mixture, one_normal, split_rows
-from veil.attacks.posterior.observations import Observations
+from veil.attacks.posterior.candidates import Rows
+from veil.attacks.posterior.fitting import Posterior, Settings, fit_posterior
 from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.own_rows import people_are_known, told_by_others, without_own_rows
 from veil.attacks.posterior.reading import observe
-from veil.attacks.posterior.records import Records, record_guesses
-from veil.attacks.posterior.sample import JUDGING_CELLS, Kernels, Sample, best_kernel, read_sample, with_sample
 from veil.data.blocks import Matrix
-from veil.release.models import AdditiveModel
 from veil.release.release import Release
-
-MOST_STRANGERS = 0.5
-"""The share of people like nobody in a sample from which on it does not say which prior is best."""
-KERNELS, PLAIN_KERNELS, RECORDS = "kernels", "kernels without margins", "records"
-"""Priors that a column may be guessed by."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +26,7 @@ class PosteriorDetails(Details):
     ----------
     probability
         The posterior probability of each guess (N × d): that the value lies within the tolerance of it, or that the
-        category is right. 1 for what is known.
+        category is right. 1 for what is known. Empty where the guess is a file that was written block by block.
     components
         Components of the prior.
     share_of_sample
@@ -58,154 +44,31 @@ class PosteriorDetails(Details):
     by_records: tuple[str, ...] = ()
 
 
-def guess_records(
-    release: Release,
-    knowledge: Sequence[Knowledge],
-    *,
-    others: Others | None,
-    at: Sequence[int],
-    ranges: Ranges,
-    prior: str,
-    aim: str,
-    tolerance: float,
-) -> Guess:
-    """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`."""
-    observations, sample = observe(release, knowledge, others), None
-    if others is not None:
-        records = others.values[:, at]
-        observations = observations.with_whole(known_whole(records))
-        sample = read_sample(observations, records) if len(records) else None
-    learned = _learned(observations, sample, prior)
-    priors = column_priors(observations, learned.fit, learned.single, sample, ranges, _laws(release), tolerance)
-    guessers: dict[str, Guesser] = {KERNELS: partial(_by_kernels, priors, learned, aim)}
-    chosen = dict.fromkeys(range(len(observations.names)), KERNELS)
-    bare, reaches = None, priors.reaches(observations)
-    if sample is not None and prior in ("auto", "records"):
-        bare = _bare_records(observations, learned, sample)
-        guessers[RECORDS] = partial(_by_records, bare, reaches, aim)
-        if prior == "records":
-            chosen = dict.fromkeys(chosen, RECORDS)
-        elif bare.strangers < MOST_STRANGERS:
-            guessers[PLAIN_KERNELS] = partial(_by_kernels, priors.without_margins(), learned, aim)
-            weights = (bare.weights / bare.counts)[bare.of_sample]
-            chosen = best_guessers(observations, sample, guessers, reaches, aim, weights)
-    by_records = [j for j, best in chosen.items() if best == RECORDS]
-    final = priors.chosen(observations, {j for j, name in chosen.items() if name == PLAIN_KERNELS}, {*by_records})
-    wanted = {j: reach for j, reach in reaches.items() if j in by_records}
+def details_of(posterior: Posterior, names: Sequence[str], probability: Matrix) -> PosteriorDetails:
+    """What is said beside the guess of these columns."""
+    by_records = tuple(names[j] for j in posterior.by_records)
+    return PosteriorDetails(probability, posterior.components, posterior.rho, posterior.held_out, by_records)
 
-    def guessed(seen: Observations) -> tuple[Matrix, Matrix]:
-        values = np.full((seen.n_rows, len(seen.names)), np.nan)
-        probability = np.full_like(values, np.nan)
-        if len(by_records) < len(chosen):
-            values, probability = _by_kernels(final, learned, aim, seen, None)
-        if by_records and bare is not None:
-            guess, share = _by_records(bare, wanted, aim, seen, None)
-            values[:, by_records], probability[:, by_records] = guess[:, by_records], share[:, by_records]
-        for j, known in seen.given.items():
-            values[:, j], probability[:, j] = known, 1.0
-        return values, probability
+
+def guess_records(
+    release: Release, knowledge: Sequence[Knowledge], others: Others | None, at: Sequence[int], settings: Settings
+) -> Guess:
+    """Guess every cell of a release; see :class:`veil.attacks.posterior.joint_posterior.JointPosteriorAttack`.
+
+    ``at`` says where the guessed columns stand among all private ones.
+    """
+    observations = observe(release, knowledge, others)
+    posterior = fit_posterior(observations, others, release.manifest, at, settings)
 
     def without(rows: Rows) -> Matrix:
-        return guessed(without_own_rows(observations))[0][rows]
+        return posterior.guessed(without_own_rows(observations))[0][rows]
 
-    values, probability = guessed(observations)
-    names = tuple(observations.names[j] for j in by_records)
-    details = PosteriorDetails(probability, learned.components, learned.rho, learned.mixture.held_out, names)
+    values, probability = posterior.guessed(observations)
     return Guess(
         values,
         observations.names,
         np.arange(observations.n_rows),
-        details=details,
+        details=details_of(posterior, observations.names, probability),
         without=without if people_are_known(observations) else None,
         entangled=told_by_others(observations),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Learned:
-    """The joint prior: ``fit``, whose candidates are the ``record`` of a sample (−1 for none), and where it is from.
-
-    ``single`` is the prior of one component, ``components`` the number of those behind the fit, ``rho`` how far it
-    keeps to the sample's records, and ``links`` what tells some variables better.
-    """
-
-    split: Split
-    single: Candidates
-    mixture: Mixture
-    components: int
-    fit: Candidates
-    rho: float
-    record: Rows
-    links: Mapping[int, Kernels]
-
-
-def _learned(observations: Observations, sample: Sample | None, prior: str) -> _Learned:
-    """The joint prior of a release and a sample, if there is one."""
-    split, single = split_rows(observations), one_normal(observations)
-    alone = prior in ("sample", "records") and sample is not None
-    mixture = Mixture(single, single, {}) if alone else best_mixture(observations, split, single)
-    fit, components = mixture.final, mixture.final.n_groups
-    if sample is None or prior not in ("auto", "sample"):
-        return _Learned(split, single, mixture, components, fit, 0.0, np.full(len(fit.weights), -1), {})
-    rho, score = best_kernel(observations, mixture.judged, sample, split.judges)
-    if prior == "auto" and components > 1:
-        other, value = best_kernel(observations, one_normal(observations, split.fitted), sample, split.judges)
-        if value.mean() > score.mean():
-            fit, rho = single, other
-    links = best_links(observations, fit, rho, sample, single)
-    if rho > 0.0:
-        kernels = with_sample(fit, sample, rho)
-        return _Learned(split, single, mixture, components, kernels.candidates, rho, kernels.record, links)
-    return _Learned(split, single, mixture, components, fit, rho, np.full(len(fit.weights), -1), links)
-
-
-def _bare_records(observations: Observations, learned: _Learned, sample: Sample) -> Records:
-    """The sample's records with their shares in the release, against the mixture that needs no sample."""
-    records, fit = Records.of(sample), learned.mixture.judged
-    rows = learned.split.judges[: max(JUDGING_CELLS // len(records.counts), 50)]
-    known = np.array([number.known is not None for number in observations.numbers], dtype=bool)
-    plain = log_density(fit, observations.z, observations.variables, rows, known[fit.numbers])
-    return records.weighed(observations, rows, plain)
-
-
-def _laws(release: Release) -> dict[str, str]:
-    """The name of the noise's law of every column that has added noise."""
-    parts = release.manifest.parts
-    return {
-        name: part.model.distribution for part in parts if isinstance(part.model, AdditiveModel) for name in part.names
-    }
-
-
-def _by_kernels(
-    priors: ColumnPriors, learned: _Learned, aim: str, observations: Observations, without: Rows | None
-) -> tuple[Matrix, Matrix]:
-    """Guesses by a mixture or kernels, and of some categories by what tells these better."""
-    values, probability = column_guesses(observations, priors, aim, _candidates(learned.record, without))
-    reports = [variable.reports for variable in observations.variables]
-    for kernels in dict.fromkeys(learned.links.values()):
-        guessed = [v for v, own in learned.links.items() if own is kernels]
-        left_out = _candidates(kernels.record, without)
-        told = posteriors(kernels.candidates, guessed, observations.z, reports, observations.variables, left_out)
-        for rows, v, posterior in told:
-            place_states(observations.variables[v], posterior, rows, values, probability)
-    return values, probability
-
-
-def _candidates(record: Rows, without: Rows | None) -> Rows | None:
-    """Which candidate each record of a sample is, of those that are to be left out; −1 for none."""
-    if without is None:
-        return None
-    own = np.flatnonzero(record >= 0)
-    if not len(own):
-        return None
-    place = np.full(max(int(record.max()), int(without.max())) + 1, -1)
-    place[record[own]] = own
-    return place[without]
-
-
-def _by_records(
-    records: Records, reaches: Mapping[int, float], aim: str, observations: Observations, without: Rows | None
-) -> tuple[Matrix, Matrix]:
-    """Guesses by the sample's bare records."""
-    own = None if without is None else records.of_sample[without]
-    return record_guesses(observations, records, reaches, aim, own)

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from veil.arguments import choice, number
-from veil.attacks.base import Guess, GuessingAttack, granted
+from veil.attacks.base import Guess, granted
+from veil.attacks.blockwise import BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownRanges, KnownSample
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.posterior import learning_rows
 from veil.attacks.posterior.others import known_others
 from veil.attacks.posterior.reading import supported
 from veil.data.blocks import Vector
 from veil.release.models import Model
 from veil.release.release import Release
 
+if TYPE_CHECKING:
+    from veil.attacks.posterior.fitting import Settings
 
-class JointPosteriorAttack(GuessingAttack):
+
+class JointPosteriorAttack(BlockwiseAttack):
     """A28. Guess every private cell by its posterior given everything that is released or known of its record.
 
     *Model.* Every record is perturbed by itself, by published laws: added noise of any law, factors, log-normal noise,
@@ -95,22 +102,30 @@ class JointPosteriorAttack(GuessingAttack):
         """Methods that perturb every record by itself, by a published law."""
         return supported(model)
 
-    def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
-        from veil.attacks.posterior.guessing import guess_records  # numba compiles it on first use
+    def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
+        """What some rows of a large release tell; None for one that is to be guessed as a whole."""
+        settings = self._settled(release, knowledge)
+        if count_rows(release) <= learning_rows.MOST_LEARNED or granted(knowledge, KnownAttributes) is not None:
+            return None
+        from veil.attacks.posterior.blocks import learn_blocks
+
+        others, rows = known_others(release, knowledge), learning_rows.learning_rows(count_rows(release))
+        return learn_blocks(release, knowledge, others, _places(release)[0], settings, rows)
+
+    def _whole(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
+        from veil.attacks.posterior.guessing import guess_records
+
+        others = known_others(release, knowledge)
+        return guess_records(release, knowledge, others, _places(release)[0], self._settled(release, knowledge))
+
+    def _settled(self, release: Release, knowledge: Sequence[Knowledge]) -> Settings:
+        """The settings, checked."""
+        from veil.attacks.posterior.fitting import Settings  # numba compiles it on first use
 
         choice(self.prior, "prior", ("auto", "sample", "records", "mixture"))
         choice(self.aim, "aim", ("hit", "mean"))
         tolerance = number(self.tolerance, "tolerance", least=1e-6, most=10.0, rule="a positive number of at most 10")
-        return guess_records(
-            release,
-            knowledge,
-            others=known_others(release, knowledge),
-            at=_places(release)[0],
-            ranges=_ranges(release, knowledge),
-            prior=self.prior,
-            aim=self.aim,
-            tolerance=tolerance,
-        )
+        return Settings(self.prior, self.aim, tolerance, _ranges(release, knowledge))
 
 
 def _places(release: Release) -> tuple[list[int], int]:

@@ -19,12 +19,14 @@ Where the noise is not normal, its own law is put in the place of the normal one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
@@ -32,6 +34,13 @@ from veil.numerics.response_likelihood import most_likely
 
 MARGIN_STEPS, MARGIN_GAP = 200, 1e-6
 Codes = npt.NDArray[np.int64]
+
+
+class Shown(NamedTuple):
+    """What some rows show without noise: public columns outside dictionaries, and which cells are not empty (n × d)."""
+
+    public: Mapping[str, pa.Array]
+    present: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +73,8 @@ class Number:
         Whether cells are hidden, and guessed all the same, where else one without a value is left out.
     own_row
         Whether nobody knows it of a person who has no row in the release.
+    read
+        A covariate's values for other rows; None where these rows by themselves do not say.
     """
 
     name: str
@@ -79,6 +90,35 @@ class Number:
     sampled: Vector | None = None
     hidden: bool = False
     own_row: bool = False
+    read: Callable[[Shown], Vector] | None = None
+
+    def with_cells(self, z: Vector, sign: Vector | None, law: OwnLaw | FactorSum | Interval | None) -> Number:
+        """The same of other rows of the release; what is known of all its rows is kept."""
+        known = None if self.known is None else z
+        other = replace(self, z=z, sign=sign, law=law, known=known, sampled=None)
+        kept = {"variance": isinstance(law, FactorSum), "spread": known is not None, "usual_sign": sign is not None}
+        other.__dict__.update({name: getattr(self, name) for name, needed in kept.items() if needed})
+        return other
+
+    @cached_property
+    def variance(self) -> float:
+        """Of what is seen."""
+        return float(np.nanvar(self.z))
+
+    @cached_property
+    def spread(self) -> float:
+        """How widely known values lie, by their deviation or their quartiles (Silverman 1986)."""
+        low, high = np.nanquantile(self.z, (0.25, 0.75))
+        deviation = float(np.nanstd(self.z))
+        return min(deviation, float(high - low) / 1.34) or deviation or 1.0
+
+    @cached_property
+    def usual_sign(self) -> float:
+        """The sign that most values have."""
+        if self.sign is None:
+            return 1.0
+        signs, counts = np.unique(self.sign[~np.isnan(self.sign)], return_counts=True)
+        return float(signs[counts.argmax()]) if len(signs) else 1.0
 
     def working(self, x: Vector) -> Vector:
         """Private values in the working scale; NaN for a zero in logarithms."""
@@ -108,7 +148,7 @@ class Variable:
         The states of private records (m × columns), −1 for what is no state; None for a covariate.
     sampled
         A covariate's states for the records of a sample, −1 where unknown; None where there is nothing.
-    hidden, own_row
+    hidden, own_row, read
         As of a number.
     """
 
@@ -121,6 +161,7 @@ class Variable:
     sampled: Codes | None = None
     hidden: bool = False
     own_row: bool = False
+    read: Callable[[Shown], Codes] | None = None
 
     def with_reports(self, reports: Codes) -> Variable:
         """The same with reports of other records of the population, whose states are distributed alike."""
@@ -190,9 +231,11 @@ class Draft:
     """Numbers and variables of N records on the way.
 
     Where a sample's records have columns that are known of everybody, their values stand below those of the release.
+    ``rows`` are the numbers of the N records in the file.
     """
 
     n_rows: int
+    rows: Codes
     numbers: list[Number] = field(default_factory=list)
     blocks: list[Matrix] = field(default_factory=list)
     variables: list[Variable] = field(default_factory=list)

@@ -11,6 +11,8 @@ import pyarrow as pa
 from veil.attacks.base import check_rows, granted
 from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.knowledge.base import Rows, private_names
+from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.posterior.learning_rows import rows_of
 from veil.data.blocks import Matrix, one_array
 from veil.errors import InputError
 from veil.release.release import Release
@@ -57,9 +59,10 @@ def known_others(release: Release, knowledge: Sequence[Knowledge]) -> Others | N
 def _released(release: Release, rows: Rows) -> pa.Table:
     """Public columns of some rows of a release."""
     names = [column.name for column in release.manifest.public]
-    table = release.table.read(names)
-    check_rows(rows, table.num_rows)
-    return pa.table({name: one_array(table.column(name)).take(pa.array(rows)) for name in names})
+    check_rows(rows, count_rows(release))
+    own, place = np.unique(rows, return_inverse=True)
+    table = rows_of(release, names, own.astype(np.int64))
+    return pa.table({name: one_array(table.column(name)).take(pa.array(place.ravel())) for name in names})
 
 
 def sampled_public(sample: pa.Table, release: Release) -> pa.Table | None:

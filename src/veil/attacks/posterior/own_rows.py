@@ -42,8 +42,7 @@ def _hidden_number(number: Number) -> Number:
         return number
     nothing, sign = np.full(len(number.z), np.nan), number.sign
     if sign is not None:  # most people's, as that of a row is seen only in it
-        signs, counts = np.unique(sign[~np.isnan(sign)], return_counts=True)
-        sign = np.full(len(sign), signs[counts.argmax()] if len(signs) else 1.0)
+        sign = np.full(len(sign), number.usual_sign)
     return replace(number, z=nothing, sign=sign, law=None, hidden=True)
 
 

@@ -25,7 +25,7 @@ from veil.attacks.posterior.responses import add_responses
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.laws import NORMAL, is_law
-from veil.release.manifest import Part
+from veil.release.manifest import Manifest, Part
 from veil.release.models import (
     AdditiveModel,
     BasketModel,
@@ -47,8 +47,13 @@ def supported(model: Model) -> bool:
     return isinstance(model, kinds) or (isinstance(model, BasketModel) and model.kind != "select")
 
 
-def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | None = None) -> Observations:
-    """Read a release and the attributes that are known of everybody; of a sample what it knows of covariates."""
+def observe(
+    release: Release, knowledge: Sequence[Knowledge], others: Others | None = None, rows: Codes | None = None
+) -> Observations:
+    """Read a release and the attributes that are known of everybody; of a sample what it knows of covariates.
+
+    ``rows`` are the numbers of its rows in the file; None for all of a file.
+    """
     n_rows = count_rows(release)
     if not n_rows:
         raise NotApplicableError("the release has no rows")
@@ -58,13 +63,8 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
         if len(attributes.values) != n_rows:
             raise InputError(f"KnownAttributes has {len(attributes.values)} records; the release has {n_rows}")
         known = dict(zip(attributes.columns, attributes.values.T, strict=True))
-    parts = [i for i, part in enumerate(release.manifest.parts) if supported(part.model)]
-    names = tuple(name for i in parts for name in release.manifest.parts[i].names)
-    draft, place = Draft(n_rows), 0
-    for i in parts:
-        part = release.manifest.parts[i]
-        _add_part(draft, release.part(i), part, place, known)
-        place += len(part.names)
+    names = guessed_columns(release.manifest)
+    draft = draft_parts(release, n_rows, np.arange(n_rows) if rows is None else rows, known)
     given = {j: known[name] for j, name in enumerate(names) if name in known}
     for name, values in known.items():
         if name not in names:
@@ -72,7 +72,7 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
     for column in release.manifest.public:
         if column.name not in known:
             add_public(draft, release, column.name, None if others is None else others.public)
-    present = np.column_stack([_present(release.part(i)) for i in parts])
+    present = present_cells(release)
     add_pattern(draft, present)
     add_relatives(draft, release, tuple(known), present, None if others is None else others.public)
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
@@ -83,6 +83,33 @@ def observe(release: Release, knowledge: Sequence[Knowledge], others: Others | N
     return Observations(
         n_rows, names, tuple(draft.numbers), noise, tuple(draft.variables), given, draft.codes, tuple(draft.labels)
     )
+
+
+def guessed_columns(manifest: Manifest) -> tuple[str, ...]:
+    """The private columns that are guessed."""
+    return tuple(name for part in manifest.parts if supported(part.model) for name in part.names)
+
+
+def read_columns(manifest: Manifest) -> tuple[str, ...]:
+    """The released columns that tell of a record by itself."""
+    released = (name for part in manifest.parts if supported(part.model) for name in part.released)
+    return (*released, *(column.name for column in manifest.public))
+
+
+def draft_parts(release: Release, n_rows: int, rows: Codes, known: dict[str, Vector]) -> Draft:
+    """What the perturbed columns of a release of n rows show; ``rows`` are their numbers in the file."""
+    draft, place = Draft(n_rows, rows), 0
+    for i, part in enumerate(release.manifest.parts):
+        if supported(part.model):
+            _add_part(draft, release.part(i), part, place, known)
+            place += len(part.names)
+    return draft
+
+
+def present_cells(release: Release) -> npt.NDArray[np.bool_]:
+    """Which perturbed cells are not empty (N × d)."""
+    parts = [i for i, part in enumerate(release.manifest.parts) if supported(part.model)]
+    return np.column_stack([_present(release.part(i)) for i in parts])
 
 
 def _of_others(others: Others | None, name: str, release: Release) -> Vector:
@@ -157,7 +184,7 @@ def _noisy(draft: Draft, model: Model, part: Part, y: Matrix, first: int) -> tup
         noise, own = np.eye(len(whole)) * variance, factor_law(model.law)
         for j, name in enumerate(part.names):
             if (y[:, j] <= 0).any():
-                draft.variables.append(_signs(name, y[:, j], first + j))
+                draft.variables.append(signs(name, y[:, j], first + j))
     elif isinstance(model, LogNormalModel):
         noise = model.covariance.copy()
     return [
@@ -183,14 +210,14 @@ def _condition(numbers: list[Number], noise: Matrix, y: Matrix, given: npt.NDArr
     noise[:, given] = 0.0
 
 
-def _signs(name: str, y: Vector, place: int) -> Variable:
+def signs(name: str, y: Vector, place: int) -> Variable:
     """The signs of a column whose noise leaves them as they are; they are no guess of their own."""
-
-    def encode(x: Matrix) -> Codes:
-        return (np.sign(x[:, 0]) + 1).astype(np.int64)
-
     codes = np.where(np.isnan(y), -1, np.sign(np.nan_to_num(y)) + 1).astype(np.int64)
-    return Variable((name,), codes, np.eye(3), np.arange(3)[:, None], (-1 - place - 1,), encode)
+    return Variable((name,), codes, np.eye(3), np.arange(3)[:, None], (-1 - place - 1,), _sign_codes)
+
+
+def _sign_codes(x: Matrix) -> Codes:
+    return (np.sign(x[:, 0]) + 1).astype(np.int64)
 
 
 def _add_class(draft: Draft, single: Release, model: ClassModel, part: Part, j: int, place: int) -> None:

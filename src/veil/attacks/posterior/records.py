@@ -171,7 +171,7 @@ def log_seen(observations: Observations, sample: Sample, rows: Rows, *, exact: b
             constant = HALF_LOG + math.log(number.law.reach / REACH)
             _add_table(out, z, u, number.law.table - 0.5 * deviations**2 - constant, number.law.reach)
         elif isinstance(number.law, FactorSum):
-            _add_factor(out, z, u, *factor_moments(number.law), 1e-12 * float(np.nanvar(number.z)))
+            _add_factor(out, z, u, *factor_moments(number.law), 1e-12 * number.variance)
         elif isinstance(number.law, Interval):
             _add_interval(out, z, number.law.lower[rows], number.law.upper[rows], u, math.log(number.law.width))
     for v, variable in enumerate(observations.variables):
@@ -185,7 +185,7 @@ def log_known(observations: Observations, sample: Sample, rows: Rows, near: floa
     out = np.zeros((len(rows), len(sample.values)))
     for i, number in enumerate(observations.numbers):
         if number.known is not None and not number.feature and not np.isnan(sample.numbers[:, i]).all():
-            _add_known(out, number.z, number.z[rows], sample.numbers[:, i], near)
+            _add_known(out, number.spread, number.z[rows], sample.numbers[:, i], near)
     for v, variable in enumerate(observations.variables):
         states = sample.states[:, v]
         if is_covariate(variable) and (states >= 0).any():
@@ -233,12 +233,10 @@ def _add_normal(out: Matrix, observations: Observations, sample: Sample, rows: R
         out[here] -= np.log(np.diag(lower)).sum() + HALF_LOG * len(lower)
 
 
-def _add_known(out: Matrix, everybody: Vector, z: Vector, u: Vector, near: float) -> None:
-    """A column that is known: the records near its value."""
+def _add_known(out: Matrix, spread: float, z: Vector, u: Vector, near: float) -> None:
+    """A column that is known: the records near its value; ``spread`` is how widely everybody's lie."""
     there, unknown = np.flatnonzero(~np.isnan(z)), np.isnan(u)
-    low, high = np.nanquantile(everybody, (0.25, 0.75))
-    spread = float(np.nanstd(everybody))
-    width = near * NEAR * (min(spread, float(high - low) / 1.34) or spread or 1.0) * len(u) ** -0.2
+    width = near * NEAR * spread * len(u) ** -0.2
     kernel = np.maximum(-0.5 * ((z[there, None] - u) / width) ** 2, IMPOSSIBLE)
     # Of whom it is unknown, it is as usual as of the others.
     usual = np.log(np.exp(kernel[:, ~unknown]).mean(axis=1))

@@ -30,7 +30,7 @@ from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.posterior.covariates import FEW_VALUES, exact_number, with_sampled
 from veil.attacks.posterior.observations import Codes, Draft, Variable
 from veil.attacks.posterior.row_marks import row_groups
-from veil.data.blocks import Matrix, Vector, to_float
+from veil.data.blocks import Matrix, Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
@@ -233,6 +233,24 @@ def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
         codes[n:] += codes[n:] == len(coded.dictionary)  # nothing is known of a sample's record, not that it is missing
         if FEW_VALUES < len(np.unique(codes[:n])) <= n / LEAST_GROUP:
             yield codes
+
+
+def values_repeat(release: Release, share: float) -> bool:
+    """Whether a public value is likely to have LEAST_GROUP rows on average in a release of which this is a share.
+
+    Where these rows have as many of a value themselves, groups are looked at. Of g rows of a value, m of n rows show
+    each other's by chance m²(g − 1)/2n times, and neighbours more often; a quarter of that is enough to say so. Three
+    rows of a value count at most: heaps are no groups.
+    """
+    n = count_rows(release)
+    for column in release.manifest.public:
+        array = one_array(release.table.read([column.name]).column(0)).drop_null()
+        counts = pc.value_counts(array).field("counts").to_numpy()
+        repeated = np.minimum(counts, 3)
+        pairs = int((repeated * (repeated - 1) // 2).sum())
+        if max(FEW_VALUES, n / LEAST_GROUP) < len(counts) and pairs > (LEAST_GROUP - 1.0) * n * share / 8.0:
+            return True
+    return False
 
 
 def _of_file(release: Release) -> list[Predictor]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def add_responses(
         for j, name in enumerate(names):
             n, places = len(model.categories[j]), (first + j,)
             channel, reports = (np.eye(n), given[j]) if j in given else (model.matrices[j], codes[:, j])
-            encode = _category_encoder(model.categories[j])
+            encode = partial(_of_category, model.categories[j])
             draft.variables.append(Variable((name,), reports, channel, np.arange(n)[:, None], places, encode))
         return
     states = np.array(model.compound, dtype=np.int64)
@@ -41,23 +42,17 @@ def add_responses(
         channel = np.where(pairs[:, :1] < 0, 1.0, channel[pairs[:, 0]]) * fits
         reports = reports.ravel().astype(np.int64)
     every = tuple(range(first, first + len(names)))
-    draft.variables.append(Variable(names, reports, channel, states, every, _compound_encoder(model)))
+    draft.variables.append(Variable(names, reports, channel, states, every, partial(_of_compound, model)))
 
 
-def _category_encoder(categories: tuple[object, ...]) -> Callable[[Matrix], Codes]:
-    def encode(x: Matrix) -> Codes:
-        return category_codes(x[:, 0], categories)
-
-    return encode
+def _of_category(categories: tuple[object, ...], x: Matrix) -> Codes:
+    return category_codes(x[:, 0], categories)
 
 
-def _compound_encoder(model: ResponseModel) -> Callable[[Matrix], Codes]:
-    def encode(x: Matrix) -> Codes:
-        codes = np.column_stack([category_codes(c, known) for c, known in zip(x.T, model.categories, strict=True)])
-        place = {cell: i for i, cell in enumerate(model.compound or ())}
-        return np.array([place.get(cell, -1) for cell in map(tuple, codes.tolist())], dtype=np.int64)
-
-    return encode
+def _of_compound(model: ResponseModel, x: Matrix) -> Codes:
+    codes = np.column_stack([category_codes(c, known) for c, known in zip(x.T, model.categories, strict=True)])
+    place = {cell: i for i, cell in enumerate(model.compound or ())}
+    return np.array([place.get(cell, -1) for cell in map(tuple, codes.tolist())], dtype=np.int64)
 
 
 def category_codes(values: Vector, categories: Sequence[object]) -> Codes:

@@ -17,12 +17,13 @@ from itertools import permutations
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.posterior.observations import Codes, Draft
 from veil.data.blocks import Matrix, Vector, one_array
 from veil.numerics.ordering import row_order
-from veil.release.manifest import Part, RowOrder
+from veil.release.manifest import Manifest, RowOrder
 from veil.release.models import PseudonymModel
 from veil.release.release import Release
 
@@ -39,7 +40,7 @@ MOST_PLACES = 20
 
 def row_groups(release: Release, draft: Draft, present: Mask) -> list[Codes]:
     """Groups of rows by their marks; ``present`` says which cells are not empty (N × d)."""
-    keys = [_codes(release, name) for part in release.manifest.parts for name in _pseudonyms(part)]
+    keys = [_codes(release, name) for name in pseudonyms(release.manifest)]
     seen = _standard([number.z for number in draft.numbers if number.place >= 0 and number.known is None])
     groups = [each for codes in keys for each in (codes, _frequencies(codes))]
     groups += _hierarchies(release)
@@ -47,12 +48,23 @@ def row_groups(release: Release, draft: Draft, present: Mask) -> list[Codes]:
     if release.manifest.row_order is not RowOrder.SHUFFLED:
         repeated = [*keys, *(_codes(release, column.name) for column in release.manifest.public)]
         groups += [_places(codes) for codes in repeated]
-        groups += [np.arange(draft.n_rows) % period for period in _periods(seen)]
+        groups += [draft.rows % period for period in _periods(seen)]
     return [codes for codes in groups if 1 < len(np.unique(codes)) <= draft.n_rows / 2]
 
 
-def _pseudonyms(part: Part) -> tuple[str, ...]:
-    return part.released if isinstance(part.model, PseudonymModel) else ()
+def pseudonyms(manifest: Manifest) -> tuple[str, ...]:
+    """The released columns of pseudonyms."""
+    return tuple(name for part in manifest.parts if isinstance(part.model, PseudonymModel) for name in part.released)
+
+
+def pseudonyms_repeat(release: Release) -> bool:
+    """Whether two pseudonyms are equal, in one column or in two."""
+    columns = [one_array(release.table.read([name]).column(0)).drop_null() for name in pseudonyms(release.manifest)]
+    for kind in {column.type for column in columns}:
+        every = pa.concat_arrays([column for column in columns if column.type == kind])
+        if len(pc.unique(every)) < len(every):
+            return True
+    return False
 
 
 def _codes(release: Release, name: str) -> Codes:
@@ -79,7 +91,7 @@ def _frequencies(codes: Codes) -> Codes:
 
 def _hierarchies(release: Release) -> Iterator[Codes]:
     """For two pseudonymised columns of one domain: how deep a row stands, and whether others stand below it."""
-    names = [name for part in release.manifest.parts for name in _pseudonyms(part)]
+    names = pseudonyms(release.manifest)
     arrays = {name: one_array(release.table.read([name]).column(0)) for name in names if len(names) > 1}
     for name, above in permutations(arrays, 2):
         if arrays[name].type != arrays[above].type:
