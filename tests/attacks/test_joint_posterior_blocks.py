@@ -1,4 +1,4 @@
-"""A28 block by block: the guesses of the whole table where all rows are learned from, and nearly those where few are."""
+"""A28 block by block: the whole table's guesses where all rows are learned from, and nearly those where few are."""
 
 import pickle
 
@@ -50,7 +50,7 @@ def cases():
     rng = np.random.default_rng(1)
     signed = {name: values * np.where(rng.random(N) < 0.2, -1.0, 1.0) for name, values in numbers.items()}
     gaps = {name: np.where(rng.random(N) < 0.05, np.nan, values) for name, values in numbers.items()}
-    other, other_text, other_sex, other_children = private(300, seed=2)
+    other, _, other_sex, other_children = private(300, seed=2)
     sample = veil.KnownSample(
         np.column_stack(list(other.values())), public=pa.table({"sex": other_sex, "children": other_children})
     )
@@ -116,7 +116,7 @@ class Elsewhere:
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """A release of 40,000 rows in the order of the table, in memory, in pieces and as a file; and the private numbers."""
+    """A release of 40,000 rows in the order of the table, in memory and as files, and the private columns."""
     numbers, text, sex, _ = private(40_000)
     home = tmp_path_factory.mktemp("large")
     both = veil.Plan([(["t"], veil.RandomizedResponse(epsilon=1.0, **SEED)), (None, veil.AdditiveNoise(1.0, **SEED))])
@@ -167,17 +167,10 @@ def test_pieces_files_and_workers_give_the_same_bits(large, few_rows):
         np.testing.assert_array_equal(guess.details.probability, again.details.probability)
 
 
-def test_a_guess_file_holds_texts_and_can_be_resumed(large, few_rows, tmp_path):
+def test_a_guess_file_holds_texts(large, few_rows, tmp_path):
     release, home, _ = large
     guess, target = A28().run(release), tmp_path / "guess.parquet"
-
-    def cut(what, done, total):
-        if what == "guessing" and done:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        attack_file(home / "release", A28(), target, KnowledgeFiles(), progress=cut)
-    summary = attack_file(home / "release", A28(), target, KnowledgeFiles(), resume=True)
+    summary = attack_file(home / "release", A28(), target, KnowledgeFiles())
     assert (summary.n_rows, summary.columns) == (40_000, guess.columns)
     assert summary.details["components"] == guess.details.components
     table = ds.dataset(target, format="parquet").to_table()

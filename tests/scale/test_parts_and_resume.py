@@ -405,6 +405,20 @@ def test_other_verbs_go_on_where_they_were_cut(verb, kind, home, tmp_path, cut, 
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
 
 
+def test_an_attack_that_learns_from_some_rows_goes_on_with_what_these_told(home, tmp_path, cut, hashes, monkeypatch):
+    monkeypatch.setattr("veil.attacks.posterior.learning_rows.MOST_LEARNED", 5_000)
+    attack, target = veil.JointPosteriorAttack(prior="mixture"), tmp_path / "g.parquet"
+    with pytest.raises(Interrupted, match="resume the run"):
+        _attack(home, target, attack=attack, progress=cut("guessing"))
+    before = whole_parts(Draft(target))
+    assert 0 < len(before) < 6
+    _attack(home, target, attack=attack, resume=True)
+    after = {p.name: (p.stat().st_ino, p.stat().st_mtime_ns) for p in target.iterdir()}
+    assert all(after[name] == stamp for name, stamp in before.items())
+    _attack(home, tmp_path / "undisturbed.parquet", attack=attack)
+    assert hashes(target) == hashes(tmp_path / "undisturbed.parquet")
+
+
 def test_other_attacks_are_not_continued(home, tmp_path, cut, hashes):
     target = tmp_path / "g.parquet"
     with pytest.raises(Interrupted):

@@ -46,6 +46,10 @@ class JointPosteriorAttack(BlockwiseAttack):
     holds the value; the most probable category. ``aim="mean"``: the posterior mean, of least squared error; categories
     as before.
 
+    *Large releases.* Beyond 100,000 rows the prior is learned from as many, and every block is guessed by itself, in
+    constant memory given the prior. Where other rows tell of a record, or KnownAttributes are granted, the whole table
+    is read into memory (:mod:`veil.attacks.posterior.blocks`).
+
     *References.* Bovy, Hogg and Roweis (2011) for mixtures seen through noise; Silverman and Young (1987) for kernels
     with the population's covariance; Fisher (1936) for the discriminant; Trottini et al. (in Liu 2007, §3.3) for a
     Bayesian attacker with the noise's law.

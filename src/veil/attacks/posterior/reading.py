@@ -20,7 +20,7 @@ from veil.attacks.posterior.covariates import add_covariate, add_pattern, add_pu
 from veil.attacks.posterior.observations import Codes, Draft, Number, Observations, Variable
 from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
-from veil.attacks.posterior.relatives import add_relatives
+from veil.attacks.posterior.relatives import SURELY, SURELY_BY_SOME, add_relatives
 from veil.attacks.posterior.responses import add_responses
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
@@ -52,7 +52,7 @@ def observe(
 ) -> Observations:
     """Read a release and the attributes that are known of everybody; of a sample what it knows of covariates.
 
-    ``rows`` are the numbers of its rows in the file; None for all of a file.
+    ``rows`` are the numbers of its rows in the file, if these are some of a large one; None for all of a file.
     """
     n_rows = count_rows(release)
     if not n_rows:
@@ -74,7 +74,8 @@ def observe(
             add_public(draft, release, column.name, None if others is None else others.public)
     present = present_cells(release)
     add_pattern(draft, present)
-    add_relatives(draft, release, tuple(known), present, None if others is None else others.public)
+    surely = SURELY if rows is None else SURELY_BY_SOME
+    add_relatives(draft, release, tuple(known), present, None if others is None else others.public, surely)
     noise = np.zeros((len(draft.numbers), len(draft.numbers)))
     at = 0
     for block in draft.blocks:

@@ -50,6 +50,10 @@ MOST_TOLD = 0.5
 """The share of all differences between groups that known columns may tell, for the others of a group to be asked."""
 SURELY, MOST_PREDICTIONS = 4.0, 4
 """Standard errors by which a prediction must correlate with what was released, and how many are taken of a number."""
+SURELY_BY_SOME = 8.0
+"""The same for some rows of a large release, of which 100,000 show correlations of .025, too small to be of use.
+Neighbours predict each other, so that each pair counts twice and the standard error is √2 times as large: one table of
+twenty has a column of twenty that four of them find."""
 
 
 def of_others(name: str) -> str:
@@ -63,10 +67,12 @@ def add_relatives(
     known: Sequence[str],
     present: npt.NDArray[np.bool_],
     sampled: pa.Table | None = None,
+    surely: float = SURELY,
 ) -> None:
     """Predictions of the guessed columns by other rows; ``known`` columns need none.
 
-    ``present`` says which cells are not empty; ``sampled`` are public columns of a sample's records.
+    ``present`` says which cells are not empty; ``sampled`` are public columns of a sample's records. A prediction must
+    correlate with what was released by ``surely`` standard errors.
     """
     n, m = draft.n_rows, 0 if sampled is None else sampled.num_rows
     exact = [number.z for number in draft.numbers if number.known is not None]
@@ -84,13 +90,13 @@ def add_relatives(
     ]
     for predictors, own_row in kinds:
         for number in numbers:
-            for prediction in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS):
+            for prediction in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS, surely):
                 feature = exact_number(draft, of_others(number.name), prediction[:, 0], feature=True)
                 draft.add([replace(feature, own_row=own_row)], np.zeros((1, 1)))
         for variable in variables:
             reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
             reports[variable.reports < 0] = np.nan
-            for prediction in _surest(predictors, _below(reports, m), 1):
+            for prediction in _surest(predictors, _below(reports, m), 1, surely):
                 draft.variables.append(replace(_told(variable, prediction, n), own_row=own_row))
 
 
@@ -193,10 +199,10 @@ def _padded(prediction: Matrix | None, n: int, unknown: Rows) -> Matrix | None:
     return _below(prediction, n - len(prediction))
 
 
-def _surest(predictors: Sequence[Predictor], z: Matrix, most: int) -> list[Matrix]:
+def _surest(predictors: Sequence[Predictor], z: Matrix, most: int, surely: float) -> list[Matrix]:
     """The predictions that correlate best with what was released, of those that surely do."""
     present = _complete(z)
-    least, sure = SURELY / np.sqrt(max(int(present.sum()), 1)), list[tuple[float, Matrix]]()
+    least, sure = surely / np.sqrt(max(int(present.sum()), 1)), list[tuple[float, Matrix]]()
     for predictor in predictors:
         prediction = predictor(z)
         if prediction is None:
