@@ -218,6 +218,30 @@ def test_relatives_need_the_whole_table(few_rows, monkeypatch, mark):
     assert guess.entangled
 
 
+@pytest.mark.parametrize("kind", ["age", "income", "ward"])
+def test_others_of_a_public_value_are_asked_block_by_block(few_rows, monkeypatch, kind):
+    """A wave along a public number and the means of 70 wards: some rows tell nearly as much as all."""
+    n, rng = 24_000, np.random.default_rng(0)
+    age, income, ward = rng.integers(18, 90, n), rng.lognormal(size=n), rng.integers(0, 70, n)
+    wave = {"age": np.sin(age / 7.0), "income": np.sin(3.0 * np.log(income)), "ward": rng.normal(size=70)[ward]}[kind]
+    public = {"age": age, "income": income, "ward": ward.astype(str)}[kind]
+    x = {"x": wave + 0.5 * rng.normal(size=n), "y": rng.normal(size=n)}
+    release = published(veil.AdditiveNoise(1.0, **SEED), x, shuffle=False, public=public)
+    learned = A28().prepare(release)
+    guess = guess_all(release, pickle.loads(pickle.dumps(learned)))
+    monkeypatch.undo()
+    whole = A28().run(release)
+    assert guess.entangled
+    assert whole.entangled
+    alone = A28().run(published(veil.AdditiveNoise(1.0, **SEED), x, shuffle=False))
+    hits = [np.abs(each.values[:, 0] - x["x"]) <= 0.1 * x["x"].std() for each in (guess, whole, alone)]
+    error = np.sqrt((hits[0] != hits[1]).mean() / n)
+    assert hits[0].mean() > hits[1].mean() - 3 * error
+    assert hits[0].mean() > hits[2].mean() + 0.02
+    some = np.arange(0, n, 7)
+    assert np.abs(guess.without(some) - whole.without(some))[:, 0].mean() < 0.1
+
+
 def test_learning_rows_are_spread_and_rise(few_rows):
     rows = learning_rows.learning_rows(40_000)
     assert len(rows) == learning_rows.MOST_LEARNED

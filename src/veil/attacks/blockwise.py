@@ -66,8 +66,9 @@ class Reconstruction:
     names
         The private columns that it guesses, where they are not those of the release's only part.
     without
-        The guess of a block's people without their own rows (:class:`veil.attacks.base.Guess`); None where there is
-        none.
+        The guess of a block's people without their own rows; None where there is none.
+    entangled
+        As in :class:`veil.attacks.base.Guess`, as far as the guess has ``names`` of its own.
     """
 
     columns: tuple[str, ...]
@@ -78,6 +79,7 @@ class Reconstruction:
     up_to: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
     without: Callable[[Block], BlockGuess] | None = None
+    entangled: bool = False
 
     def guessed(self, release: Release) -> tuple[str, ...]:
         """The private columns that it guesses."""
@@ -166,7 +168,16 @@ def guess_all(release: Release, reconstruction: Reconstruction) -> Guess:
         return full_guess(release, values, details, ambiguity=ambiguity, up_to=up_to)
     hidden = reconstruction.without
     without = None if hidden is None else partial(_hidden_guess, release, reconstruction, hidden)
-    return Guess(values, reconstruction.names, np.arange(len(values)), ambiguity, details, up_to, without=without)
+    return Guess(
+        values,
+        reconstruction.names,
+        np.arange(len(values)),
+        ambiguity,
+        details,
+        up_to,
+        without=without,
+        entangled=reconstruction.entangled,
+    )
 
 
 def _hidden_guess(

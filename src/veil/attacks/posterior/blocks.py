@@ -5,12 +5,16 @@ moments and margins to a third of a percent, and the mixture takes fewer in any 
 the states of its texts, the quartiles at which it bends. With that any block is observed as those rows were, so that
 memory is that of these rows and of a few blocks, whatever the size of the release.
 
-*What needs the whole table.* Other rows tell of a record where they share a pseudonym, a mark or a public value with
-it, or stand beside it in the file or along a public number (:mod:`veil.attacks.posterior.relatives`). Whether they do,
-the rows that are learned from show, as they are runs of neighbours: where they find relatives nothing is learned, and
-the whole table is read into memory. So it is for attributes that are known of everybody, which have a value for each
-row, for pseudonyms of which two are equal, for a public column whose values repeat more often than these rows can show,
-and for known texts that name single people.
+*What others tell.* Rows of a frequent public value, and neighbours along a public number, tell of a record by that
+value alone: a block's row is told what the rows of the same or the nearest value were
+(:mod:`veil.attacks.posterior.alike`).
+
+*What needs the whole table.* Rows that share a pseudonym, a mark or a rare public value with a record, or stand beside
+it in the file, are to be found nowhere else. Whether these tell of it, the rows that are learned from show, as they are
+runs of neighbours (:mod:`veil.attacks.posterior.relatives`): where they do, nothing is learned, and the whole table is
+read into memory. So it is for attributes that are known of everybody, which have a value for each row, for pseudonyms
+of which two are equal, for public values that repeat more often than some rows can show, and for known texts that name
+single people.
 """
 
 from __future__ import annotations
@@ -25,6 +29,7 @@ import pyarrow as pa
 from veil.attacks.blockwise import BlockGuess, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.posterior.candidates import is_covariate
 from veil.attacks.posterior.fitting import Posterior, Settings, fit_posterior
 from veil.attacks.posterior.guessing import details_of
 from veil.attacks.posterior.learning_rows import Rows, rows_of
@@ -117,7 +122,7 @@ def learn_blocks(
     if pseudonyms_repeat(some) or values_repeat(some, len(rows) / count_rows(release)):
         return None
     observations = observe(some, knowledge, others, rows)
-    if told_by_others(observations):
+    if not _by_themselves(observations):
         return None
     posterior = fit_posterior(observations, others, manifest, at, settings)
     reading = BlockReading.of(manifest, observations)
@@ -128,4 +133,15 @@ def learn_blocks(
         guess=partial(guess, False),
         details=details_of(posterior, observations.names, np.empty((0, len(observations.names)))),
         without=partial(guess, True) if people_are_known(observations) else None,
+        entangled=told_by_others(observations),
+    )
+
+
+def _by_themselves(observations: Observations) -> bool:
+    """Whether the rows of a block say all that is observed of them."""
+    numbers = all(number.place >= 0 or number.read is not None for number in observations.numbers)
+    return (
+        numbers
+        and not observations.labels
+        and all(each.read is not None or not is_covariate(each) for each in observations.variables)
     )

@@ -27,8 +27,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge.previous_releases import count_rows
+from veil.attacks.posterior.alike import Alike, along, of_values
 from veil.attacks.posterior.covariates import FEW_VALUES, exact_number, with_sampled
 from veil.attacks.posterior.observations import Codes, Draft, Variable
+from veil.attacks.posterior.predictions import complete, group_prediction, neighbour_prediction
 from veil.attacks.posterior.row_marks import row_groups
 from veil.data.blocks import Matrix, Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
@@ -36,14 +38,12 @@ from veil.release.manifest import RowOrder
 from veil.release.release import Release
 
 Rows = npt.NDArray[np.intp]
-Predictor = Callable[[Matrix], Matrix | None]
-"""From what is seen of some columns to what others say of them; None where they say nothing.
+Predictor = Callable[[Matrix], tuple[Matrix, Alike | None] | None]
+"""From what is seen of some columns to what others say of them, and for which other rows; None where they say nothing.
 
 Rows of a sample stand below those of the release; nothing is seen of them."""
 LEAST_GROUP = 2.0
 """Rows of a group, on average, from which groups are looked at."""
-WIDTHS, STRETCH = tuple(2**k for k in range(9)), 256
-"""Rows on either side whose mean is tried, and rows that share the best width."""
 MOST_STATES = 32
 """States of a variable that others may tell."""
 MOST_TOLD = 0.5
@@ -78,8 +78,11 @@ def add_relatives(
     exact = [number.z for number in draft.numbers if number.known is not None]
     marked = [codes for codes in row_groups(release, draft, present) if not _is_told(codes, exact)]
     kinds: list[tuple[list[Predictor], bool]] = [
-        ([_of_group(codes, n) for codes in _groups(release, sampled) if not _is_told(codes[:n], exact)], False),
-        ([_of_neighbours(rows, unplaced) for rows, unplaced in _orders(release, sampled)], False),
+        (
+            [_of_group(codes, n, own) for codes, own in _groups(release, sampled) if not _is_told(codes[:n], exact)],
+            False,
+        ),
+        ([_of_neighbours(*order) for order in _orders(release, sampled)], False),
         ([*(_of_group(codes, n) for codes in marked), *_of_file(release)], True),
     ]
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
@@ -90,14 +93,17 @@ def add_relatives(
     ]
     for predictors, own_row in kinds:
         for number in numbers:
-            for prediction in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS, surely):
-                feature = exact_number(draft, of_others(number.name), prediction[:, 0], feature=True)
+            for prediction, alike in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS, surely):
+                read = None if alike is None else alike.numbers(prediction[:, 0])
+                feature = exact_number(draft, of_others(number.name), prediction[:, 0], feature=True, read=read)
                 draft.add([replace(feature, own_row=own_row)], np.zeros((1, 1)))
         for variable in variables:
             reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
             reports[variable.reports < 0] = np.nan
-            for prediction in _surest(predictors, _below(reports, m), 1, surely):
-                draft.variables.append(replace(_told(variable, prediction, n), own_row=own_row))
+            for prediction, alike in _surest(predictors, _below(reports, m), 1, surely):
+                told = _told(variable, prediction, n)
+                read_codes = None if alike is None else alike.codes(told.reports)
+                draft.variables.append(replace(told, own_row=own_row, read=read_codes))
 
 
 def _below(z: Matrix, m: int) -> Matrix:
@@ -119,100 +125,48 @@ def _is_told(codes: Codes, exact: Sequence[Vector]) -> bool:
     return bool(np.linalg.matrix_rank(np.column_stack(units), tol=1e-6) > MOST_TOLD * n_groups)
 
 
-def group_prediction(z: Matrix, codes: Codes) -> Matrix | None:
-    """What the others of a row's group say of some columns; None where groups do not differ."""
-    present = _complete(z)
-    counts = np.bincount(codes, present)
-    n, n_groups = float(counts.sum()), int((counts > 0).sum())
-    if n_groups < 2 or n <= n_groups:
-        return None
-    mean = z[present].mean(axis=0)
-    values = np.where(present[:, None], z - mean, 0.0)
-    sums = np.column_stack([np.bincount(codes, column) for column in values.T])
-    means = sums / np.maximum(counts, 1)[:, None]
-    within = float(((values - means[codes]) ** 2)[present].sum()) / (n - n_groups)
-    size = (n - float((counts**2).sum()) / n) / (n_groups - 1)
-    between = (float((counts @ means**2).sum()) / (n_groups - 1) - within) / size
-    if between <= 0.0:
-        return None
-    others = counts[codes] - present
-    return np.asarray(mean + (sums[codes] - values) / (others + within / between)[:, None])
-
-
-def neighbour_prediction(z: Matrix, rows: Rows) -> Matrix | None:
-    """The mean of rows before and after, in every stretch of rows as many as predict best there, or of all rows."""
-    present, n = _complete(z[rows]), len(rows)
-    if present.sum() < 2 * LEAST_GROUP:
-        return None
-    mean = z[rows][present].mean(axis=0)
-    values = np.where(present[:, None], z[rows] - mean, 0.0)
-    sums = np.vstack([np.zeros(z.shape[1]), np.cumsum(values, axis=0)])
-    counts = np.r_[0, np.cumsum(present)]
-    place, stretch = np.arange(n), np.arange(n) // STRETCH
-    best, least = np.zeros_like(values), _beside(np.bincount(stretch, (values**2).sum(axis=1)).astype(np.float64))
-    for width in WIDTHS:
-        half = np.maximum(np.minimum(width, np.minimum(place, n - 1 - place)), 1)  # a trend has no slope in the middle
-        low, high = np.maximum(place - half, 0), np.minimum(place + half + 1, n)
-        others = np.maximum(counts[high] - counts[low] - present, 1)
-        prediction = (sums[high] - sums[low] - values) / others[:, None]
-        square = np.where(present, ((prediction - values) ** 2).sum(axis=1), 0.0)
-        error = _beside(np.bincount(stretch, square).astype(np.float64))
-        better = (error < least)[stretch]
-        best[better], least = prediction[better], np.minimum(error, least)
-    placed = np.empty_like(values)
-    placed[rows] = best + mean
-    return placed
-
-
-def _beside(errors: Vector) -> Vector:
-    """For each stretch the errors of others near it.
-
-    A width that is chosen by a stretch's own errors fits their chance: rows without any order would seem to predict
-    each other. The stretches right beside it share rows of the widest means with it, so those beyond are taken.
-    """
-    if len(errors) < 3:
-        return errors
-    weights = [1.0, 0.0, 0.0, 0.0, 1.0] if len(errors) > 4 else [1.0, 0.0, 1.0]
-    return np.convolve(errors, weights, mode="full")[len(weights) // 2 : -(len(weights) // 2)]
-
-
-def _complete(z: Matrix) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.isfinite(z).all(axis=1), dtype=bool)
-
-
-def _of_group(codes: Codes, n: int) -> Predictor:
+def _of_group(codes: Codes, n: int, alike: Alike | None = None) -> Predictor:
     """By the group; nothing for records below the release's n rows that are in none of its groups."""
     strangers = n + np.flatnonzero(~np.isin(codes[n:], codes[:n]))
-    return lambda z: _padded(group_prediction(z[: len(codes)], codes), len(z), strangers)
+
+    def predict(z: Matrix) -> tuple[Matrix, Alike | None] | None:
+        prediction = group_prediction(z[: len(codes)], codes)
+        return None if prediction is None else (_padded(prediction, len(z), strangers), alike)
+
+    return predict
 
 
-def _of_neighbours(rows: Rows, unplaced: Rows) -> Predictor:
+def _of_neighbours(rows: Rows, unplaced: Rows, alike: Alike | None = None) -> Predictor:
     """By neighbours in an order; nothing for records that have no place in it."""
-    return lambda z: _padded(neighbour_prediction(z[: len(rows)], rows), len(z), unplaced)
+
+    def predict(z: Matrix) -> tuple[Matrix, Alike | None] | None:
+        of_rows = neighbour_prediction(z[: len(rows)], rows)
+        return None if of_rows is None else (_padded(of_rows[0], len(z), unplaced), alike if of_rows[1] else None)
+
+    return predict
 
 
-def _padded(prediction: Matrix | None, n: int, unknown: Rows) -> Matrix | None:
+def _padded(prediction: Matrix, n: int, unknown: Rows) -> Matrix:
     """A prediction of the release and of a sample below it, or of the release alone; NaN for records of the sample."""
-    if prediction is None:
-        return None
     prediction[unknown] = np.nan
     return _below(prediction, n - len(prediction))
 
 
-def _surest(predictors: Sequence[Predictor], z: Matrix, most: int, surely: float) -> list[Matrix]:
+def _surest(predictors: Sequence[Predictor], z: Matrix, most: int, surely: float) -> list[tuple[Matrix, Alike | None]]:
     """The predictions that correlate best with what was released, of those that surely do."""
-    present = _complete(z)
-    least, sure = surely / np.sqrt(max(int(present.sum()), 1)), list[tuple[float, Matrix]]()
+    present = complete(z)
+    least, sure = surely / np.sqrt(max(int(present.sum()), 1)), list[tuple[float, Matrix, Alike | None]]()
     for predictor in predictors:
-        prediction = predictor(z)
-        if prediction is None:
+        predicted = predictor(z)
+        if predicted is None:
             continue
+        prediction, alike = predicted
         a, b = (each[present] - each[present].mean(axis=0) for each in (prediction, z))
         correlation = float((a * b).sum() / max(np.sqrt((a * a).sum() * (b * b).sum()), 1e-300))
         if correlation > least:
-            sure.append((correlation, prediction))
+            sure.append((correlation, prediction, alike))
     sure.sort(key=lambda each: -each[0])
-    return [prediction for _, prediction in sure[:most]]
+    return [(prediction, alike) for _, prediction, alike in sure[:most]]
 
 
 def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
@@ -229,7 +183,7 @@ def _told(variable: Variable, reports: Matrix, n: int) -> Variable:
     return Variable(names, told[:n], np.eye(len(listing)), states, (-1,), sampled=told[n:] if len(told) > n else None)
 
 
-def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
+def _groups(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Codes, Alike | None]]:
     """Rows of one household or firm: equal public values that are too many to be states."""
     n = count_rows(release)
     for column in release.manifest.public:
@@ -238,7 +192,7 @@ def _groups(release: Release, sampled: pa.Table | None) -> Iterator[Codes]:
         codes = coded.indices.fill_null(len(coded.dictionary)).to_numpy().astype(np.int64)
         codes[n:] += codes[n:] == len(coded.dictionary)  # nothing is known of a sample's record, not that it is missing
         if FEW_VALUES < len(np.unique(codes[:n])) <= n / LEAST_GROUP:
-            yield codes
+            yield codes, of_values(column.name, array[:n], codes[:n])
 
 
 def values_repeat(release: Release, share: float) -> bool:
@@ -266,10 +220,10 @@ def _of_file(release: Release) -> list[Predictor]:
     return [_of_neighbours(np.arange(count_rows(release), dtype=np.intp), np.empty(0, dtype=np.intp))]
 
 
-def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, Rows]]:
+def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, Rows, Alike]]:
     """Orders in which neighbours may resemble each other, those of public numbers.
 
-    With each the records of the sample that have no place in it.
+    With each the records of the sample that have no place in it, and which rows others are like.
     """
     n = count_rows(release)
     for column in release.manifest.public:
@@ -277,4 +231,5 @@ def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, 
         if kind_of(array.type) is Kind.NUMERIC:
             values = to_float(array, column.name)
             if len(np.unique(values[np.isfinite(values)])) > FEW_VALUES:
-                yield np.argsort(values, kind="stable").astype(np.intp), n + np.flatnonzero(np.isnan(values[n:]))
+                rows = np.argsort(values, kind="stable").astype(np.intp)
+                yield rows, n + np.flatnonzero(np.isnan(values[n:])), along(column.name, values, rows[rows < n])
