@@ -14,7 +14,7 @@ from veil.attacks.posterior.candidates import Candidates, Rows, log_density
 from veil.attacks.posterior.choice import Guesser, best_guessers
 from veil.attacks.posterior.column_guesses import ColumnPriors, Ranges, column_guesses, column_priors, place_states
 from veil.attacks.posterior.discriminants import best_links, posteriors
-from veil.attacks.posterior.mixture import Mixture, Split, best_mixture, one_normal, split_rows
+from veil.attacks.posterior.mixture import MOST_REFITTED, Mixture, Split, best_mixture, one_normal, split_rows
 from veil.attacks.posterior.observations import Observations
 from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.records import Records, record_guesses
@@ -74,11 +74,17 @@ class Posterior:
 
 
 def fit_posterior(
-    observations: Observations, others: Others | None, manifest: Manifest, at: Sequence[int], settings: Settings
+    observations: Observations,
+    others: Others | None,
+    manifest: Manifest,
+    at: Sequence[int],
+    settings: Settings,
+    refitted: int = MOST_REFITTED,
 ) -> Posterior:
     """Learn from what is seen of a release, and from people whose values are known.
 
-    ``at`` says where the guessed columns stand among all private ones.
+    ``at`` says where the guessed columns stand among all private ones; the mixture that is chosen is fitted to at most
+    ``refitted`` records.
     """
     prior, aim, tolerance, ranges = settings
     sample = None
@@ -86,7 +92,7 @@ def fit_posterior(
         records = others.values[:, at]
         observations = observations.with_whole(known_whole(records))
         sample = read_sample(observations, records) if len(records) else None
-    learned = _learned(observations, sample, prior)
+    learned = _learned(observations, sample, prior, refitted)
     priors = column_priors(observations, learned.fit, learned.single, sample, ranges, _laws(manifest), tolerance)
     guessers: dict[str, Guesser] = {KERNELS: partial(_by_kernels, priors, learned.links, learned.record, aim)}
     chosen = dict.fromkeys(range(len(observations.names)), KERNELS)
@@ -134,9 +140,9 @@ class _Learned:
     links: Mapping[int, Kernels]
 
 
-def _learned(observations: Observations, sample: Sample | None, prior: str) -> _Learned:
+def _learned(observations: Observations, sample: Sample | None, prior: str, refitted: int) -> _Learned:
     """The joint prior of a release and a sample, if there is one."""
-    split, single = split_rows(observations), one_normal(observations)
+    split, single = split_rows(observations, refitted), one_normal(observations)
     alone = prior in ("sample", "records") and sample is not None
     mixture = Mixture(single, single, {}) if alone else best_mixture(observations, split, single)
     fit, components = mixture.final, mixture.final.n_groups

@@ -59,15 +59,18 @@ class Split(NamedTuple):
     every: Rows
 
 
-def split_rows(observations: Observations) -> Split:
-    """Some records to fit and some to judge, by their values and not by their order."""
+def split_rows(observations: Observations, refitted: int = MOST_REFITTED) -> Split:
+    """Some records to fit and some to judge, by their values and not by their order.
+
+    The chosen mixture is fitted to at most ``refitted`` records.
+    """
     columns = {
         number.name: np.nan_to_num(number.z) for number in observations.numbers if not number.feature
     } | observations.codes
     order = row_order(np.column_stack([columns[name] for name in sorted(columns)]))
     some = order[:MOST_ROWS]
     n = max(int(len(some) * HELD_OUT), 1)
-    return Split(some[n:], some[:n], order[:MOST_REFITTED])
+    return Split(some[n:], some[:n], order[:refitted])
 
 
 def one_normal(observations: Observations, rows: Rows | None = None) -> Candidates:
