@@ -61,3 +61,17 @@ def test_few_far_out_values_that_seem_exposed_are_settled_by_more_keys() -> None
         rows.append(audit.rows[0])
     assert [row.n_far_out for row in rows] == [9, 9]
     assert [bool(row.broken) for row in rows] == [False, True]
+
+
+def test_a_break_near_the_goal_is_seen_with_several_keys_and_a_plain_one_with_one() -> None:
+    """Fits of single keys differ: what one of them gains a little over the goal, the next may not."""
+    x = np.random.default_rng(3).normal(size=(20_000, 1))
+    runs = []
+    for scale in (0.6, 0.2):
+        audit = veil.audit(
+            x, veil.AdditiveNoise(scale), attacks=["bayes-estimate"], grants=veil.Grants.only(), seed=0, workers=1
+        )
+        (row,) = audit.rows
+        assert row.broken
+        runs.append(row.repetitions)
+    assert runs == [5, 1]

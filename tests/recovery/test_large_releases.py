@@ -19,13 +19,13 @@ from veil.data.blocks import BLOCK_ROWS, Block
 from veil.data.passes import Threads
 from veil.data.tables import MemoryTable, Table
 from veil.errors import InputError, NotApplicableError
+from veil.numerics.products import block_products
 from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.bands import counted_interval, quantile_interval
 from veil.recovery.counting import FineCounts, GridCounts, fine_counts
 from veil.recovery.distribution import column_counts
 from veil.recovery.folders import recover
 from veil.recovery.joint import joint_counts
-from veil.numerics.products import block_products
 from veil.recovery.noise import noisy_columns
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.release.release import Release

@@ -176,8 +176,10 @@ class Scoreboard:
             return True
         if lottery and any(self._is_below(each, trial) and self.row(each).broken for each in self._outcomes):
             return False  # less knowledge breaks a goal: more runs with this decide nothing
+        if row.broken and not lottery:  # near the goal, one key may be an unlucky one
+            return n < FEWEST_REPETITIONS and self._gain(trial) <= 2 * self._goals.max_advantage
         if row.broken:
-            return lottery and n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
+            return n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
             return lottery and n < min(2, limit) and not self._is_hopeless(trial)
         if lottery and lost and self._is_spared(trial, n):
