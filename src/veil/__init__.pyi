@@ -67,6 +67,7 @@ from veil.auditing.plan_file import init_file as init_file
 from veil.auditing.result import Audit as Audit
 from veil.auditing.run import audit as audit
 from veil.data.cluster import Cluster as Cluster
+from veil.data.sources import read_table as read_table
 from veil.errors import ClusterError as ClusterError
 from veil.errors import FileAccessError as FileAccessError
 from veil.errors import FileFormatError as FileFormatError

@@ -61,7 +61,7 @@ OPTIONS = [
     (("--role", "a=drop", "--role", "a=public"), ("'a'", "twice")),
     (("--role", "a=drop", "--role", "b=drop", "--role", "n=drop"), ("nothing would be perturbed",)),
     (("--consistent-on", "aa"), ("consistent_on", "did you mean 'a'")),
-    (("--format", "xlsx"), ("--format", "xlsx")),
+    (("--format", "docx"), ("--format", "xlsx")),
     (("--nope",), ("--nope",)),
     (("--reuse-key", "old"), ("--key", "--reuse-key")),
 ]

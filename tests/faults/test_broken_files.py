@@ -41,7 +41,7 @@ BROKEN = {
     "empty Parquet": ("t.parquet", b"", ("t.parquet", "truncated or damaged")),
     "text named Parquet": ("t.parquet", CSV.encode(), ("t.parquet", "truncated or damaged")),
     "empty Feather": ("t.feather", b"", ("t.feather", "truncated or damaged")),
-    "unknown kind": ("t.xlsx", b"PK", ("t.xlsx", ".parquet")),
+    "unknown kind": ("t.docx", b"PK", ("t.docx", ".parquet")),
     "no ending": ("table", CSV.encode(), ("table", ".parquet")),
 }
 

@@ -9,7 +9,7 @@ from veil.attacks.base import Attack, Finding
 from veil.attacks.guess_files import GuessFile, write_guess
 from veil.attacks.knowledge import Knowledge, kinds_of_knowledge
 from veil.attacks.registry import find_attack
-from veil.data.files import format_of
+from veil.data.files import target_format
 from veil.data.passes import Engine
 from veil.errors import InputError
 from veil.progress import Progress, silent
@@ -99,7 +99,7 @@ def attack_file(
     """
     target, tool = Path(target), _tool(attack)
     refuse_taken(target)
-    format_of(target)
+    target_format(target)
     attacked = chosen_part(Release.load(release, engine=engine), tool, part)
     knowledge = known.read(attacked) if isinstance(known, KnowledgeFiles) else known
     return write_guess(attacked, tool, knowledge, target, resume=resume, progress=progress)

@@ -20,7 +20,7 @@ from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge
 from veil.attacks.knowledge.records import ROW_COLUMN
 from veil.data.blocks import Block, Vector, from_float
-from veil.data.files import format_of
+from veil.data.files import target_format
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.progress import Progress, silent
@@ -71,7 +71,7 @@ def write_guess(
 
     Parquet of more than a million rows becomes a folder of shards (mode 0700).
     """
-    kind = format_of(target)
+    kind = target_format(target)
     with file_job(target, resume=resume) as job:
         known = hashlib.sha256(pickle.dumps(tuple(knowledge))).hexdigest()
         data = release.manifest.data.get("sha256", release.manifest.release_id)

@@ -12,6 +12,12 @@
     method = "additive-noise"      # columns = [...] names some; without it, all the rest
     scale = 0.5
 
+    [missing]
+    age = [98, 99]                 # codes that stand for a missing value; "*" = ["?"] for all columns
+
+    [kinds]
+    zip = "category"               # numeric, boolean, category, text, time
+
     [goals]
     max_advantage = 0.05
 
@@ -34,7 +40,9 @@ from typing import Any
 from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.auditing.goals import as_goals
+from veil.data.declarations import Declarations
 from veil.data.schema import Kind
+from veil.data.tables import Table
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
 from veil.progress import Progress, silent
@@ -48,19 +56,21 @@ from veil.storage.atomic import refuse_existing, write_public
 
 SHUFFLE = "shuffle"
 PLAUSIBLE, SUMS = "plausible", "sums"
-SECTIONS = (SHUFFLE, PLAUSIBLE, SUMS, "roles", "part", "goals", "grants")
+SECTIONS = (SHUFFLE, PLAUSIBLE, SUMS, "roles", "missing", "kinds", "part", "goals", "grants")
 SENTENCES = "sentences"
 """The key of goals that are said in words."""
 
 
 @dataclass(frozen=True)
 class PlanFile:
-    """What a plan file says: roles, the plan (None without a part), the goals and the grants."""
+    """What a plan file says: roles, the plan (None without a part), goals and grants, and how the table is read."""
 
     plan: Plan | None
     goals: Goals
     grants: Grants
     roles: dict[str, str]
+    missing: dict[str, list[Any]] = dataclasses.field(default_factory=dict)
+    kinds: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 def load_plan(path: str | Path) -> PlanFile:
@@ -86,7 +96,10 @@ def load_plan(path: str | Path) -> PlanFile:
         plausible = _section(sections, PLAUSIBLE, path.name)
     sums = _section(sections, SUMS, path.name)
     plan = Plan(plan_parts, roles=roles, shuffle=shuffle, plausible=plausible, sums=sums) if plan_parts else None
-    return PlanFile(plan, _goals(sections, path.name), _grants(sections, path), roles)
+    rules = Declarations.of(_section(sections, "missing", path.name), _section(sections, "kinds", path.name))
+    missing = {name: list(codes) for name, codes in rules.missing.items()}
+    kinds = {name: str(kind) for name, kind in rules.kinds.items()}
+    return PlanFile(plan, _goals(sections, path.name), _grants(sections, path), roles, missing, kinds)
 
 
 def needed_plan(path: str | Path) -> Plan:
@@ -157,18 +170,28 @@ def _check_keys(keys: Iterable[str], known: Sequence[str], where: str) -> None:
 
 
 def init_file(
-    table: Any, target: str | Path, *, roles: Mapping[str, str] | None = None, progress: Progress = silent
+    table: Any,
+    target: str | Path,
+    *,
+    roles: Mapping[str, str] | None = None,
+    missing: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    progress: Progress = silent,
 ) -> Inspection:
-    """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused."""
+    """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused.
+
+    ``missing`` and ``kinds`` are what was declared when the table was read (:func:`veil.read_table`), for the plan to
+    say.
+    """
     path = Path(target)
     refuse_existing(path)
     facts = inspection.inspect(table, roles=roles, progress=progress)
-    name = Path(table).name if isinstance(table, str | Path) else "a table"
-    write_public(path, draft_plan(facts, name).encode())
+    name = Path(table).name if isinstance(table, str | Path) else table.label if isinstance(table, Table) else "a table"
+    write_public(path, draft_plan(facts, name, _declared(missing, kinds)).encode())
     return facts
 
 
-def draft_plan(facts: Inspection, source: str) -> str:
+def draft_plan(facts: Inspection, source: str, declared: Sequence[str] = ()) -> str:
     """A plan for a table, to be edited: inferred roles, one method per kind of column, goals and grants."""
     numbers = [c.name for c in facts.columns if c.role == "sensitive"]
     texts = [c for c in facts.columns if c.role is None]
@@ -195,7 +218,12 @@ def draft_plan(facts: Inspection, source: str) -> str:
             )
         else:
             lines.append(f"# {_key(column.name)} = {_text(column.role)}{note}")
-    lines += ["", "# One part per method; a part without columns takes all that is left.", "[[part]]"]
+    lines += [
+        "",
+        *(declared or _UNDECLARED),
+        "# One part per method; a part without columns takes all that is left.",
+        "[[part]]",
+    ]
     if numbers:
         lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
     else:
@@ -223,14 +251,24 @@ def draft_plan(facts: Inspection, source: str) -> str:
 
 
 def write_plan(
-    path: str | Path, plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: str = "A plan"
+    path: str | Path,
+    plan: Plan,
+    *,
+    roles: Mapping[str, str],
+    goals: Goals,
+    heading: str = "A plan",
+    missing: Mapping[str, Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
 ) -> None:
     """Write a plan that was decided on, with the roles and goals it was decided for; an existing file is refused."""
     refuse_existing(Path(path))
-    write_public(Path(path), plan_text(plan, roles=roles, goals=goals, heading=heading).encode())
+    text = plan_text(plan, roles=roles, goals=goals, heading=heading, declared=_declared(missing, kinds))
+    write_public(Path(path), text.encode())
 
 
-def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: str = "A plan") -> str:
+def plan_text(
+    plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: str = "A plan", declared: Sequence[str] = ()
+) -> str:
     """A plan as a file says it; :func:`load_plan` reads it back."""
     lines = [f"# {visible(heading)}", ""]
     if plan.shuffle:
@@ -238,7 +276,7 @@ def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: st
         lines += [why, f"{SHUFFLE} = true", ""]
     lines += [f"{PLAUSIBLE} = {_text(AUTO)}", ""] if plan.plausible == AUTO else []
     decided = {**plan.roles, **roles}
-    lines += ["[roles]", *(f"{_key(name)} = {_text(role)}" for name, role in decided.items()), ""]
+    lines += ["[roles]", *(f"{_key(name)} = {_text(role)}" for name, role in decided.items()), "", *declared]
     for columns, method in plan.parts:
         lines.append("[[part]]")
         lines += [f"columns = [{', '.join(_text(name) for name in columns)}]"] if columns is not None else []
@@ -251,6 +289,29 @@ def plan_text(plan: Plan, *, roles: Mapping[str, str], goals: Goals, heading: st
     if plan.sums:
         lines += [f"[{SUMS}]", *(f"{_key(name)} = {_value(terms)}" for name, terms in plan.sums.items()), ""]
     return "\n".join([*lines, "[goals]", f"{SENTENCES} = [", *(f"    {_text(s)}," for s in goals.words()), "]", ""])
+
+
+def _declared(missing: Mapping[str, Any] | None, kinds: Mapping[str, str] | None) -> list[str]:
+    """The sections of what is declared about a table's cells."""
+    rules = Declarations.of(missing, kinds)
+    lines = []
+    if rules.missing:
+        lines += ["# Codes that stand for a missing value.", "[missing]"]
+        lines += [*(f"{_key(name)} = {_value(list(codes))}" for name, codes in rules.missing.items()), ""]
+    if rules.kinds:
+        lines += ["[kinds]", *(f"{_key(name)} = {_text(kind)}" for name, kind in rules.kinds.items()), ""]
+    return lines
+
+
+_UNDECLARED = (
+    "# Codes that stand for a missing value, and columns that are not what they look like (numeric, boolean, category,",
+    "# text, time).",
+    "# [missing]",
+    '# "*" = ["?"]',
+    "# [kinds]",
+    '# zip = "category"',
+    "",
+)
 
 
 def _value(value: Any) -> str:

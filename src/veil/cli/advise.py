@@ -13,6 +13,7 @@ from veil.cli.options import json_option, role_option
 from veil.cli.printing import check_page, print_line
 from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
+from veil.cli.tables import cells, declared, table_options
 
 
 @click.command(cls=KnowledgeCommand, known=granted_options)
@@ -38,6 +39,7 @@ from veil.cli.settings import build_method
     help="A plan file to write with what is recommended, for veil perturb and veil audit.",
 )
 @role_option
+@table_options
 @goal_options
 @run_options
 @json_option
@@ -59,10 +61,12 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
 
         refuse_existing(options["write_plan"])
     _, common = setting(options)
+    said = cells(dict(options), options["plan_file"])
+    private = declared(table, options, options["plan_file"])
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
     with progress_bar() as progress:
-        advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
+        advice = run_advise(private, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
     if options["write_plan"] is not None and advice.recommendation is not None:
         from veil.auditing.plan_file import write_plan
@@ -70,7 +74,7 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
 
         plan, path = as_plan(advice.recommendation), options["write_plan"]
         heading = f"Recommended by veil advise for {table.name}: {plan.describe()}."
-        write_plan(path, plan, roles=common["roles"], goals=common["goals"], heading=heading)
+        write_plan(path, plan, roles=common["roles"], goals=common["goals"], heading=heading, **said)
         if not as_json:
             print_line(f"Plan written to {path}: veil perturb {table} --plan {path} -o RELEASE --key NEWKEY")
     exit_with(advice.possible)

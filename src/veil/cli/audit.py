@@ -13,6 +13,7 @@ from veil.cli.options import json_option, list_option, role_option, seed_option,
 from veil.cli.printing import check_page, print_line
 from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
+from veil.cli.tables import also_declared, declared, table_options
 
 
 @click.command(cls=KnowledgeCommand, known=granted_options)
@@ -45,6 +46,7 @@ from veil.cli.settings import build_method
 @list_option("methods")
 @set_option
 @role_option
+@table_options
 @goal_options
 @click.option("--attack", "attacks", multiple=True, help="Only these attacks. Default: all that apply.")
 @click.option(
@@ -85,12 +87,14 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         from veil.auditing.plan_file import needed_plan
 
         needed_plan(options["plan_file"])
+    released = None if foreign is None else also_declared(foreign, options, options["plan_file"])
+    private = declared(table, options, options["plan_file"])
     candidates = [*([plan] if plan is not None else []), *candidates]
     with progress_bar() as progress:
         answer = run_audit(
-            table,
+            private,
             candidates or None,
-            release=foreign,
+            release=released,
             match=None if options["match"] == "none" else options["match"],
             previous=list(options["previous"]),
             attacks=list(options["attacks"]) or "all",

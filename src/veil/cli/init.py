@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,13 +11,15 @@ from veil.cli.options import role_option
 from veil.cli.printing import print_line
 from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
+from veil.cli.tables import cells, declared, table_options
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("-o", "--output", default="plan.toml", type=click.Path(path_type=Path), help="The plan file to write.")
 @role_option
-def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
+@table_options
+def init(table: Path, output: Path, roles: tuple[str, ...], **options: Any) -> None:
     """Write a commented plan for a table: roles, methods, goals and what attackers may know.
 
     \b
@@ -27,6 +30,8 @@ def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
     from veil.auditing.plan_file import init_file
 
     with progress_bar() as progress:
-        inspection = init_file(table, output, roles=parse_pairs(roles, "--role"), progress=progress)
+        said = cells(dict(options))
+        private = declared(table, options)
+        inspection = init_file(private, output, roles=parse_pairs(roles, "--role"), progress=progress, **said)
     undecided = sum(column.role is None for column in inspection.columns)
     print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {undecided} to decide on (now: drop).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -10,13 +11,15 @@ from veil.cli.options import json_option, role_option
 from veil.cli.printing import print_json, terminal
 from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
+from veil.cli.tables import declared, table_options
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @role_option
+@table_options
 @json_option
-def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
+def inspect(table: Path, roles: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Show a table's columns, their kinds and roles, and what must be decided.
 
     \b
@@ -26,7 +29,7 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     from veil.publishing.inspection import inspect as run_inspect
 
     with progress_bar() as progress:
-        inspection = run_inspect(table, roles=parse_pairs(roles, "--role"), progress=progress)
+        inspection = run_inspect(declared(table, options), roles=parse_pairs(roles, "--role"), progress=progress)
     if as_json:
         print_json(inspection.to_dict())
         return

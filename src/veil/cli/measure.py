@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,12 +12,14 @@ from veil.cli.options import json_option, role_option
 from veil.cli.printing import print_json, terminal
 from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
+from veil.cli.tables import also_declared, declared, table_options
 
 
 @click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.argument("other", type=click.Path(path_type=Path))
 @role_option
+@table_options
 @click.option(
     "--tolerance",
     default=0.1,
@@ -36,6 +39,7 @@ def measure(
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Compare a private table with a guess, a restored table or a release of the same records.
 
@@ -49,9 +53,10 @@ def measure(
     from veil.auditing.comparison import measure as run_measure
 
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+        compared = also_declared(other, options)
         measures = run_measure(
-            table,
-            other,
+            declared(table, options),
+            compared,
             tolerance=tolerance,
             seed=seed,
             roles=parse_pairs(roles, "--role"),

@@ -20,6 +20,7 @@ from veil.cli.options import (
 from veil.cli.printing import print_json, print_line
 from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method, parse_pairs
+from veil.cli.tables import declared, table_options
 
 
 @click.command()
@@ -32,6 +33,7 @@ from veil.cli.settings import build_method, parse_pairs
 @click.option("--key", "new_key", type=click.Path(path_type=Path), help="The new key file to write (mode 0600).")
 @click.option("--reuse-key", type=click.Path(path_type=Path), help="An existing key file to use again.")
 @role_option
+@table_options
 @click.option("--consistent-on", metavar="COLUMN", help="An id column whose unchanged cells keep their noise.")
 @click.option(
     "--shuffle/--keep-order",
@@ -42,8 +44,8 @@ from veil.cli.settings import build_method, parse_pairs
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["parquet", "csv", "csv.gz", "feather"]),
-    help="Default: the input's.",
+    type=click.Choice(["parquet", "csv", "csv.gz", "feather", "xlsx"]),
+    help="Default: the input's; CSV for files that are only read.",
 )
 @passphrase_option
 @seed_option
@@ -82,10 +84,11 @@ def perturb(
     if (new_key is None) == (reuse_key is None):
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation = _perturbation(method, plan_file, settings, allow_seed=allow_seed)
+    private = declared(table, options, plan_file)
     remarks: list[str] = []
     with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
         release = publish_file(
-            table,
+            private,
             perturbation,
             output,
             new_key=new_key,

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import BLOCK_ROWS, SPAN_BLOCKS, WHOLE, Span, between, spans
+from veil.data.declarations import Declarations
 from veil.data.tables import Table, check_names, memory_table
 from veil.errors import InputError, MissingExtraError
 
@@ -35,7 +36,7 @@ def dask() -> Any:
 class PartitionedTable(Table):
     """A Dask frame, read partition by partition."""
 
-    def __init__(self, frame: Any, lengths: Sequence[int] | None = None) -> None:
+    def __init__(self, frame: Any, lengths: Sequence[int] | None = None, rules: Declarations | None = None) -> None:
         library = dask()
         check_names([str(name) for name in frame.columns])
         self._frame, self._parts = frame, list(frame.to_delayed())
@@ -43,7 +44,12 @@ class PartitionedTable(Table):
             lengths = library.compute(*[library.delayed(len)(part) for part in self._parts])
         self._offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
         example = memory_table(frame._meta_nonempty)
-        self.schema, self.native = example.schema.remove_metadata(), example.native
+        self._rules, self._raw = rules, example.schema.remove_metadata()
+        if rules is not None:
+            rules.check(self._raw.names)
+        self.schema = self._raw if rules is None else rules.schema(self._raw)
+        changed = {} if rules is None else rules.kinds
+        self.native = {name: dtype for name, dtype in example.native.items() if name not in changed}
         self.kind = "dask"
         self.label = "the table"
         self.n_rows = int(self._offsets[-1])
@@ -82,7 +88,7 @@ class PartitionedTable(Table):
     ) -> Iterator[pa.RecordBatch]:
         """Rows ``start`` to ``stop`` of a partition that begins at row ``offset``, in the table's types."""
         wanted = list(self.schema.names if columns is None else columns)
-        schema = pa.schema([self.schema.field(name) for name in wanted])
+        schema = pa.schema([self._raw.field(name) for name in wanted])
         try:
             table = memory_table(frame).read(wanted).cast(schema)
         except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -90,7 +96,8 @@ class PartitionedTable(Table):
                 "partitions hold different types or columns than the frame says; convert them with astype first"
             ) from None
         low, high = max(start - offset, 0), None if stop is None else stop - offset
-        yield from between(table.to_batches(max_chunksize=BLOCK_ROWS), low, high)
+        for batch in between(table.to_batches(max_chunksize=BLOCK_ROWS), low, high):
+            yield batch if self._rules is None else self._rules.batch(batch)
 
     def _overlapping(self, start: int, stop: int | None) -> list[int]:
         end = self.n_rows if stop is None else stop

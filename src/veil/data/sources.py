@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,28 +12,77 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.dask_frames import PartitionedTable, is_partitioned
+from veil.data.declarations import AS_IT_IS, Declarations, Declared, DeclaredTable
 from veil.data.distinct import IntegerRun, integer_run
-from veil.data.files import open_table
+from veil.data.files import FileOptions, open_table
 from veil.data.hashing import new_hash_key
 from veil.data.schema import Kind, kind_of
 from veil.data.tables import Table, memory_table
+from veil.errors import InputError
 
 NEARLY = 0.5
 """A text column of which more than this share are numbers is nearly numeric."""
 
 
-def as_table(data: Any, *, settle: bool = True) -> Table:
+def as_table(data: Any, *, settle: bool = True, declared: Declared | None = None) -> Table:
     """Any supported frame, array, file path or table as a :class:`~veil.data.tables.Table`.
 
-    ``settle`` is that of :func:`veil.data.files.open_table`.
+    An empty text is a missing value, and what is ``declared`` is as declared. ``settle`` is that of
+    :func:`veil.data.files.open_table`.
     """
-    if isinstance(data, Table):
+    if isinstance(data, Table) and declared is None:
+        if settle:
+            data.settle()
         return data
+    rules, options = (AS_IT_IS, None) if declared is None else (declared.cells, declared.options)
     if isinstance(data, str | Path):
-        return open_table(data, settle=settle)
+        return DeclaredTable(open_table(data, settle=settle, options=options or FileOptions()), rules)
+    if options is not None and options != replace(FileOptions(), marks=options.marks, texts=options.texts):
+        raise InputError("delimiter, decimal, encoding, labels and sheet are of files, and this table is in memory")
+    if isinstance(data, Table):
+        return DeclaredTable(data, rules)
     if is_partitioned(data):
-        return PartitionedTable(data)
-    return memory_table(data)
+        return PartitionedTable(data, rules=rules)
+    return rules.table(memory_table(data))
+
+
+def read_table(
+    data: Any,
+    *,
+    missing: Any = None,
+    kinds: Mapping[str, str] | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    labels: bool = True,
+    sheet: str | None = None,
+) -> Table:
+    """A table as its owner declares it, for :func:`veil.publish`, ``audit``, ``advise``, ``inspect`` and ``measure``.
+
+    Parameters
+    ----------
+    data
+        A frame, an array, or the path of a file or a folder of Parquet files.
+    missing
+        Codes that stand for a missing value: by column, or ``"*"`` for all, e.g. ``{"age": [98, 99], "*": ["?"]}``.
+        Empty texts always do.
+    kinds
+        Columns that are of another kind than they look: numeric, boolean, category, text or time, e.g. ``{"zip":
+        "category"}`` of postcodes.
+    delimiter, decimal, encoding
+        How a CSV file is written, where its first rows do not tell: ``";"``, ``","``, ``"windows-1252"``.
+    labels
+        Whether a column of an SPSS or Stata file becomes a category of its value labels; else it keeps its codes.
+    sheet
+        The sheet of a workbook that has several.
+
+    >>> table = read_table(pa.table({"age": [31, 99], "job": ["?", "nurse"]}), missing={"age": [99], "*": ["?"]})
+    >>> table.read().to_pydict()
+    {'age': [31, None], 'job': [None, 'nurse']}
+    """
+    rules = Declarations.of(missing, kinds)
+    options = FileOptions(delimiter, decimal, encoding, labels, sheet, rules.marks(), rules.texts())
+    return as_table(data, settle=False, declared=Declared(rules, options))
 
 
 def possible_identifiers(table: Table, names: Sequence[str]) -> list[str]:
@@ -96,4 +146,5 @@ def nearly_numeric_columns(
 def count_numbers(values: pa.Array) -> tuple[int, int]:
     """How many texts are numbers, of how many that are there."""
     number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    values = values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
     return pc.sum(pc.match_substring_regex(values, number)).as_py() or 0, len(values) - values.null_count

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -41,6 +42,8 @@ class Table(ABC):
         How messages call this table.
     n_rows
         Number of rows; None where only reading tells.
+    remarks
+        By column, what its file says about it.
     """
 
     schema: pa.Schema
@@ -48,6 +51,7 @@ class Table(ABC):
     native: dict[str, str]
     label: str
     n_rows: int | None = None
+    remarks: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @abstractmethod
     def batches(

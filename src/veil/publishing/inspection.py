@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from veil.data.distinct import DistinctSample, IntegerRun
 from veil.data.hashing import new_hash_key
 from veil.data.passes import Engine, Threads, summed
-from veil.data.schema import Kind, Role, kind_of, parse_roles
+from veil.data.schema import WITHHELD, Kind, Role, kind_of, parse_roles
 from veil.data.sources import NEARLY, as_table
 from veil.data.tables import Table, TypesChanged
 from veil.errors import VeilError
@@ -28,6 +28,13 @@ from veil.publishing.inspection_advice import (
     rotation_ranges,
 )
 from veil.publishing.inspection_pass import Questions, Tally, questions_of, tally
+from veil.publishing.inspection_suspects import (
+    MARKS,
+    codes_advice,
+    duplicates_advice,
+    missing_codes,
+    suspects_advice,
+)
 from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, Inspection
 
 IDENTIFYING_SHARE = 0.5
@@ -61,11 +68,24 @@ def inspect(
     source = as_table(table, settle=engine is not None and not isinstance(engine, Threads))
     given = parse_roles(roles, source.schema.names)
     questions, answers = _asked(source, given, engine, progress)
-    facts = tuple(_facts(field, given.get(field.name), questions, answers) for field in source.schema)
+    suspects = {} if answers is None else missing_suspects(questions, answers)
+    codes = [name for name in questions.codes if given.get(name) not in WITHHELD]
+    said = {
+        f.name: [
+            *source.remarks.get(f.name, ()),
+            *(f"{value} {count:,} times: a missing value?" for value, count in suspects.get(f.name, {}).items()),
+            *(["looks like a code"] if f.name in codes else []),
+        ]
+        for f in source.schema
+    }
+    facts = tuple(_facts(f, given.get(f.name), questions, answers, said[f.name]) for f in source.schema)
     advice = role_advice(facts)
     if answers is None:
         return Inspection(0, facts, tuple(advice))
     moments = answers.moments
+    advice += suspects_advice({name: list(values) for name, values in suspects.items()})
+    advice += codes_advice(codes)
+    advice += duplicates_advice(answers.records, moments.n_rows)
     covariance = moments.covariance if moments.n_complete > 2 else None
     if covariance is not None and len(covariance) > 1:
         advice.append(correlation_advice(covariance))
@@ -103,8 +123,10 @@ def _asked(
             return questions, answers
 
 
-def _facts(field: pa.Field, role: Role | None, questions: Questions, answers: Tally | None) -> ColumnFacts:
-    """What one column is, and what there is to say about it."""
+def _facts(
+    field: pa.Field, role: Role | None, questions: Questions, answers: Tally | None, said: Sequence[str] = ()
+) -> ColumnFacts:
+    """What one column is, and what there is to say about it beside what its file ``said``."""
     name, kind = field.name, kind_of(field.type)
     if answers is None:
         notes = ["0 different values"] if name in questions.texts else []
@@ -130,7 +152,21 @@ def _facts(field: pa.Field, role: Role | None, questions: Questions, answers: Ta
         numbers, total = answers.numbers[questions.nearly.index(name)].tolist()
         if total and numbers > NEARLY * total:
             notes.append(f"{total - numbers} of {total} values are not numbers")
+    notes += said
     return ColumnFacts(name, str(kind), str(field.type), role and str(role), missing, "; ".join(notes), identifying)
+
+
+def missing_suspects(questions: Questions, answers: Tally) -> dict[str, dict[str, int]]:
+    """By column, the values that may stand for missing ones, and how often they occur."""
+    suspects: dict[str, dict[str, int]] = {}
+    moments = answers.moments
+    for j, name in enumerate(questions.numeric):
+        ends = float(moments.minimum[j]), float(moments.maximum[j])
+        codes = missing_codes(answers.ends, j, *ends, int(moments.count[j])) if name not in questions.codes else {}
+        suspects[name] = {str(code): count for code, count in codes.items()}
+    for name, counts in zip(questions.texts, answers.marks.tolist(), strict=True):
+        suspects[name] = {mark: count for mark, count in zip(MARKS, counts, strict=True) if count}
+    return {name: values for name, values in suspects.items() if values}
 
 
 def _repetitions(integers: IntegerRun) -> list[str]:

@@ -20,6 +20,7 @@ from veil.data.sources import count_numbers, possible_identifiers, possible_numb
 from veil.data.tables import Table
 from veil.numerics.grids import Grid, grids_of
 from veil.numerics.moments import Moments, block_moments
+from veil.publishing.inspection_suspects import MARKS, Ends, count_marks, ends_of, looks_like_a_code
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Questions:
         How many are numbers: texts whose first rows are so mostly.
     quasi
         How many records are alike on all of these.
+    codes
+        Whole numbers whose first rows look like codes for categories.
     key
         That of the hashes.
     """
@@ -50,6 +53,7 @@ class Questions:
     texts: tuple[str, ...]
     nearly: tuple[str, ...]
     quasi: tuple[str, ...]
+    codes: tuple[str, ...]
     key: int
 
 
@@ -58,7 +62,10 @@ def questions_of(table: Table, quasi: tuple[str, ...], key: int) -> Questions:
     numeric = table.numeric()
     texts = tuple(f.name for f in table.schema if kind_of(f.type) in (Kind.TEXT, Kind.CATEGORY))
     integers, nearly = tuple(possible_identifiers(table, numeric)), tuple(possible_numbers(table))
-    return Questions(tuple(table.schema.names), numeric, integers, texts, nearly, quasi, key)
+    whole = [name for name in numeric if pa.types.is_integer(table.schema.field(name).type)]
+    first = table.head(whole) if whole else None
+    codes = () if first is None else tuple(name for name in whole if looks_like_a_code(first.column(name), name))
+    return Questions(tuple(table.schema.names), numeric, integers, texts, nearly, quasi, codes, key)
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,12 @@ class Tally:
         Of columns that are nearly numeric, the texts that are numbers and all texts.
     cells
         Records by their values on the quasi columns, if there are such columns.
+    records
+        Records by all of their values.
+    ends
+        Of numbers, what is at the ends of their scales.
+    marks
+        Of texts, how often marks occur that may stand for missing values.
     """
 
     missing: npt.NDArray[np.int64]
@@ -83,6 +96,9 @@ class Tally:
     texts: tuple[DistinctSample, ...]
     numbers: npt.NDArray[np.int64]
     cells: DistinctSample | None
+    records: DistinctSample
+    ends: Ends
+    marks: npt.NDArray[np.int64]
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -94,6 +110,9 @@ class Tally:
             tuple(a + b for a, b in zip(self.texts, other.texts, strict=True)),
             self.numbers + other.numbers,
             None if self.cells is None or other.cells is None else self.cells + other.cells,
+            self.records + other.records,
+            self.ends + other.ends,
+            self.marks + other.marks,
         )
 
 
@@ -105,15 +124,19 @@ def tally(questions: Questions, block: Block) -> Tally:
         matrix = np.where(infinite, np.nan, matrix)
     key, moments = questions.key, block_moments(matrix)
     quasi = [block.column(name) for name in questions.quasi]
+    texts = [_decoded(block.column(name)) for name in questions.texts]
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
         grids=grids_of(matrix, np.maximum(np.abs(moments.minimum), np.abs(moments.maximum))),
         moments=moments,
         integers=tuple(integer_run(block.column(name), key) for name in questions.integers),
-        texts=tuple(sampled_values(present_hashes(_decoded(block.column(n)), key)) for n in questions.texts),
+        texts=tuple(sampled_values(present_hashes(values, key)) for values in texts),
         numbers=np.array([count_numbers(block.column(name)) for name in questions.nearly], dtype=np.int64),
         cells=sampled(record_hashes(quasi, key)) if quasi else None,
+        records=sampled(record_hashes([block.column(name) for name in questions.columns], key)),
+        ends=ends_of(matrix, moments.minimum, moments.maximum),
+        marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
     )
 
 

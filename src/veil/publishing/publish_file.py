@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from veil.data.files import format_of, open_table
+from veil.data.files import release_format
 from veil.data.passes import Engine, Threads
+from veil.data.sources import as_table
+from veil.data.tables import Table
 from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
@@ -37,7 +39,7 @@ def ignore(_: str) -> None:
 class Order:
     """What is to be published, and how."""
 
-    source: Path
+    source: Path | Table
     perturbation: Perturbation | Plan
     format: str | None
     resume: bool
@@ -46,7 +48,7 @@ class Order:
 
 
 def publish_file(
-    source: str | Path,
+    source: str | Path | Table,
     perturbation: Perturbation | Plan,
     release: str | Path,
     *,
@@ -68,7 +70,7 @@ def publish_file(
     Parameters
     ----------
     source
-        CSV, CSV.gz, Parquet or Feather file, or a folder of Parquet files.
+        A file, a folder of Parquet files, or such a file as :func:`veil.read_table` declares it.
     perturbation
         The method.
     release
@@ -78,8 +80,8 @@ def publish_file(
     passphrase
         Locks the new key file, or opens the old one.
     format
-        Format of the released data; the source's own by default. Parquet of more than a million rows becomes a folder
-        of shards.
+        Format of the released data; the source's own by default, or CSV where that is only read. Parquet of more than a
+        million rows becomes a folder of shards.
     resume
         Continue a run that was cut short: the table is read and its shards are checked by their hashes; only what is
         missing is made. Starts anew where there is nothing to continue.
@@ -102,7 +104,8 @@ def publish_file(
         "progress": progress,
         "engine": engine,
     }
-    order = Order(Path(source), perturbation, format, resume, passphrase, options)
+    private = source if isinstance(source, Table) else Path(source)
+    order = Order(private, perturbation, format, resume, passphrase, options)
     if new_key is not None:
         key_path = Path(new_key)
         _check_new_key(key_path, folder, order)
@@ -128,9 +131,10 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
             seeded = seed_of(order.perturbation)
             if seeded is not None and not key.same_as(Key.from_seed(seeded)):
                 raise another_run()
-        table = open_table(order.source, settle=_elsewhere(order.options["engine"]))
+        settle = _elsewhere(order.options["engine"])
+        table = as_table(order.source, settle=settle)
         publication = Publication(table, order.perturbation, key=key, **order.options)
-        kind = order.format or format_of(table.path)
+        kind = order.format or release_format(_path_of(order.source))
         about = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
         resumed = job.begin(about)
         if not resumed and fresh:
@@ -142,6 +146,14 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         publication.key.save(key_path, order.passphrase, replace=not fresh or key_path.exists())
         job.land(draft)
         return publication.remarks()
+
+
+def _path_of(source: Path | Table) -> Path:
+    """The file of a table."""
+    path = source if isinstance(source, Path) else getattr(source, "path", None)
+    if path is None:
+        raise InputError("source must be a file; give a frame to veil.publish", parameter="table")
+    return Path(path)
 
 
 def _elsewhere(engine: Engine | None) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from veil._version import __version__
-from veil.data.files import format_of
+from veil.data.files import target_format
 from veil.data.passes import Engine
 from veil.keys.key import Key
 from veil.progress import Progress, silent
@@ -39,7 +39,7 @@ def restore_file(
     Parquet of more than a million rows becomes a folder of shards (mode 0700).
     """
     path = Path(target)
-    kind = format_of(path)
+    kind = target_format(path)
     refuse_taken(path)
     loaded, opened = Release.load(release), Key.load(key, passphrase)
     work = restoring(loaded, opened, partial=partial)

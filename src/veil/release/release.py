@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from veil.arguments import choice
 from veil.data.blocks import Block, Matrix
-from veil.data.files import FORMATS, CsvTable, open_table
+from veil.data.files import FORMATS, CsvTable, ExcelTable, FileTable, open_table
 from veil.data.passes import Engine, summed
 from veil.data.sums import Summable
 from veil.data.tables import FrameKind, MemoryTable, Table
@@ -178,7 +178,7 @@ class Release:
             )
         types = {column.name: arrow_type(column.type) for column in manifest.schema}
         known = {name: _read_as(dtype) for name, dtype in types.items() if dtype is not None}
-        table = CsvTable(path, known) if path.name.endswith((".csv", ".csv.gz")) else open_table(path)
+        table = _opened(path, known)
         table.kind = kind
         if table.schema.names != [column.name for column in manifest.schema]:
             raise FileFormatError(f"{folder}: its {MANIFEST} names other columns than {path.name} has")
@@ -188,6 +188,13 @@ class Release:
                 raise FileFormatError(f"{folder}: {line}")
         _check_categories(manifest, table.schema, folder)
         return cls(table, manifest, engine)
+
+
+def _opened(path: Path, types: dict[str, pa.DataType]) -> FileTable:
+    """The data of a release folder, in the types of its manifest where the format does not keep them."""
+    if path.name.endswith((".csv", ".csv.gz")):
+        return CsvTable(path, types)
+    return ExcelTable(path, types=types) if path.suffix == ".xlsx" else open_table(path)
 
 
 def memory_release(table: pa.Table, manifest: Manifest, kind: FrameKind, native: dict[str, str]) -> Release:

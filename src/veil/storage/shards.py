@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from veil.data.blocks import BLOCK_ROWS, SPAN_BLOCKS, Block, Span
 from veil.data.files import Writer, open_table, open_writer
+from veil.data.files.workbook_writing import no_room
 from veil.data.passes import Lane
 from veil.data.tables import Table
 from veil.storage.atomic import sync_file, sync_folder, write_private, writing
@@ -122,6 +123,8 @@ class ShardFolder:
                 return sha256_of_shards({self.file(shard.number).name: shard.sha256 for shard in shards})
             if self.kind == "feather":
                 return self._rewritten(shards, target)
+            if self.kind == "xlsx":
+                raise no_room()
             return self._joined(shards, target)
 
     def _joined(self, shards: list[Shard], target: Path) -> str:

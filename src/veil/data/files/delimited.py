@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +15,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from veil.data.blocks import between
+from veil.data.files.delimited_errors import damaged, looks_like_a_record, not_utf8, not_utf8_in
+from veil.data.files.number_texts import comma_is_decimal, doubtful_comma, refused_thousands, with_thousands
+from veil.data.files.options import AS_THE_FILE_SAYS, FileOptions
 from veil.data.files.reading import FileTable, reading
 from veil.data.files.rows import may_hold_codes, row_chunks
 from veil.data.files.types import joined_type, wider
@@ -24,10 +28,10 @@ from veil.errors import FileFormatError
 
 Types = dict[str, pa.DataType]
 MOST_PARSERS = 4
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _CODE = r"^\s*[+-]?0\d"
 _LONG_INTEGER = r"^\s*[+-]?\d{19,}\s*$"
 _LONG = 10.0**18
+_NO_VALUE = tuple(pacsv.ConvertOptions().null_values)
 
 
 @dataclass(frozen=True)
@@ -52,45 +56,69 @@ class Parsed:
 
 
 class CsvTable(FileTable):
-    """A CSV file with a header; the separator (comma, semicolon, tab, bar) is read off the header.
+    """A CSV file with a header; its separator (comma, semicolon, tab, bar) and decimal comma are read off it.
 
     A column gets the narrowest type that holds all its values. Types are inferred from the first rows and widened, for
     the whole file, when a later value does not fit; so they are certain once the file was read to the end, which
     :meth:`settle` does. The first pass of a publication settles them on its way.
     """
 
-    def __init__(self, path: Path, types: Mapping[str, pa.DataType] | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        types: Mapping[str, pa.DataType] | None = None,
+        options: FileOptions = AS_THE_FILE_SAYS,
+    ) -> None:
         self._own = self._settled = types is not None
-        self._types: Types = dict(types or {})
+        self._options, self._decimal = options, options.decimal or "."
+        self._types: Types = dict(types or dict.fromkeys(options.texts, pa.string()))
         self._names: list[str] | None = None
         with reading(path, "CSV"):
-            with _input(path) as stream:
+            with _input(path, options.encoding) as stream:
                 start = stream.read(1 << 20)
             header = start.partition(b"\n")[0]
             if not header.strip():
                 raise FileFormatError(f"{path.name}: the file is empty; a CSV table needs a header and rows")
             first = header.decode("utf-8-sig", "replace")
-            self._delimiter = _delimiter(first)
+            self._delimiter = options.delimiter or _delimiter(first)
             if "\0" in first or "\ufffd" in first:
-                raise FileFormatError(f"{path.name}: its header is not UTF-8 text; save the file as UTF-8")
-            if types is None and _looks_like_a_record(first.split(self._delimiter)):
+                raise not_utf8(path, "its header is", "utf-16" if "\0" in first else "windows-1252")
+            if types is None and looks_like_a_record(first.split(self._delimiter)):
                 raise FileFormatError(
                     f"{path.name}: its first row holds only numbers, so it seems to be a record; a CSV table needs a "
                     "header with column names"
                 )
             if b"\n" not in start and b"\r" not in start:
                 raise FileFormatError(f"{path.name}: the file has a header and no rows")
-            with _input(path) as stream:
+            with _input(path, options.encoding) as stream:
                 chunk = next(row_chunks(stream, self._delimiter))
             try:
                 self._head = self._parse(chunk, self._types)
+                if types is None and self._has_decimal_commas(path):
+                    self._decimal = ","
+                    self._head = self._parse(chunk, self._types)
             except pa.ArrowInvalid as error:
-                raise _damaged(path, str(error), 0, first.split(self._delimiter)) from None
+                raise damaged(path, str(error), 0, first.split(self._delimiter)) from None
+            if types is None and (grouped := with_thousands(self._head, self._texts())):
+                raise refused_thousands(path.name, grouped)
             self._names = self._head.schema.names
             check_names(self._names)
             self._types = {f.name: f.type for f in self._head.schema}
             self._check_text(path, self._types)
         super().__init__(path, self._head.schema)
+
+    def _texts(self) -> list[str]:
+        """Columns that were read as texts and not declared so."""
+        return [f.name for f in self._head.schema if pa.types.is_string(f.type) and f.name not in self._options.texts]
+
+    def _has_decimal_commas(self, path: Path) -> bool:
+        """Whether the first rows show decimal commas, where nothing is declared."""
+        if self._options.decimal is not None:
+            return False
+        decimal = comma_is_decimal(self._head, self._texts())
+        if decimal is None or (decimal and any(pa.types.is_floating(dtype) for dtype in self._head.schema.types)):
+            raise doubtful_comma(path.name)
+        return decimal
 
     def head(self, columns: Sequence[str]) -> pa.RecordBatch | None:
         """The rows that were read to infer types."""
@@ -113,7 +141,7 @@ class CsvTable(FileTable):
     ) -> Iterator[pa.RecordBatch]:
         """The rows in order."""
         self.unchanged(self.path)
-        with reading(self.path, "CSV"), _input(self.path) as stream:
+        with reading(self.path, "CSV"), _input(self.path, self._options.encoding) as stream:
             chunks = row_chunks(stream, self._delimiter)
             rows = self._known(chunks, columns) if self._settled else self._settling(chunks, columns)
             yield from between(rows, start, stop)
@@ -132,7 +160,7 @@ class CsvTable(FileTable):
 
         for batch in _lane().map(parsed, enumerate(self._filled(chunks))):
             if isinstance(batch, str):
-                raise _damaged(self.path, batch, n_rows, self.schema.names)
+                raise damaged(self.path, batch, n_rows, self.schema.names)
             n_rows += batch.num_rows
             yield batch
 
@@ -146,7 +174,7 @@ class CsvTable(FileTable):
         long, bits, n_rows, changed = Counter[str](), set(self._types), 0, False
         for parsed in _lane().map(self._fitted, enumerate(self._filled(chunks))):
             if isinstance(parsed, str):
-                raise _damaged(self.path, parsed, n_rows, self.schema.names)
+                raise damaged(self.path, parsed, n_rows, self.schema.names)
             bits &= parsed.bits
             long.update(parsed.long)
             for name, dtype in parsed.types.items():
@@ -226,6 +254,20 @@ class CsvTable(FileTable):
     def _parse(
         self, chunk: bytes, types: Types, columns: Sequence[str] | None = None, *, header: bool = True
     ) -> pa.RecordBatch:
+        """A chunk as a batch; columns with marks of their own for what is missing are read apart."""
+        marks = self._options.marks
+        apart = [name for name in marks if name != "*" and (columns is None or not columns or name in columns)]
+        texts = dict.fromkeys(apart, pa.string())
+        batch = self._read(chunk, {**types, **texts}, columns, marks.get("*", ()), header=header)
+        for name in apart:
+            if name in batch.schema.names:
+                own = self._read(chunk, types, [name], (*marks.get("*", ()), *marks[name]), header=header)
+                batch = batch.set_column(batch.schema.get_field_index(name), name, own.column(0))
+        return batch
+
+    def _read(
+        self, chunk: bytes, types: Types, columns: Sequence[str] | None, marks: Sequence[str], *, header: bool
+    ) -> pa.RecordBatch:
         table = pacsv.read_csv(
             pa.BufferReader(chunk),
             read_options=pacsv.ReadOptions(
@@ -238,6 +280,8 @@ class CsvTable(FileTable):
             convert_options=pacsv.ConvertOptions(
                 column_types=types,
                 include_columns=list(columns) if columns else None,
+                null_values=[*_NO_VALUE, *marks, *(f" {mark}" for mark in marks)],
+                decimal_point=self._decimal,
                 strings_can_be_null=self._own,
                 quoted_strings_can_be_null=not self._own,
             ),
@@ -248,7 +292,7 @@ class CsvTable(FileTable):
     def _check_text(self, path: Path, types: Types) -> None:
         for name, dtype in types.items():
             if pa.types.is_binary(dtype):
-                raise _not_utf8(path, name)
+                raise not_utf8_in(path, name)
 
 
 def _lane() -> Lane:
@@ -259,31 +303,10 @@ def _kinds(*types: pa.DataType) -> set[Kind]:
     return {kind_of(dtype) for dtype in types}
 
 
-def _damaged(path: Path, message: str, n_before: int, names: Sequence[str]) -> FileFormatError:
-    """What is said of a chunk that is no table, after so many rows; Arrow's own message quotes cells."""
-    if "Expected" in message and "columns" in message:
-        row = re.search(r"Row #(\d+)", message)
-        where = f" (row {int(row.group(1)) + n_before + (n_before > 0)})" if row else ""
-        return FileFormatError(f"{path.name}: a row has another number of values than the header{where}")
-    column = re.search(r"In CSV column #(\d+).*invalid UTF8", message, re.DOTALL)
-    if column is not None:
-        return _not_utf8(path, names[int(column.group(1))])
-    return FileFormatError(f"{path.name}: not a readable CSV file; it is truncated or damaged")
-
-
-def _looks_like_a_record(cells: Sequence[str]) -> bool:
-    """Whether a first row is data: all numbers, and not just the columns counted."""
-    texts = [cell.strip(' "\r') for cell in cells]
-    counted = [[str(i + first) for i in range(len(texts))] for first in (0, 1)]
-    return all(_NUMBER.fullmatch(text) for text in texts) and texts not in counted
-
-
-def _not_utf8(path: Path, name: str) -> FileFormatError:
-    return FileFormatError(f"{path.name}: column {name!r} holds bytes that are not UTF-8 text; save the file as UTF-8")
-
-
-def _input(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="detect")
+def _input(path: Path, encoding: str | None) -> Any:
+    stream = pa.input_stream(str(path), compression="detect")
+    known = encoding is None or codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
+    return stream if known else pa.transcoding_input_stream(stream, encoding, "utf-8")
 
 
 def _delimiter(header: str) -> str:

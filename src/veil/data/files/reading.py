@@ -17,6 +17,17 @@ FORMATS = {
     ".parquet": "parquet",
     ".feather": "feather",
     ".arrow": "feather",
+    ".xlsx": "xlsx",
+}
+"""Formats that are read and written."""
+READ_ONLY = {
+    ".xls": "workbook",
+    ".ods": "workbook",
+    ".sav": "survey",
+    ".zsav": "survey",
+    ".dta": "survey",
+    ".sas7bdat": "survey",
+    ".xpt": "survey",
 }
 _DECODE_ERRORS = (pa.ArrowInvalid, pa.ArrowException, OSError, EOFError, ValueError)
 Stamp = tuple[int, int]
@@ -26,10 +37,25 @@ def format_of(path: Path) -> str:
     """Format of a file by its name; a folder is a folder of Parquet files."""
     if path.is_dir():
         return "parquet"
-    for ending in sorted(FORMATS, key=len, reverse=True):
+    formats = {**FORMATS, **READ_ONLY}
+    for ending in sorted(formats, key=len, reverse=True):
         if path.name.lower().endswith(ending):
-            return FORMATS[ending]
-    raise FileFormatError(f"{path.name}: unknown kind of file; use {', '.join(FORMATS)} or a folder of .parquet files")
+            return formats[ending]
+    raise FileFormatError(f"{path.name}: unknown kind of file; use {', '.join(formats)} or a folder of .parquet files")
+
+
+def target_format(path: Path) -> str:
+    """Format of a file that is to be written."""
+    kind = format_of(path)
+    if kind in READ_ONLY.values():
+        raise FileFormatError(f"{path.name}: files of this kind are read and not written; use {', '.join(FORMATS)}")
+    return kind
+
+
+def release_format(path: Path) -> str:
+    """Format of a release of a file, where nothing else is asked for: the file's own, or CSV."""
+    kind = format_of(path)
+    return "csv" if kind in READ_ONLY.values() else kind
 
 
 @contextmanager
@@ -46,6 +72,10 @@ def reading(path: Path, what: str, place: str = "") -> Iterator[None]:
         ) from None
     except PermissionError:
         raise FileAccessError(f"{where}: no permission to read it") from None
+    except UnicodeDecodeError:
+        raise FileFormatError(
+            f"{where}: its text is not in the encoding that was given", parameter="encoding"
+        ) from None
     except _DECODE_ERRORS:
         raise FileFormatError(f"{where}: not a readable {what} file; it is truncated or damaged") from None
 

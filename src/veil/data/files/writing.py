@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,17 +10,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-
-class Writer(ABC):
-    """Writes released batches to one file."""
-
-    @abstractmethod
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append a batch."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Finish the file."""
+from veil.data.files.workbook_writing import WorkbookWriter
+from veil.data.files.writer import Writer
 
 
 class _StreamWriter(Writer):
@@ -40,7 +30,7 @@ class _StreamWriter(Writer):
 def open_writer(
     path: Path, schema: pa.Schema, kind: str, *, header: bool = True, distinct: Collection[str] = ()
 ) -> Writer:
-    """A writer of the given format (``parquet``, ``feather``, ``csv`` or ``csv.gz``).
+    """A writer of the given format (``parquet``, ``feather``, ``csv``, ``csv.gz`` or ``xlsx``).
 
     ``header`` is CSV's; ``distinct`` are columns in which no value repeats, so that a dictionary is time lost.
     """
@@ -49,6 +39,8 @@ def open_writer(
     if kind == "feather":
         sink = pa.OSFile(str(path), "wb")
         return _StreamWriter(pa.ipc.new_file(sink, schema), schema, [sink])
+    if kind == "xlsx":
+        return WorkbookWriter(path, schema)
     sink = pa.OSFile(str(path), "wb")
     sinks = [sink]
     if kind == "csv.gz":
