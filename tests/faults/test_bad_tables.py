@@ -220,7 +220,10 @@ FRAMES = {
         lambda t: pl.DataFrame({"a": t["a"], "x": pl.Series([object()] * N, dtype=pl.Object)}),
         ("'x'",),
     ),
-    "lazy frame": (lambda t: pl.from_pandas(t).lazy(), ("not a table",)),
+    "lazy frame that fails": (
+        lambda t: pl.from_pandas(t).lazy().with_columns(pl.lit(TEXT).str.to_integer().alias("x")),
+        ("query could not be run",),
+    ),
     "a series": (lambda t: t["a"], ("not a table",)),
     "a list": (lambda t: [[NUMBER, 2.0]], ("not a table",)),
     "nothing": (lambda t: None, ("not a table",)),

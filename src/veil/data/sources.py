@@ -16,6 +16,7 @@ from veil.data.declarations import AS_IT_IS, Declarations, Declared, DeclaredTab
 from veil.data.distinct import IntegerRun, integer_run
 from veil.data.files import FileOptions, open_table
 from veil.data.hashing import new_hash_key
+from veil.data.queries import is_query, query_table
 from veil.data.schema import Kind, kind_of
 from veil.data.tables import Table, memory_table
 from veil.errors import InputError
@@ -43,6 +44,8 @@ def as_table(data: Any, *, settle: bool = True, declared: Declared | None = None
         return DeclaredTable(data, rules)
     if is_partitioned(data):
         return PartitionedTable(data, rules=rules)
+    if is_query(data):
+        return DeclaredTable(query_table(data), rules)
     return rules.table(memory_table(data))
 
 

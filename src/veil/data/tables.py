@@ -206,7 +206,7 @@ def _from_frame(data: Any) -> MemoryTable:
     except TypeError:
         raise InputError(
             f"a {type(data).__module__}.{type(data).__qualname__} is not a table; give a pandas, polars or "
-            "pyarrow frame, a 2-D numpy array or a file path"
+            "pyarrow frame, a query of polars or DuckDB, a 2-D numpy array or a file path"
         ) from None
     names = [str(name) for name in frame.columns]
     arrays = [_column_to_arrow(frame[:, i], name) for i, name in enumerate(names)]

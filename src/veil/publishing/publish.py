@@ -32,8 +32,9 @@ def publish(
     Parameters
     ----------
     table
-        A pandas, polars or pyarrow frame, a 2-D numpy array, or a file path. A Dask frame is read where it is, by the
-        cluster that this process is connected to or by its threads; the release's data is a Dask frame, too.
+        A pandas, polars or pyarrow frame, a 2-D numpy array, a file path, a polars lazy frame or a DuckDB relation
+        (its rows, as pyarrow), or any of these as :func:`veil.read_table` declares it. A Dask frame is read where it
+        is, by the cluster that this process is connected to or by its threads; the release's data is a Dask frame, too.
     perturbation
         The method, or a :class:`veil.Plan` of several; it is cloned, not changed.
     key

@@ -15,7 +15,6 @@ from typing import Any
 from veil.data.files import release_format
 from veil.data.passes import Engine, Threads
 from veil.data.sources import as_table
-from veil.data.tables import Table
 from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
@@ -39,7 +38,7 @@ def ignore(_: str) -> None:
 class Order:
     """What is to be published, and how."""
 
-    source: Path | Table
+    source: Any
     perturbation: Perturbation | Plan
     format: str | None
     resume: bool
@@ -48,7 +47,7 @@ class Order:
 
 
 def publish_file(
-    source: str | Path | Table,
+    source: Any,
     perturbation: Perturbation | Plan,
     release: str | Path,
     *,
@@ -70,7 +69,8 @@ def publish_file(
     Parameters
     ----------
     source
-        A file, a folder of Parquet files, or such a file as :func:`veil.read_table` declares it.
+        A file, a folder of Parquet files, a query of polars or DuckDB, or any of these as :func:`veil.read_table`
+        declares it.
     perturbation
         The method.
     release
@@ -104,7 +104,7 @@ def publish_file(
         "progress": progress,
         "engine": engine,
     }
-    private = source if isinstance(source, Table) else Path(source)
+    private = Path(source) if isinstance(source, str | Path) else source
     order = Order(private, perturbation, format, resume, passphrase, options)
     if new_key is not None:
         key_path = Path(new_key)
@@ -134,7 +134,7 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         settle = _elsewhere(order.options["engine"])
         table = as_table(order.source, settle=settle)
         publication = Publication(table, order.perturbation, key=key, **order.options)
-        kind = order.format or release_format(_path_of(order.source))
+        kind = order.format or _format_like(order.source)
         about = {"release": publication.manifest.release_id, "format": kind, "veil": publication.manifest.veil}
         resumed = job.begin(about)
         if not resumed and fresh:
@@ -148,12 +148,10 @@ def _publish(order: Order, folder: Path, key: Key | None, key_path: Path) -> lis
         return publication.remarks()
 
 
-def _path_of(source: Path | Table) -> Path:
-    """The file of a table."""
+def _format_like(source: Any) -> str:
+    """The format of a release where none is asked for: that of the table's file."""
     path = source if isinstance(source, Path) else getattr(source, "path", None)
-    if path is None:
-        raise InputError("source must be a file; give a frame to veil.publish", parameter="table")
-    return Path(path)
+    return "parquet" if path is None else release_format(path)
 
 
 def _elsewhere(engine: Engine | None) -> bool:
