@@ -16,6 +16,7 @@ from veil.data.schema import Kind, kind_of
 from veil.data.sources import as_table
 from veil.errors import FileFormatError, InputError, RoleError
 
+RNG = np.random.default_rng(0)
 COLUMNS = {"age": [31, 99, None, 44], "job": ["nurse", "", None, "?"], "pay": [1.5, None, 2.5, -1.0]}
 GONE = {"age": [31, None, None, 44], "job": ["nurse", None, None, None], "pay": [1.5, None, 2.5, None]}
 CODES = {"age": [98, 99], "pay": -1, "*": ["?"]}
@@ -211,3 +212,26 @@ def test_the_wrong_encoding_is_said(tmp_path):
     (tmp_path / "t.csv").write_bytes("a,b\n1,café\n".encode("latin-1"))
     with pytest.raises(FileFormatError, match="not in the encoding that was given"):
         veil.read_table(tmp_path / "t.csv", encoding="utf-16-le").read()
+
+
+def test_dates_are_days_if_they_are_declared_numeric(tmp_path):
+    days = [18_000 + 7 * i for i in range(40)]
+    frame = pd.DataFrame({"day": pd.to_datetime(days, unit="D").date, "x": RNG.normal(size=40)})
+    frame["moment"] = pd.to_datetime(days, unit="D") + pd.Timedelta(hours=12)
+    frame.loc[3, "day"] = None
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    kinds = {"day": "numeric", "moment": "numeric"}
+    for data in (frame, tmp_path / "t.csv"):
+        assert "declared numeric" in veil.inspect(data).columns[0].note
+        table = veil.read_table(data, kinds=kinds)
+        read = table.read().to_pydict()
+        assert read["day"] == [day if i != 3 else None for i, day in enumerate(days)]
+        assert read["moment"] == [day + 0.5 for day in days]
+        release, key = veil.publish(table, veil.AdditiveNoise(0.1, random_state=1))
+        noise = release.to_numpy()[:, 0] - np.array(read["day"], dtype=float)
+        assert 0 < np.nanstd(noise) < 0.2 * np.std(days)
+        back = veil.restore(release, key)
+        assert list(back["day"] if data is frame else back.column("day").to_pylist())[:3] == days[:3]
+    clock = pa.table({"t": pa.array([1, 2], pa.time32("s"))})
+    with pytest.raises(InputError, match="times of day"):
+        veil.read_table(clock, kinds={"t": "numeric"})

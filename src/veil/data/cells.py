@@ -1,6 +1,7 @@
 """Cells as their owner declares them: codes that stand for a missing value, and columns of another kind than they look.
 
-An empty text is a missing value in whatever kind of table it comes.
+An empty text is a missing value in whatever kind of table it comes. Dates that are declared numeric are days since the
+beginning of 1970, so that noise can be added to them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 
+_DAY = 86_400e6
 DECLARABLE = (Kind.NUMERIC, Kind.BOOLEAN, Kind.CATEGORY, Kind.TEXT, Kind.TIME)
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _TARGETS = {
@@ -108,7 +110,20 @@ def _without_entries(values: pa.Array, codes: Codes) -> pa.Array:
 
 def type_as(dtype: pa.DataType, kind: Kind) -> pa.DataType:
     """The type of a column that is declared to be of a kind; its own where it is."""
+    if kind is Kind.NUMERIC and pa.types.is_date(dtype):
+        return pa.int64()
     return dtype if kind_of(dtype) is kind and not pa.types.is_null(dtype) else _TARGETS[kind]
+
+
+def _days(values: pa.Array, name: str) -> pa.Array:
+    """Dates as whole days since 1970, moments as days with a fraction."""
+    if pa.types.is_date(values.type):
+        return values.cast(pa.date32()).cast(pa.int32()).cast(pa.int64())
+    if not pa.types.is_timestamp(values.type):
+        raise InputError(
+            f"kinds: column {name!r} holds times of day, which are no numbers; leave its kind out", parameter="kinds"
+        )
+    return pc.divide(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).cast(pa.float64()), _DAY)
 
 
 def as_kind(values: pa.Array, kind: Kind, name: str) -> pa.Array:
@@ -120,7 +135,7 @@ def as_kind(values: pa.Array, kind: Kind, name: str) -> pa.Array:
         values = values.cast(values.type.value_type)
     source = kind_of(values.type)
     if kind is Kind.NUMERIC and source is Kind.TIME:
-        raise InputError(f"column {name!r} holds dates or times, which are no numbers; leave the kind out")
+        return _days(values, name)
     if kind is Kind.NUMERIC and source is Kind.TEXT:
         values = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
         n_others = len(values) - values.null_count - (pc.sum(pc.match_substring_regex(values, _NUMBER)).as_py() or 0)

@@ -75,6 +75,7 @@ def inspect(
             *source.remarks.get(f.name, ()),
             *(f"{value} {count:,} times: a missing value?" for value, count in suspects.get(f.name, {}).items()),
             *(["looks like a code"] if f.name in codes else []),
+            *(["numbers of days if declared numeric"] if _has_days(f.type) and f.name not in given else []),
         ]
         for f in source.schema
     }
@@ -167,6 +168,11 @@ def missing_suspects(questions: Questions, answers: Tally) -> dict[str, dict[str
     for name, counts in zip(questions.texts, answers.marks.tolist(), strict=True):
         suspects[name] = {mark: count for mark, count in zip(MARKS, counts, strict=True) if count}
     return {name: values for name, values in suspects.items() if values}
+
+
+def _has_days(dtype: pa.DataType) -> bool:
+    """Whether values are dates or moments."""
+    return bool(pa.types.is_date(dtype) or pa.types.is_timestamp(dtype))
 
 
 def _repetitions(integers: IntegerRun) -> list[str]:
