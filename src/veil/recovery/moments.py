@@ -12,7 +12,13 @@ P4     ``ln y = ln x + e``                      E x = E y·e^(−s/2); E xᵢx�
 Two standard errors answer two questions. *Noise only*: how far is the estimate from the private table's own
 moments? It follows from the noise law given x, with each monomial of x replaced by its unbiased estimate from
 y. *Total*: how far from the population that the table was drawn from? It is the spread over records.
-Records with a missing value are left out.
+
+Of records with gaps every value that is there is used: by EM under a normal model of x, corrected for the noise of any
+of these kinds (:mod:`veil.numerics.gap_moments`). Its means and covariances are right if what is missing depends on
+private values that are there and on public columns, and x on these in straight lines with a constant spread; if chance
+alone decides what is missing, for every law. *Noise only* is then the error for what the private table's own values
+that are there tell by the same EM without noise; *total* is that for the population, and counts what the gaps hide.
+Weighted records (:mod:`veil.recovery.weights`) are estimated in the same way.
 
 Additive noise that is relative to the columns' standard deviations tells these to two digits, and noise of similarity 1
 the correlations, too (:attr:`veil.release.models.AdditiveModel.data_covariance`): on small tables with strong noise far
@@ -26,7 +32,6 @@ least that of normal records, ``(ΣᵢᵢΣⱼⱼ + Σᵢⱼ²)/n``: with lighte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -37,31 +42,12 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
-from veil.numerics.products import Products, block_products
+from veil.recovery.gaps import estimate
+from veil.recovery.gaps_of_numbers import gap_problem, known_law
+from veil.recovery.products import Products, product_means, release_products
+from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
-
-
-def origin_of(release: Release) -> Vector:
-    """What products are taken about: the mean of complete records where noise is additive, else 0."""
-    part = release.only_part
-    if not isinstance(part.model, AdditiveModel):
-        return np.zeros(len(part.released))
-    return release.moments().complete_mean if part.products is None else part.products.mean
-
-
-def release_products(release: Release) -> Products:
-    """All products that the moments need, in one pass (and one more for the mean where noise is additive)."""
-    names, published = release.only_part.released, release.only_part.products
-    if published is not None:
-        if published.n < 2:
-            raise NotApplicableError(f"the release has {published.n} complete records; moments need at least 2")
-        return published.about(origin_of(release)).means()
-    # With additive noise nothing depends on the origin, and products about the mean lose no digits.
-    sums = release.summed(partial(block_products, names, tuple(origin_of(release).tolist())))
-    if sums.n < 2:
-        raise NotApplicableError(f"the release has {sums.n} complete records; moments need at least 2")
-    return sums.means()
 
 
 class MomentRecovery:
@@ -71,7 +57,13 @@ class MomentRecovery:
     ----------
     published : bool, default True
         Use what the manifest tells about standard deviations and correlations beside the released values, where noise
-        is additive and no value is missing. False for the unbiased estimate from released values and noise alone.
+        is additive, no value is missing and no weights are given. False for the unbiased estimate from released values
+        and noise alone.
+    weights : name of a public column, or array of one number per row, optional
+        How many people of the population each record stands for: the inverse of the probability that it was drawn with.
+        Standard errors for the population are then those of drawing with replacement.
+    public : bool, default True
+        Predict missing values from the release's public columns, too.
 
     Attributes
     ----------
@@ -82,8 +74,12 @@ class MomentRecovery:
         Standard errors for the private table's own moments (noise only).
     mean_total_se_, covariance_total_se_
         Standard errors for the population's moments.
-    n_rows_
-        Rows of the release, those with a missing value among them.
+    n_rows_, n_gaps_
+        Rows of the release, and how many of them have a missing value.
+
+    Notes
+    -----
+    A column with fewer than two values, and a covariance of columns that no two records have together, is NaN.
 
     Examples
     --------
@@ -103,9 +99,12 @@ class MomentRecovery:
     mean_total_se_: Vector
     covariance_total_se_: Matrix
     n_rows_: int
+    n_gaps_: int
 
-    def __init__(self, *, published: bool = True) -> None:
+    def __init__(self, *, published: bool = True, weights: Any = None, public: bool = True) -> None:
         self.published = flag(published, "published")
+        self.weights = weights
+        self.public = flag(public, "public")
 
     def fit(self, release: Release) -> Self:
         """Estimate from a release."""
@@ -116,14 +115,16 @@ class MomentRecovery:
             raise NotApplicableError(
                 f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
             )
-        products = release_products(release)
-        if isinstance(model, AdditiveModel):
-            self._additive(products, model, origin_of(release))
+        weights, sums = as_weights(self.weights, release), release_products(release)
+        self.n_rows_, self.n_gaps_ = sums.n_rows, sums.n_rows - sums.n
+        if weights.given or self.n_gaps_:
+            self._all_records(release, weights)
+        elif isinstance(model, AdditiveModel):
+            self._additive(product_means(sums), model, release.moments().complete_mean)
         elif isinstance(model, MultiplicativeModel):
-            self._multiplicative(products, model.law, model.noise**2)
+            self._multiplicative(product_means(sums), model.law, model.noise**2)
         else:
-            self._lognormal(products, model.covariance)
-        self.n_rows_ = products.n_rows
+            self._lognormal(product_means(sums), model.covariance)
         self.columns_ = release.only_part.names
         return self
 
@@ -142,13 +143,28 @@ class MomentRecovery:
         errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
+    def _all_records(self, release: Release, weights: Weights) -> None:
+        """The estimates from records with gaps, or of weights."""
+        d = len(release.only_part.names)
+        columns, noise = gap_problem(release, weights, public=self.public and bool(self.n_gaps_))
+        told = estimate(release, columns, d, weights, noise)
+        self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
+        upper, errors = np.triu_indices(d), []
+        for error in (told.noise, told.total):
+            deviations = np.sqrt(np.clip(np.diag(error), 0.0, None))
+            second = np.empty((d, d))
+            second[upper] = second.T[upper] = deviations[d:]
+            errors += [deviations[:d], second]
+        self.mean_se_, self.covariance_se_, self.mean_total_se_, self.covariance_total_se_ = errors
+        if not known_law(release.only_part.model):
+            np.fill_diagonal(self.covariance_se_, np.diag(self.covariance_total_se_))
+
     @np.errstate(over="ignore", invalid="ignore")
     def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
         own, total = np.diag(noise), p.two_two - p.one_one**2
-        # Published deviations are of all present values; with gaps those are other records than the complete ones.
-        known = model.data_covariance if self.published and p.n == p.n_rows else None
+        known = model.data_covariance if self.published else None
         table = self.covariance_ if known is None else np.where(np.isnan(known), self.covariance_, known)
         law = is_law(model.distribution)
         given = noise_variance(table, noise, LAWS[model.distribution].kurtosis if law else 3.0)

@@ -1,6 +1,10 @@
 """R4: proportions of categories of a release with randomized columns.
 
-The formulas are in :mod:`veil.recovery.response_estimates`; counts are all that they need, and are taken block by block
+Where reports are missing, every report that is there is used. The true categories' indicators have unbiased estimates
+P⁻¹e from a report's indicator e, and their means are those of a normal working model with gaps, corrected for the
+randomization (:mod:`veil.recovery.gaps`): in effect each missing indicator is predicted by a straight line from the
+other randomized columns and the public ones. That is right if chance decides what is missing, or other columns on whose
+indicators the conditional proportions depend additively (of one other column: always). The formulas for all else are in :mod:`veil.recovery.response_estimates`; counts are all that they need, and are taken block by block
 (:mod:`veil.recovery.report_counts`).
 """
 
@@ -12,9 +16,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from veil.arguments import flag
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
+from veil.recovery.gaps_of_answers import answer_proportions, likely_shares
+from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations, count_gaps
 from veil.recovery.response_estimates import (
     Dispersion,
     IndependenceTest,
@@ -27,6 +33,7 @@ from veil.recovery.response_estimates import (
     joint_proportions,
     square_root,
 )
+from veil.recovery.weights import Weights, as_weights
 from veil.release.models import ResponseModel
 from veil.release.release import Release
 
@@ -37,6 +44,14 @@ Shares = dict[str, dict[Any, float]]
 class ProportionRecovery:
     """R4. Estimate the proportions of every category of randomized columns.
 
+    Parameters
+    ----------
+    weights : name of a public column, or array of one number per row, optional
+        How many people of the population each record stands for: the inverse of the probability that it was drawn with.
+        Standard errors for the population are then those of drawing with replacement.
+    public : bool, default True
+        Where reports are missing, predict them from the release's public columns, too.
+
     Attributes
     ----------
     columns_ : names of the private columns
@@ -46,14 +61,16 @@ class ProportionRecovery:
         The same of the unbiased estimate P⁻¹λ̂, which may be negative or above 1.
     standard_errors_, sampling_se_, randomization_se_
         Standard errors of the unbiased estimate: total (for the population's proportions), and its two parts. The
-        randomization part is the error for the private table's own proportions.
-    n_rows_
-        Rows of the release.
+        randomization part is the error for the private table's own proportions; where reports are missing, for those
+        that the table itself would tell by the same estimate.
+    n_rows_, n_gaps_
+        Rows of the release, and how many of them lack a report.
 
     Notes
     -----
     Every count is a pass over the release: one for :meth:`fit`, and one more for each :meth:`joint` or
-    :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records.
+    :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records. Both
+    count the records that have all reports, each once whatever its weight.
     """
 
     columns_: tuple[str, ...]
@@ -63,9 +80,14 @@ class ProportionRecovery:
     sampling_se_: Shares
     randomization_se_: Shares
     n_rows_: int
+    n_gaps_: int
     _model: ResponseModel
     _release: Release
     _reported: Vector
+
+    def __init__(self, *, weights: Any = None, public: bool = True) -> None:
+        self.weights = weights
+        self.public = flag(public, "public")
 
     def fit(self, release: Release) -> Self:
         """Estimate from a release with randomized responses."""
@@ -77,21 +99,41 @@ class ProportionRecovery:
         self._model, self._release, self.columns_ = model, release, release.only_part.names
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
+        weights = as_weights(self.weights, release)
         if model.compound is None:
-            for j, (matrix, counts) in enumerate(zip(model.matrices, self._columns(), strict=True)):
+            columns = self._columns()
+            if weights.given or self.n_gaps_:
+                return self._all_records(weights)
+            for j, (matrix, counts) in enumerate(zip(model.matrices, columns, strict=True)):
                 if model.invariant:
                     self._set(j, counts / counts.sum(), invariant_proportions(counts, matrix))
                     continue
                 self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
             return self
         self._reported = self._combinations(model.compound)
-        likely, estimated = self._compound()
+        if weights.given or self.n_gaps_:
+            return self._all_records(weights)
+        self._fold(model.compound, *self._compound())
+        return self
+
+    def _all_records(self, weights: Weights) -> Self:
+        """The estimates where reports are missing, or records have weights."""
+        estimates = answer_proportions(self._release, weights, public=self.public and bool(self.n_gaps_))
+        likely = [likely_shares(e.estimate, matrix) for e, matrix in zip(estimates, self._model.matrices, strict=True)]
+        if self._model.compound is not None:
+            self._fold(self._model.compound, likely[0], estimates[0])
+            return self
+        for j, estimated in enumerate(estimates):
+            self._set(j, likely[j], estimated)
+        return self
+
+    def _fold(self, compound: tuple[tuple[int, ...], ...], likely: Vector, estimated: ProportionEstimate) -> None:
+        """Each column's proportions from those of the combinations."""
         parts = estimated.dispersion
-        for j, labels in enumerate(model.categories):
-            fold = np.equal.outer(np.arange(len(labels)), np.array([cell[j] for cell in model.compound])).astype(float)
+        for j, labels in enumerate(self._model.categories):
+            fold = np.equal.outer(np.arange(len(labels)), np.array([cell[j] for cell in compound])).astype(float)
             folded = Dispersion(fold @ parts.sampling @ fold.T, fold @ parts.randomization @ fold.T)
             self._set(j, fold @ likely, ProportionEstimate(fold @ estimated.estimate, folded))
-        return self
 
     def joint(self, columns: Sequence[str]) -> JointProportions:
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""
@@ -144,12 +186,13 @@ class ProportionRecovery:
         reports = self._reports(range(len(self.columns_)))
         sizes = [len(known) + 1 for known in reports.categories]
         counts = np.split(self._release.summed(partial(count_categories, reports)), np.cumsum(sizes)[:-1])
-        for name, column in zip(self.columns_, counts, strict=True):
-            if column[0]:
-                raise NotApplicableError(
-                    f"column {name!r}: {column[0]} reports are none of the categories that the manifest lists"
-                )
-        self.n_rows_ = int(counts[0].sum())
+        self.n_rows_, self.n_gaps_ = int(counts[0].sum()), 0
+        if any(column[0] for column in counts):
+            *missing, self.n_gaps_ = self._release.summed(partial(count_gaps, reports)).tolist()
+            for name, column, gaps in zip(self.columns_, counts, missing, strict=True):
+                if column[0] > gaps:
+                    line = f"{column[0] - gaps} reports are none of the categories that the manifest lists"
+                    raise NotApplicableError(f"column {name!r}: {line}")
         return [column[1:].astype(np.float64) for column in counts]
 
     def _cells(self, at: list[int]) -> Matrix:
@@ -162,9 +205,11 @@ class ProportionRecovery:
         """Counts of the combinations that occur."""
         reports = self._reports(range(len(self.columns_)))
         counts = self._release.summed(partial(count_combinations, reports, compound))
+        self.n_rows_, self.n_gaps_ = int(counts.sum()), 0
         if counts[-1]:
-            raise NotApplicableError("the release has combinations that its manifest does not list")
-        self.n_rows_ = int(counts.sum())
+            self.n_gaps_ = int(self._release.summed(partial(count_gaps, reports))[-1])
+            if counts[-1] > self.n_gaps_:
+                raise NotApplicableError("the release has combinations that its manifest does not list")
         return counts[:-1].astype(np.float64)
 
     def _compound(self) -> tuple[Vector, ProportionEstimate]:

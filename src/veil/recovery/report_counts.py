@@ -13,9 +13,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, missing_in
 
 Counts = npt.NDArray[np.int64]
+UNLISTED, NONE = -1, -2
+"""Codes of a report that is none of the categories, and of one that is not there."""
 
 
 @dataclass(frozen=True)
@@ -26,28 +28,37 @@ class Reports:
     categories: tuple[tuple[Any, ...], ...]
 
     def codes(self, block: Block) -> Counts:
-        """One row per column: places among its categories, −1 for a report that is none of them."""
+        """One row per column: places among its categories, or :data:`UNLISTED` or :data:`NONE`."""
         codes = np.empty((len(self.columns), block.n_rows), dtype=np.int64)
         for row, name, known in zip(codes, self.columns, self.categories, strict=True):
             values = block.column(name)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
             places = pc.index_in(values, value_set=pa.array(list(known), type=values.type), skip_nulls=False)
-            row[:] = places.fill_null(-1).to_numpy(zero_copy_only=False)
+            row[:] = places.fill_null(UNLISTED).to_numpy(zero_copy_only=False)
+            if values.null_count and None not in known:
+                row[missing_in(values)] = NONE
         return codes
 
 
 def count_categories(reports: Reports, block: Block) -> Counts:
     """For each column in turn, how many reports of a block are none of its categories, and how many are each."""
     sizes = [len(known) + 1 for known in reports.categories]
-    codes = reports.codes(block)
+    codes = np.maximum(reports.codes(block), UNLISTED)
     return np.concatenate([np.bincount(row + 1, minlength=k) for row, k in zip(codes, sizes, strict=True)])
 
 
+def count_gaps(reports: Reports, block: Block) -> Counts:
+    """For each column how many reports of a block are not there, and at last how many records lack one."""
+    missing = reports.codes(block) == NONE
+    return np.append(missing.sum(axis=1), np.count_nonzero(missing.any(axis=0)))
+
+
 def count_cells(reports: Reports, block: Block) -> Counts:
-    """How many records of a block report each combination of categories, one axis per column."""
+    """How many records of a block report each combination of categories, one axis per column; of those with all."""
     shape = tuple(len(known) for known in reports.categories)
-    cells = np.ravel_multi_index(tuple(reports.codes(block)), shape)
+    codes = reports.codes(block)
+    cells = np.ravel_multi_index(tuple(codes[:, (codes != NONE).all(axis=0)]), shape)
     return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
 

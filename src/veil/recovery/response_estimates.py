@@ -98,7 +98,7 @@ def dispersion(matrix: npt.ArrayLike, proportions: npt.ArrayLike, n: int) -> Dis
     """
     n, channel = whole(n, "n", least=1), check_channel(matrix)
     shares = check_proportions(proportions, channel.shape[1])
-    inverse = _inverse(check_response_matrix(channel, len(shares)))
+    inverse = inverse_of(check_response_matrix(channel, len(shares)))
     spread = (inverse * (channel @ shares)) @ inverse.T
     return Dispersion((np.diag(shares) - np.outer(shares, shares)) / n, (spread - np.diag(shares)) / n)
 
@@ -124,7 +124,7 @@ def estimate_proportions(counts: npt.ArrayLike, matrix: npt.ArrayLike) -> Propor
     """
     reports = _counts(counts, axes=1)
     channel = check_response_matrix(matrix, len(reports))
-    inverse, n = _inverse(channel), float(reports.sum())
+    inverse, n = inverse_of(channel), float(reports.sum())
     estimate = inverse @ (reports / n)
     spread = (inverse * (reports / n)) @ inverse.T
     randomization = (spread - np.diag(estimate)) / n
@@ -152,7 +152,7 @@ def joint_proportions(counts: npt.ArrayLike, matrices: Sequence[Matrix]) -> Join
     table = _counts(counts, axes=len(matrices))
     matrices = [check_response_matrix(p, k, "matrices") for p, k in zip(matrices, table.shape, strict=True)]
     n = float(table.sum())
-    inverses = [_inverse(matrix) for matrix in matrices]
+    inverses = [inverse_of(matrix) for matrix in matrices]
     estimate = kron_solve(matrices, table / n)
     # The diagonal of P⁻¹ diag λ̂ P⁻ᵀ: squares of a Kronecker product are the product of squares.
     spread = kron_apply([inverse**2 for inverse in inverses], table / n)
@@ -221,7 +221,8 @@ def _counts(counts: npt.ArrayLike, axes: int | None = None) -> Matrix:
     return table
 
 
-def _inverse(matrix: Matrix) -> Matrix:
+def inverse_of(matrix: Matrix) -> Matrix:
+    """P⁻¹; refused where the reports do not tell the proportions."""
     if not np.linalg.cond(matrix) < _SINGULAR:
         raise NotApplicableError("the response matrix is singular: reports do not tell the proportions")
     return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
