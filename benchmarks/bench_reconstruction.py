@@ -16,7 +16,7 @@ from claims import Claims, options
 
 import veil
 from veil.recovery import DistributionRecovery
-from veil.recovery.distribution import count_columns, fine_bins
+from veil.recovery.column_counts import count_columns, fine_bins
 from veil.recovery.noise import noisy_columns
 
 REPEATS = 5

@@ -22,8 +22,8 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.products import block_products
 from veil.recovery import DistributionRecovery, JointRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.bands import counted_interval, quantile_interval
+from veil.recovery.column_counts import column_counts
 from veil.recovery.counting import FineCounts, GridCounts, fine_counts
-from veil.recovery.distribution import column_counts
 from veil.recovery.folders import recover
 from veil.recovery.joint import joint_counts
 from veil.recovery.noise import noisy_columns

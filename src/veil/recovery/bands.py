@@ -60,11 +60,13 @@ def counted_interval(
     noise: tuple[str, float],
     *,
     confidence: float = 0.95,
+    n: float | None = None,
     ends: tuple[Vector, Vector] | None = None,
 ) -> Interval:
     """The same from counts of the released values, for releases of any size; rounded outwards to the bins' edges.
 
-    ``ends`` are those edges, where values were changed after the noise.
+    ``n`` is how many records the counts are worth, if that is not their sum: of weights w, (Σw)²/Σw² (Kish 1965).
+    ``ends`` are the bins' edges, where values were changed after the noise.
 
     >>> from veil.recovery.counting import fine_counts
     >>> y = np.random.default_rng(0).normal(0, np.sqrt(2), 100_000)
@@ -73,11 +75,16 @@ def counted_interval(
     >>> bool(exact_low - 1 / 16 <= low <= exact_low), bool(exact_high <= high <= exact_high + 1 / 16)
     (True, True)
     """
-    return _interval(released.edges() if ends is None else ends, np.cumsum(released.counts), q, noise, confidence)
+    return _interval(released.edges() if ends is None else ends, np.cumsum(released.counts), q, noise, confidence, n)
 
 
 def _interval(
-    ends: tuple[Vector, Vector], ranks: Counts, q: float, noise: tuple[str, float], confidence: float
+    ends: tuple[Vector, Vector],
+    ranks: Counts,
+    q: float,
+    noise: tuple[str, float],
+    confidence: float,
+    n: float | None = None,
 ) -> Interval:
     """The interval where values of ranks above ``ranks[i - 1]`` up to ``ranks[i]`` lie from ``ends[0][i]`` to
     ``ends[1][i]``."""
@@ -85,7 +92,7 @@ def _interval(
     number(confidence, "confidence", least=0.5, most=0.9999, rule="between 0.5 and 0.9999")
     if not len(ranks):
         raise InputError("released has no values; a quantile needs at least one")
-    band = math.sqrt(math.log(2 * math.e / (1 - confidence)) / (2 * int(ranks[-1])))
+    band = math.sqrt(math.log(2 * math.e / (1 - confidence)) / (2 * (int(ranks[-1]) if n is None else n)))
     law, std = noise
     reach = std * _REACH
     below = check_law(law, "noise").cdf(_REACH) if std > 0 else np.ones_like(reach)

@@ -61,6 +61,24 @@ def _count(x: Vector, per_step: float, origin: float, counts: Counts) -> None:
             counts[int(math.floor(value * per_step) - origin)] += 1
 
 
+def repeated(values: Vector, times: Counts, scale: float, name: str, most: int) -> FineCounts:
+    """Counts of values that each stand for a whole number of values; one that stands for none is left out.
+
+    >>> fine = repeated(np.array([0.1, 5.0, np.nan]), np.array([3, 0, 2]), 1.0, "x", 16)
+    >>> fine.places.tolist(), fine.counts.tolist(), fine.n_missing
+    ([1], [3], 1)
+    """
+    plain = fine_counts(values[(times > 0) | np.isnan(values)], scale, name, most)
+    if not len(plain.places):
+        return plain
+    there = ~np.isnan(values) & (times > 0)
+    places = np.floor(values[there] / plain.step).astype(np.int64)
+    held = np.searchsorted(plain.places, places)
+    counts = np.zeros(len(plain.places), dtype=np.int64)
+    np.add.at(counts, held, times[there])
+    return replace(plain, counts=counts)
+
+
 class GridCounts:
     """Counts of records on a grid over one or more attributes, block by block.
 

@@ -4,26 +4,30 @@
 Aggarwal 2001; PKDD 2006 tutorial). The pass counts noisy values of all columns in fine bins, block by block
 on all cores; :mod:`veil.recovery.density` does the rest on the counts, so the cost is that of reading and
 the memory that of the counts, whatever the number of records.
+
+Each column is recovered from its own values that are there. That is right if chance decides what is missing; if it
+depends on another column, the distribution is that of the values that are there (means by R3 and proportions by R4 use
+the other columns). A weighted record counts as its share of the weights, and the counts are worth (Σw)²/Σw² records
+(Kish 1965).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from veil.arguments import whole
-from veil.data.blocks import Block, Vector
+from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.measures import Interval
 from veil.recovery.bands import counted_interval
-from veil.recovery.counting import FINE_BINS, FineCounts, GridCounts, fine_counts
+from veil.recovery.column_counts import count_columns, effective_counts, fine_bins
+from veil.recovery.counting import FineCounts, GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
 from veil.recovery.noise import NoisyColumn, noisy_columns
+from veil.recovery.weights import as_weights
 from veil.release.release import Release
 
 _UNEXPLAINED = 0.01
@@ -48,6 +52,9 @@ class DistributionRecovery:
         log-likelihood for "em". More steps follow the sample's noise.
     max_iter : int, default 5000
         Most steps for a column.
+    weights : name of a public column, or array of one number per row, optional
+        How many people of the population each record stands for. :meth:`quantile_interval` then is for the population,
+        and holds about (its band counts weighted records as fewer equal ones).
 
     Attributes
     ----------
@@ -56,7 +63,7 @@ class DistributionRecovery:
     reconstructions_ : dict of column to Reconstruction
         Steps, likelihoods and whether the rule was met.
     n_missing_ : dict of column to int
-        Missing values, which were left out.
+        Missing values, which were left out: as if chance had made the gaps.
 
     Notes
     -----
@@ -82,6 +89,7 @@ class DistributionRecovery:
     reconstructions_: dict[str, Reconstruction]
     n_missing_: dict[str, int]
     _counted: dict[str, tuple[NoisyColumn, FineCounts]]
+    _worth: dict[str, float]
 
     def __init__(
         self,
@@ -92,6 +100,7 @@ class DistributionRecovery:
         support: Mapping[str, Sequence[float]] | None = None,
         stop: float | None = None,
         max_iter: int = MAX_ITER,
+        weights: Any = None,
     ) -> None:
         self.method = method
         self.n_bins = n_bins
@@ -99,6 +108,7 @@ class DistributionRecovery:
         self.support = support
         self.stop = stop
         self.max_iter = max_iter
+        self.weights = weights
 
     def fit(self, release: Release) -> DistributionRecovery:
         """Count the released values in one pass and reconstruct each column's distribution."""
@@ -106,13 +116,16 @@ class DistributionRecovery:
         columns = noisy_columns(release, self.columns, type(self).__name__)
         given = check_support(self.support, columns)
         most = fine_bins(self.n_bins)
-        counted = count_columns(release, columns, most)
+        weights = as_weights(self.weights, release)
+        counted = count_columns(release, columns, most, weights)
+        worth = effective_counts(release, columns, weights) if weights.given else {}
         reconstructions = {}
         for column, fine in zip(columns, counted, strict=True):
             table = GridCounts.of_fine(fine, most)
             edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
+            counts, n = table.counts, float(table.n_counted)
             reconstructions[column.name] = reconstruct(
-                table.counts,
+                counts if column.name not in worth else counts * (worth[column.name] / n),
                 column.before(table.edges()),
                 edges,
                 column.noise,
@@ -120,11 +133,12 @@ class DistributionRecovery:
                 stop=self.stop,
                 max_iter=self.max_iter,
             )
-            check_explained(reconstructions[column.name], table.n_counted, [column])
+            check_explained(reconstructions[column.name], worth.get(column.name, table.n_counted), [column])
         self.reconstructions_ = reconstructions
         self.probabilities_ = {name: r.probabilities for name, r in reconstructions.items()}
         self.edges_ = {name: r.edges[0] for name, r in reconstructions.items()}
         self.n_missing_ = {fine.name: fine.n_missing for fine in counted}
+        self._worth = worth
         self._counted = {column.name: (column, fine) for column, fine in zip(columns, counted, strict=True)}
         return self
 
@@ -161,8 +175,9 @@ class DistributionRecovery:
         """
         name = self._column(column)
         noisy, fine = self._counted[name]
-        noise = noisy.noise.distribution, noisy.noise.scale
-        return counted_interval(fine, q, noise, confidence=confidence, ends=noisy.ends(fine))
+        law = noisy.noise.distribution, noisy.noise.scale
+        n, ends = self._worth.get(name), noisy.ends(fine)
+        return counted_interval(fine, q, law, confidence=confidence, n=n, ends=ends)
 
     def _column(self, column: str | None) -> str:
         if not hasattr(self, "edges_"):
@@ -177,51 +192,12 @@ class DistributionRecovery:
         return f"{type(self).__name__}(method={self.method!r}, n_bins={self.n_bins!r})"
 
 
-def fine_bins(n_bins: Any) -> int:
-    """How many noisy bins at most: several per interval, so that counting in bins costs no accuracy."""
-    return max(8 * whole(n_bins, "n_bins", least=1), 256)
-
-
-@dataclass(frozen=True)
-class ColumnCounts:
-    """The columns' histograms."""
-
-    columns: tuple[FineCounts, ...]
-
-    def __add__(self, other: ColumnCounts) -> ColumnCounts:
-        """Counts of both parts together."""
-        return ColumnCounts(tuple(a + b for a, b in zip(self.columns, other.columns, strict=True)))
-
-
-def column_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> ColumnCounts:
-    """Counts of some columns of a block."""
-    values = block.matrix([column.released for column in columns])
-    pairs = zip(values, columns, strict=True)
-    return ColumnCounts(tuple(fine_counts(row / column.unit, column.scale, column.name, most) for row, column in pairs))
-
-
-def count_columns(release: Release, columns: Sequence[NoisyColumn], most: int) -> list[FineCounts]:
-    """The columns' histograms, from which grids of up to ``most`` bins can be made, in one pass over the release."""
-    leaf = partial(column_counts, tuple(columns), max(most, FINE_BINS))
-    histograms = list(release.summed(leaf, [column.released for column in columns]).columns)
-    for column, fine in zip(columns, histograms, strict=True):
-        check_counted(fine, [column])
-    return histograms
-
-
-def check_counted(table: GridCounts | FineCounts, columns: Sequence[NoisyColumn]) -> None:
-    """Refuse columns without a single complete record."""
-    if not table.counts.size:
-        names = " and ".join(repr(column.name) for column in columns)
-        raise InputError(f"column {names}: all {table.n_missing} released records have a missing value; leave it out")
-
-
-def check_explained(reconstruction: Reconstruction, n_counted: int, columns: Sequence[NoisyColumn]) -> None:
+def check_explained(reconstruction: Reconstruction, n_counted: float, columns: Sequence[NoisyColumn]) -> None:
     """Refuse a support that the release contradicts; rounding to the grid may put a few values outside."""
     if reconstruction.n_unexplained > _UNEXPLAINED * n_counted:
         names = " and ".join(repr(column.name) for column in columns)
         raise InputError(
-            f"support of column {names} cannot lead to {reconstruction.n_unexplained} of the {n_counted} released "
+            f"support of column {names} cannot lead to {reconstruction.n_unexplained} of the {n_counted:.0f} released "
             "values under this noise; widen it"
         )
 

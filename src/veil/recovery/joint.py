@@ -16,9 +16,10 @@ import numpy.typing as npt
 from veil.arguments import whole
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.column_counts import check_counted
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
-from veil.recovery.distribution import check_counted, check_explained, check_support, make_edges
+from veil.recovery.distribution import check_explained, check_support, make_edges
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
@@ -52,7 +53,8 @@ class JointRecovery:
     reconstruction_ : Reconstruction
         Steps, likelihoods and whether the rule was met.
     n_missing_ : int
-        Records left out because one of the two values is missing.
+        Records left out because one of the two values is missing: as if chance had made the gaps. R3 has the mean and
+        the covariance of both from all records.
 
     Examples
     --------

@@ -42,9 +42,10 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
+from veil.numerics.products import Products
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
-from veil.recovery.products import Products, product_means, release_products
+from veil.recovery.products import origin_of, product_means, release_products
 from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
@@ -120,7 +121,7 @@ class MomentRecovery:
         if weights.given or self.n_gaps_:
             self._all_records(release, weights)
         elif isinstance(model, AdditiveModel):
-            self._additive(product_means(sums), model, release.moments().complete_mean)
+            self._additive(product_means(sums), model, origin_of(release))
         elif isinstance(model, MultiplicativeModel):
             self._multiplicative(product_means(sums), model.law, model.noise**2)
         else:

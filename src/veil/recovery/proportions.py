@@ -4,7 +4,8 @@ Where reports are missing, every report that is there is used. The true categori
 P⁻¹e from a report's indicator e, and their means are those of a normal working model with gaps, corrected for the
 randomization (:mod:`veil.recovery.gaps`): in effect each missing indicator is predicted by a straight line from the
 other randomized columns and the public ones. That is right if chance decides what is missing, or other columns on whose
-indicators the conditional proportions depend additively (of one other column: always). The formulas for all else are in :mod:`veil.recovery.response_estimates`; counts are all that they need, and are taken block by block
+indicators the conditional proportions depend additively (of one other column: always). The formulas for all
+else are in :mod:`veil.recovery.response_estimates`; counts are all that they need, and are taken block by block
 (:mod:`veil.recovery.report_counts`).
 """
 

@@ -26,9 +26,10 @@ from veil.arguments import choice
 from veil.data.blocks import Matrix
 from veil.errors import InputError, listed
 from veil.numerics.laws import NoiseLaw
+from veil.recovery.column_counts import fine_bins
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import reconstruct
-from veil.recovery.distribution import fine_bins, make_edges, quantiles_of
+from veil.recovery.distribution import make_edges, quantiles_of
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.release import Release
 
