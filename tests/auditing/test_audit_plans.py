@@ -11,8 +11,9 @@ import veil
 from _tables import within_standard_errors
 from veil.attacks.base import Guess
 from veil.auditing import Judge
+from veil.auditing.recovered import proportions_kept
 from veil.auditing.truth import Truth
-from veil.auditing.utility import plan_utilities, proportions_kept
+from veil.auditing.utility import plan_utilities
 from veil.data.sources import as_table
 from veil.errors import InputError
 from veil.numerics.response_matrix import keep_matrix

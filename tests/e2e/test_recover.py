@@ -80,3 +80,28 @@ def test_the_terminal_output_and_the_files(tmp_path):
     code, _, error = invoke("recover", tmp_path / "rotated")
     assert code == 2
     assert "do not come back" in error
+
+
+def test_gaps_and_weights_are_told_of_in_a_sentence(tmp_path):
+    table = people(1_000).rename(columns={"<b>age</b>": "age"}).assign(weight=1.0)
+    table.loc[:99, "age"] = np.nan
+    table.loc[500:, "weight"] = 3.0
+    plan = veil.Plan([(["income", "age"], veil.AdditiveNoise(0.5, **SEEDED))], roles={"weight": "public"})
+    release, _ = veil.publish(table, plan)
+    release.save(tmp_path / "release")
+    code, said, _ = invoke("recover", tmp_path / "release", "-o", tmp_path / "page.html")
+    assert code == 0
+    sentence = "100 of 1,000 records have gaps; all records were used"
+    assert sentence in " ".join(said.split())
+    assert sentence in (tmp_path / "page.html").read_text()
+    code, said, _ = invoke("recover", tmp_path / "release", "--weights", "weight", "--json")
+    assert code == 0
+    found = json.loads(said)
+    assert "Records were weighted" in found["records"]
+    own = np.average(table["income"], weights=table["weight"])
+    assert abs(found["columns"][0]["mean"] - own) < 1.5 * found["columns"][0]["mean_half"]
+    code, _, error = invoke("recover", tmp_path / "release", "--weights", "income")
+    assert code == 2
+    assert "weights" in error
+    whole, _ = veil.publish(people(), veil.AdditiveNoise(0.5, **SEEDED))
+    assert recover(whole).records == ""

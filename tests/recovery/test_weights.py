@@ -38,9 +38,9 @@ def entries(mean, covariance):
     return np.concatenate([mean, covariance[np.triu_indices(2)]])
 
 
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("gaps", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_weighted_moments_cover_the_population(gaps):
-    """200 samples, moments pooled; without the weights hardly any interval covers."""
+    """200 samples, moments pooled; without the weights no interval of a mean covers."""
     hits, bare = [], []
     for seed in range(200):
         frame = sample(seed, gaps=gaps)
@@ -53,7 +53,7 @@ def test_weighted_moments_cover_the_population(gaps):
             off = np.abs(entries(found.mean_, found.covariance_) - population())
             store.append(off < 2 * entries(found.mean_total_se_, found.covariance_total_se_))
     assert LIMITS[0] <= np.mean(hits) <= LIMITS[1], np.mean(hits, axis=0)
-    assert np.mean(bare) < 0.3
+    assert np.mean(np.array(bare)[:, :2]) < 0.01
 
 
 def test_weighted_proportions_cover_the_population():

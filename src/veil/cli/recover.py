@@ -15,10 +15,17 @@ from veil.cli.printing import check_page, print_json, print_line, terminal
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Page to write, with densities: .html or .json.")
 @click.option("--bins", default=100, show_default=True, type=click.IntRange(2, 10_000), help="Bins of each density.")
+@click.option("--weights", metavar="COLUMN", help="Public column of how many people each record stands for.")
 @engine_options
 @json_option
 def recover(
-    release: Path, output: Path | None, bins: int, workers: int | None, scheduler: str | None, as_json: bool
+    release: Path,
+    output: Path | None,
+    bins: int,
+    weights: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    as_json: bool,
 ) -> None:
     """Estimate means, covariances and distributions of the private table from its release.
 
@@ -31,7 +38,7 @@ def recover(
 
     check_page(output)
     with chosen_engine(workers, scheduler) as engine:
-        recovered = run_recover(release, n_bins=bins, engine=engine)
+        recovered = run_recover(release, n_bins=bins, weights=weights, engine=engine)
     if output is not None:
         write_recovered(recovered, output)
     if as_json:

@@ -51,7 +51,9 @@ def weighted_counts(
     values = block.matrix([column.released for column in columns])
     times = np.rint(weights.of(block) / unit).astype(np.int64)
     pairs = zip(values, columns, strict=True)
-    return ColumnCounts(tuple(repeated(row / column.unit, times, column.scale, column.name, most) for row, column in pairs))
+    return ColumnCounts(
+        tuple(repeated(row / column.unit, times, column.scale, column.name, most) for row, column in pairs)
+    )
 
 
 def weight_sums(columns: tuple[NoisyColumn, ...], weights: Weights, block: Block) -> Matrix:

@@ -6,7 +6,9 @@ proportions. So the release may be far larger than memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,9 @@ NOTE = (
 )
 
 
-def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine | None = None) -> RecoveredView:
+def recover(
+    release: Release | str | Path, *, n_bins: int = 100, weights: Any = None, engine: Engine | None = None
+) -> RecoveredView:
     """Means, covariances, distributions and proportions of the private columns, as far as a release tells.
 
     Of several parts, all that a recovery has a theory for.
@@ -41,6 +45,8 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
         A release, or its folder, which may be larger than memory.
     n_bins
         Bins of each density.
+    weights
+        How many people of the population each record stands for: the name of a public column, or one number per row.
     engine
         Runs the passes over a folder; all cores of this machine by default.
 
@@ -56,21 +62,23 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
     shares: list[RecoveredShares] = []
     moments: list[MomentRecovery] = []
     refused: NotApplicableError | None = None
-    n_rows = 0
+    n_rows, n_gaps = 0, [0]
     for i, described in enumerate(release.manifest.parts):
         part = release.part(i)
         if isinstance(described.model, ResponseModel):
-            proportions = ProportionRecovery().fit(part)
+            proportions = ProportionRecovery(weights=weights).fit(part)
             shares += _shares(proportions)
             n_rows = proportions.n_rows_
+            n_gaps.append(proportions.n_gaps_)
             continue
         try:
-            moments.append(MomentRecovery().fit(part))
+            moments.append(MomentRecovery(weights=weights).fit(part))
         except NotApplicableError as error:
             refused = error
             continue
-        columns += _columns(part, moments[-1], n_bins)
+        columns += _columns(part, moments[-1], n_bins, weights)
         n_rows = moments[-1].n_rows_
+        n_gaps.append(moments[-1].n_gaps_)
     if not columns and not shares and refused is not None:
         raise refused
     # Covariances between parts are not estimated.
@@ -84,7 +92,24 @@ def recover(release: Release | str | Path, *, n_bins: int = 100, engine: Engine 
         covariance_half=() if alone is None else tuple(tuple(float(2 * v) for v in r) for r in alone.covariance_se_),
         note=NOTE,
         proportions=tuple(shares),
+        records=_records(n_rows, n_gaps, weighted=weights is not None, shapes=any(c.density for c in columns)),
     )
+
+
+def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool) -> str:
+    """How records with gaps were used, and weights; ``n_gaps`` of each part."""
+    sentences = []
+    if any(n_gaps):
+        least = "At least " if sum(n > 0 for n in n_gaps) > 1 else ""
+        alone = "; densities and quantiles are of the values that are there" if shapes else ""
+        sentences.append(
+            f"{least}{max(n_gaps):,} of {n_rows:,} records have gaps; all records were used, with missing values "
+            "predicted from the other columns of their part and the public ones, which is right if what is missing "
+            f"depends on those alone{alone}."
+        )
+    if weighted:
+        sentences.append("Records were weighted; '± for the population' is that of drawing with replacement.")
+    return " ".join(sentences)
 
 
 def _shares(fit: ProportionRecovery) -> list[RecoveredShares]:
@@ -103,7 +128,7 @@ def _shares(fit: ProportionRecovery) -> list[RecoveredShares]:
     return listed
 
 
-def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[RecoveredColumn]:
+def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: Any) -> list[RecoveredColumn]:
     """Moments of every column, and its distribution where the noise is additive and of a known law."""
     variance, error = np.diag(moments.covariance_), np.diag(moments.covariance_se_)
     std = np.sqrt(np.clip(variance, 0.0, None))
@@ -112,7 +137,7 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int) -> list[Rec
     shapes = None
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
-        shapes = DistributionRecovery(n_bins=n_bins).fit(release)
+        shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
     columns = []
     for j, name in enumerate(moments.columns_):
         quantiles: tuple[Quantile, ...] = ()

@@ -40,7 +40,7 @@ class RecoveredShares:
 
 @dataclass(frozen=True)
 class RecoveredView:
-    """Everything a renderer may know about a recovery."""
+    """Everything a renderer may know about a recovery; ``records`` says how gaps and weights were used, if any."""
 
     method: str
     release: int
@@ -50,6 +50,7 @@ class RecoveredView:
     covariance_half: tuple[tuple[float, ...], ...]
     note: str
     proportions: tuple[RecoveredShares, ...] = ()
+    records: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -82,6 +83,7 @@ def recovered_page(view: RecoveredView) -> str:
             el("h1", "Recovery"),
             el("p", "What the private table was like, as far as its release tells.", class_="lead"),
             el("p", f"Release {view.release}, {view.method}, {view.n_rows:,} records."),
+            el("p", view.records) if view.records else None,
             class_="masthead",
         ),
         el(

@@ -21,6 +21,8 @@ def print_recovered(view: RecoveredView, console: Console) -> None:
     """Print the recovery."""
     console.print()
     console.print(Text(f"Release {view.release}, {visible(view.method)}, {view.n_rows:,} records"))
+    if view.records:
+        console.print(Text(view.records))
     console.print()
     for column in view.proportions:
         console.print(_shares(column))
