@@ -27,7 +27,6 @@ from veil.recovery.counting import FineCounts, GridCounts, fine_counts
 from veil.recovery.folders import recover
 from veil.recovery.joint import joint_counts
 from veil.recovery.noise import noisy_columns
-from veil.numerics.products import block_products
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.release.release import Release
 

@@ -125,6 +125,18 @@ class PlausibleColumns:
             return pa.array(np.where(missing, 0.0, column).astype(np.int64), mask=missing)
         return pa.array(column, mask=missing)
 
+    def cut(self, arrays: Mapping[str, pa.Array]) -> dict[str, list[float]]:
+        """Of each column with bounds: how many values of a block lie beyond either, and their sums."""
+        sums = {}
+        for name, rule in self.rules.items():
+            if rule.low is None and rule.high is None:
+                continue
+            values, (low, high) = to_float(arrays[name], name), rule.ends
+            released = rule.applied(values)
+            below, above = released <= low, released >= high
+            sums[name] = [float(n) for each in (below, above) for n in (each.sum(), values[each].sum())]
+        return sums
+
     def products(self, arrays: Mapping[str, pa.Array]) -> dict[int, ProductSums]:
         """Product sums of a block's perturbed columns as they were before, by part."""
         sums = {}

@@ -34,7 +34,7 @@ from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
 from veil.publishing.plausible import PlausibleColumns
-from veil.publishing.second_pass import CORRECTIONS, PRODUCTS, Releasing, categorical, join_corrections
+from veil.publishing.second_pass import CORRECTIONS, CUT, PRODUCTS, Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
 from veil.release.release import Release
 from veil.secret import revealed
@@ -283,21 +283,27 @@ class Publication:
         """Let the key keep what restores all rows, and what tells whether they are those that were released."""
         corrections: Corrections = {}
         digests, products = [], dict[int, Tree[ProductSums]]()
+        cut: dict[str, list[float]] = {}
         for note in notes:
             join_corrections(corrections, note.get(CORRECTIONS, {}))
             digests.append(note[CONTENT])
             for i, sums in note.get(PRODUCTS, {}).items():
                 products.setdefault(int(i), Tree()).push(ProductSums.from_json(sums))
+            for name, amounts in note.get(CUT, {}).items():
+                cut[name] = [a + b for a, b in zip(cut.get(name, [0.0] * 4), amounts, strict=True)]
         self._entry.corrections.update(corrections)
-        self._tell({i: tree.result() for i, tree in products.items()})
+        self._tell({i: tree.result() for i, tree in products.items()}, cut)
         content = content_of(content_secret(self.key), self.schema, digests, n_rows)
         if content not in self._entry.content:
             self._entry.content.append(content)
 
-    def _tell(self, products: Mapping[int, ProductSums | None]) -> None:
-        """Add to the manifest what the products of values were before these were made plausible."""
+    def _tell(self, products: Mapping[int, ProductSums | None], cut: Mapping[str, list[float]]) -> None:
+        """Add to the manifest the products of values before they were made plausible, and the means of those cut."""
         parts = [replace(part, products=products.get(i)) for i, part in enumerate(self.manifest.parts)]
-        self.manifest = replace(self.manifest, parts=tuple(parts))
+        means = {
+            name: (below / n if n else None, above / m if m else None) for name, (n, below, m, above) in cut.items()
+        }
+        self.manifest = replace(self.manifest, parts=tuple(parts), cut=means)
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""

@@ -20,7 +20,7 @@ from veil.publishing.parts import Corrections, FittedPart
 from veil.publishing.plausible import PlausibleColumns
 from veil.storage.shards import BlockRows
 
-CORRECTIONS, PRODUCTS = "corrections", "products"
+CORRECTIONS, PRODUCTS, CUT = "corrections", "products", "cut"
 """Names of what is noted beside a block."""
 
 
@@ -69,6 +69,7 @@ class Releasing:
         if self.plausible:
             sums = self.plausible.products(perturbed)
             notes[PRODUCTS] = {str(i): each.to_json() for i, each in sums.items()}
+            notes[CUT] = self.plausible.cut(perturbed)
             perturbed = self.plausible.applied(perturbed)
         arrays = [
             perturbed[f.name] if f.name in perturbed else clean(block.column(f.name).cast(f.type)) for f in self.schema

@@ -131,6 +131,25 @@ class Answers:
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A bound that values of a column were cut to, and their mean before: in its place, it keeps the column's mean."""
+
+    place: int
+    released: float
+    mean: float
+
+
+def cut_ends(release: Release) -> tuple[Cut, ...]:
+    """The bounds of a release's numbers."""
+    manifest, ends = release.manifest, []
+    for place, name in enumerate(release.only_part.released):
+        for mean, bound in zip(manifest.cut.get(name, ()), (0, 1), strict=False):
+            if mean is not None:
+                ends.append(Cut(place, manifest.plausible[name].ends[bound], mean))
+    return tuple(ends)
+
+
+@dataclass(frozen=True)
 class GapColumns:
     """Private columns, of numbers (less an origin) or randomized answers, and the public ones beside them."""
 
@@ -139,6 +158,7 @@ class GapColumns:
     answers: tuple[Answers, ...] = ()
     public: Public = field(default_factory=Public)
     kept: tuple[int, ...] | None = None
+    cut: tuple[Cut, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,7 +168,10 @@ class GapColumns:
 
     def matrix(self, block: Block) -> Matrix:
         """One row per record, NaN for what is missing."""
-        parts = [block.matrix(self.numbers).T - np.array(self.origin)] if self.numbers else []
+        numbers = block.matrix(self.numbers)
+        for end in self.cut:
+            numbers[end.place, numbers[end.place] == end.released] = end.mean
+        parts = [numbers.T - np.array(self.origin)] if self.numbers else []
         parts += [indicators(answer.codes(block), answer.inverse.T) for answer in self.answers]
         values = np.hstack([*parts, self.public.matrix(block)])
         return values if self.kept is None else values[:, list(self.kept)]

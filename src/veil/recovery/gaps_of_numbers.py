@@ -7,7 +7,7 @@ import numpy as np
 from veil.data.blocks import Matrix
 from veil.numerics.gap_noise import AddedNoise, GapNoise, ProductNoise
 from veil.numerics.laws import LAWS, is_law
-from veil.recovery.gap_columns import MOST_COLUMNS, GapColumns, Public, offset, public_columns
+from veil.recovery.gap_columns import MOST_COLUMNS, GapColumns, Public, cut_ends, offset, public_columns
 from veil.recovery.weights import Weights
 from veil.release.models import AdditiveModel, LogNormalModel, Model, MultiplicativeModel
 from veil.release.release import Release
@@ -21,7 +21,7 @@ def gap_problem(release: Release, weights: Weights, *, public: bool) -> tuple[Ga
     extra = len(beside.numbers) + sum(len(known) - 1 for known in beside.categories.categories)
     # Only with additive noise nothing depends on the origin.
     origin = offset(release.moments().mean) if isinstance(part.model, AdditiveModel) else (0.0,) * d
-    return GapColumns(part.released, origin, (), beside), noise_behind(part.model, extra)
+    return GapColumns(part.released, origin, (), beside, cut=cut_ends(release)), noise_behind(part.model, extra)
 
 
 def noise_behind(model: Model, extra: int) -> GapNoise:

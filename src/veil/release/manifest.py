@@ -11,6 +11,7 @@ enumeration here.
 from __future__ import annotations
 
 import json
+import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
@@ -30,7 +31,7 @@ FORMAT = 2
 MANIFEST = "manifest.json"
 _LONGEST = 100_000
 """Signs of a text that is no column's name: a few hundred methods of a plan, not a page that no terminal ends."""
-_OPTIONAL = ("plausible", "sums")
+_OPTIONAL = ("plausible", "sums", "cut")
 """Fields that are left out where there is nothing to say."""
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 T = TypeVar("T")
@@ -173,7 +174,8 @@ class Manifest:
     """What is said in public about a release.
 
     ``plausible`` are the rules by which released values were made plausible, by column, and ``sums`` the columns that
-    were made the sum of others.
+    were made the sum of others. ``cut`` has, for each column with bounds, the means of the values that are released as
+    the lower and as the upper one.
     """
 
     release: int
@@ -192,6 +194,7 @@ class Manifest:
     data: dict[str, str] = field(default_factory=dict)
     plausible: dict[str, Plausible] = field(default_factory=dict)
     sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cut: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
 
     @property
     def weight(self) -> str | None:
@@ -258,6 +261,7 @@ class Manifest:
             data=data,
             plausible=_plausible(raw.get("plausible", {})),
             sums=_sums(raw.get("sums", {})),
+            cut=_cut(raw.get("cut", {})),
         )
         manifest._check_names()
         return manifest
@@ -270,7 +274,9 @@ class Manifest:
             _refuse("public")
         if not all(set(part.released) <= set(names) for part in self.parts):
             _refuse("released")
-        if not {*self.plausible, *self.sums, *(name for each in self.sums.values() for name in each)} <= set(names):
+        if not {*self.plausible, *self.cut, *self.sums, *(name for each in self.sums.values() for name in each)} <= set(
+            names
+        ):
             _refuse("plausible or sums")
 
 
@@ -350,6 +356,16 @@ def _sums(raw: Any) -> dict[str, tuple[str, ...]]:
     return {name: tuple(parts) for name, parts in raw.items()}
 
 
+def _cut(raw: Any) -> dict[str, tuple[float | None, float | None]]:
+    try:
+        pairs = {str(name): (below, above) for name, (below, above) in raw.items()}
+    except (AttributeError, TypeError, ValueError):
+        _refuse("cut")
+    if not all(end is None or (type(end) is float and math.isfinite(end)) for pair in pairs.values() for end in pair):
+        _refuse("cut")
+    return pairs
+
+
 def _released(raw: Any) -> ReleasedColumn:
     fields = _Fields(raw, "a released column")
     return ReleasedColumn(fields.get("name", str), fields.text("type"))
@@ -371,6 +387,7 @@ _JSON: dict[str, Callable[[Manifest], Any]] = {
     "format": lambda manifest: manifest.format,
     "data": lambda manifest: dict(manifest.data),
     "plausible": lambda manifest: {name: rule.to_json() for name, rule in manifest.plausible.items()},
+    "cut": lambda manifest: {name: list(means) for name, means in manifest.cut.items()},
     "sums": lambda manifest: {name: list(parts) for name, parts in manifest.sums.items()},
 }
 """Each field of ``manifest.json``, in its order, as a JSON value."""
