@@ -168,10 +168,12 @@ class GapColumns:
 
     def matrix(self, block: Block) -> Matrix:
         """One row per record, NaN for what is missing."""
-        numbers = block.matrix(self.numbers)
-        for end in self.cut:
-            numbers[end.place, numbers[end.place] == end.released] = end.mean
-        parts = [numbers.T - np.array(self.origin)] if self.numbers else []
+        parts = []
+        if self.numbers:
+            numbers = block.matrix(self.numbers)
+            for end in self.cut:
+                numbers[end.place, numbers[end.place] == end.released] = end.mean
+            parts = [numbers.T - np.array(self.origin)]
         parts += [indicators(answer.codes(block), answer.inverse.T) for answer in self.answers]
         values = np.hstack([*parts, self.public.matrix(block)])
         return values if self.kept is None else values[:, list(self.kept)]
