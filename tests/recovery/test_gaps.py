@@ -7,7 +7,7 @@ import pytest
 
 import veil
 from _tables import within_standard_errors
-from veil.numerics.gap_moments import Correction, solve
+from veil.numerics.gap_moments import Correction, _equations, _positive, jacobian, solve
 from veil.numerics.gap_patterns import pattern_sums
 from veil.recovery import MomentRecovery
 from veil.recovery.gaps import table_moments
@@ -216,3 +216,28 @@ def test_one_pattern_per_record_is_fast():
         found = MomentRecovery().fit(release)
         assert time.perf_counter() - start < seconds
         assert within_standard_errors(found.mean_, x.mean(axis=0), found.mean_total_se_, 4.5)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.49])
+def test_the_derivative_is_that_of_the_equations(noise):
+    """By differences, also where strong noise hides a direction and its eigenvalue is lifted."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(200, 3)) @ [[1, 0.9, 0.8], [0, 0.3, 0.1], [0, 0, 0.2]] + rng.normal(size=(200, 3)) * noise**0.5
+    x[rng.random(x.shape) < 0.3] = np.nan
+    sums, correction = pattern_sums(x), Correction(np.zeros((3, 3)), noise * np.eye(3), np.zeros(3))
+    found, upper = solve(sums, correction), np.triu_indices(3)
+    assert found.converged
+    assert (np.linalg.eigvalsh(found.covariance)[0] < 0) == (noise == 0.49)
+
+    def equations(shift):
+        spread = np.zeros((3, 3))
+        spread[upper] = shift[3:]
+        covariance = found.covariance + spread + np.triu(spread, 1).T
+        working = _positive(covariance, found.unit, found.least)
+        slope, change = _equations(sums, correction, found.mean + shift[:3], working)
+        return np.concatenate([working @ slope, (working + working @ change @ working - covariance)[upper]])
+
+    assert np.abs(equations(np.zeros(9))).max() < 1e-8
+    steps = 1e-6 * np.eye(9)
+    differences = np.array([(equations(step) - equations(-step)) / 2e-6 for step in steps]).T
+    assert jacobian(sums, correction, found) == pytest.approx(differences, abs=1e-7)

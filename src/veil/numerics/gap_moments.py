@@ -35,6 +35,7 @@ from veil.numerics.gap_patterns import Mask, PatternSums
 TOLERANCE = 1e-8
 """Standard deviations by which no estimate moves any more."""
 MOST_STEPS = 1_000
+_PLAIN_STEPS = 4
 _LEAST = 1e-9
 _CHUNK = 2**21
 """Numbers per pattern that are held at once."""
@@ -64,11 +65,16 @@ class Correction:
 
 @dataclass(frozen=True)
 class GapMoments:
-    """The solution: moments, and the positive covariance by which missing values were predicted."""
+    """The solution: moments, and the positive covariance by which missing values were predicted.
+
+    That is the covariance with no eigenvalue below ``least``, columns measured in their ``unit``.
+    """
 
     mean: Vector
     covariance: Matrix
     working: Matrix
+    unit: Vector
+    least: float
     converged: bool
 
 
@@ -80,22 +86,63 @@ def inverses(present: Mask, covariance: Matrix) -> Matrix:
 
 
 def solve(sums: PatternSums, correction: Correction) -> GapMoments:
-    """EM from the means and covariances of all values that are there."""
+    """EM from the means and covariances of all values that are there, sped up by Newton's steps where they help.
+
+    EM alone takes hundreds of steps where columns nearly depend on each other. A step of Newton's is taken back if it
+    leaves the equations further from being solved.
+    """
     with one_blas_thread():
         mean, covariance, noise = _available(sums, correction)
         unit = np.sqrt(np.clip(np.diag(covariance) + noise, 0.0, None))
         unit[unit == 0.0] = 1.0
         least = _LEAST + _doubt(sums, noise / unit**2)
-        for _ in range(MOST_STEPS):
+        fallback: tuple[Vector, Matrix, float] | None = None
+        next_newton = patience = _PLAIN_STEPS
+        for count in range(MOST_STEPS):
             working = _positive(covariance, unit, least)
             slope, spread = _equations(sums, correction, mean, working)
-            moved = working @ slope
-            after = working + working @ spread @ working - np.outer(moved, moved)
-            change = max(np.abs(moved / unit).max(), np.abs((after - covariance) / np.outer(unit, unit)).max())
-            mean, covariance = mean + moved, (after + after.T) / 2
+            moved, turned = working @ slope, working + working @ spread @ working - covariance
+            change = float(max(np.abs(moved / unit).max(), np.abs(turned / np.outer(unit, unit)).max()))
+            if fallback is not None and not change < fallback[2]:
+                mean, covariance, _ = fallback
+                patience *= 2
+                fallback, next_newton = None, count + patience
+                continue
+            stepped = covariance + turned - np.outer(moved, moved)
+            plain = mean + moved, (stepped + stepped.T) / 2
             if change < TOLERANCE:
+                mean, covariance = plain
                 break
-        return GapMoments(mean, covariance, _positive(covariance, unit, least), bool(change < TOLERANCE))
+            faster = None
+            if count >= next_newton:
+                at = GapMoments(mean, covariance, working, unit, least, converged=False)
+                faster = _newton(sums, correction, at, moved, turned)
+                next_newton = count + 1 if faster is not None else count + patience
+            fallback = None if faster is None else (*plain, change)
+            mean, covariance = plain if faster is None else faster
+        working = _positive(covariance, unit, least)
+        return GapMoments(mean, covariance, working, unit, least, bool(change < TOLERANCE))
+
+
+def _newton(
+    sums: PatternSums, correction: Correction, at: GapMoments, moved: Vector, turned: Matrix
+) -> tuple[Vector, Matrix] | None:
+    """Where Newton's method goes from here; None where that is far away or nowhere."""
+    d, unit = len(at.unit), at.unit
+    first, second = np.triu_indices(d)
+    scale = np.concatenate([unit, unit[first] * unit[second]])
+    derivative = jacobian(sums, correction, at) * scale / scale[:, None]
+    try:
+        step = -np.linalg.solve(derivative, np.concatenate([moved, turned[first, second]]) / scale)
+    except np.linalg.LinAlgError:
+        return None
+    if not np.abs(step).max() < 1.0:
+        return None
+    step *= scale
+    covariance = at.covariance.copy()
+    covariance[first, second] += step[d:]
+    covariance[second, first] = covariance[first, second]
+    return at.mean + step[:d], covariance
 
 
 def jacobian(sums: PatternSums, correction: Correction, moments: GapMoments) -> Matrix:
@@ -104,6 +151,9 @@ def jacobian(sums: PatternSums, correction: Correction, moments: GapMoments) -> 
     ψ is a record's contribution to one step of EM: Σu, and ΣA(δδ′ − R̂ − Σ)AΣ + Σ less the covariance. Let W be all
     weights, U the sum of a pattern's u and G that of A(δδ′ − R̂)A. From dA = −A E A follow, for a change E of Σ and m
     of μ, sums over patterns of −A E G − G E A + w A E A and of −U(Am)′ − (Am)U′. Without gaps the derivative is −1.
+
+    E is the change of the working covariance. Where eigenvalues were lifted, that is only a part of the change of the
+    covariance (:func:`_lifted_change`).
     """
     d, w, total = len(moments.mean), moments.working, sums.weight.sum()
     a_sum = np.zeros((d, d))
@@ -132,7 +182,32 @@ def jacobian(sums: PatternSums, correction: Correction, moments: GapMoments) -> 
     upper = np.hstack([-w @ a_sum / total, (cross[:, first, second] + cross[:, second, first]) * twice])
     lower = by_spread[first, second]
     folded = (lower[:, first, second] + lower[:, second, first]) * twice
+    lift = _lifted_change(moments)
+    if lift is not None:
+        upper[:, d:] = upper[:, d:] @ lift
+        folded = (folded + np.eye(len(first))) @ lift - np.eye(len(first))
     return np.vstack([upper, np.hstack([by_mean[first, second], folded])])
+
+
+def _lifted_change(moments: GapMoments) -> Matrix | None:
+    """The derivative of the working covariance by the covariance, upper triangles; None where they are the same.
+
+    Of f(S) = Σf(λᵢ)vᵢvᵢ′ the derivative along E is V(K∘V′EV)V′ with Kᵢⱼ = (f(λᵢ) − f(λⱼ))/(λᵢ − λⱼ), and f′ where they
+    are equal (Daleckii and Krein 1965).
+    """
+    square = np.outer(moments.unit, moments.unit)
+    values, vectors = np.linalg.eigh(moments.covariance / square)
+    if values[0] >= moments.least:
+        return None
+    lifted = np.maximum(values, moments.least)
+    apart = values[:, None] - values
+    near = np.abs(apart) < _LEAST
+    slope = np.where(near, values > moments.least, (lifted[:, None] - lifted) / np.where(near, 1.0, apart))
+    first, second = np.triu_indices(len(values))
+    turned = vectors[first][:, :, None] * vectors[second][:, None, :]
+    turned = turned + turned.transpose(0, 2, 1) * (first != second)[:, None, None]
+    changes = vectors @ (slope * turned) @ vectors.T / square[first, second][:, None, None] * square
+    return np.asarray(changes[:, first, second].T)
 
 
 def _parts(sums: PatternSums) -> list[PatternSums]:
