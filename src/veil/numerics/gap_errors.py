@@ -55,7 +55,7 @@ class GapErrors:
 def record_stride(n_rows: int, d: int, most: float = 2e10) -> int:
     """Every how many records the noise is looked at, so that it takes a few seconds: a sample tells errors as well.
 
-    >>> record_stride(30_000, 10), record_stride(30_000, 20) > 1
+    >>> record_stride(10_000, 10), record_stride(30_000, 20) > 1
     (1, True)
     """
     q = float(d + d * (d + 1) // 2)
