@@ -36,11 +36,11 @@ from veil.auditing.goals import as_goals
 from veil.data.schema import Kind
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.publishing import inspection
 from veil.publishing.plan import Plan
 from veil.report.escaping import visible
-from veil.report.inspection import Inspection
+from veil.report.inspected import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
@@ -150,7 +150,7 @@ def _check_keys(keys: Iterable[str], known: Sequence[str], where: str) -> None:
 
 
 def init_file(
-    table: Any, target: str | Path, *, roles: Mapping[str, str] | None = None, progress: Progress = silent
+    table: Any, target: str | Path, *, roles: Mapping[str, str] | None = None, progress: Watch = None
 ) -> Inspection:
     """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused."""
     path = Path(target)

@@ -15,6 +15,18 @@ from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
 from veil.report.remarks import OrderTest, PublicColumns
 from veil.report.values import Edition, Matching, Over
+from veil.report.words import counted
+
+
+def notebook(model: ReportModel) -> str:
+    """An audit or advice as a notebook shows it: the external edition, which few people have none of."""
+    from veil.report.audited import audit_fragment
+    from veil.report.notebook import fragment
+
+    if model.n_rows < SMALLEST_CELL:
+        few = f"About fewer than {SMALLEST_CELL} people every number would tell of them: print it, or use to_html"
+        return fragment("Audit", counted(model.n_rows, "record"), f"{few}(internal=True).")
+    return audit_fragment(model)
 
 
 @dataclass(frozen=True)
@@ -127,6 +139,9 @@ class Audit:
                 "internal=True",
                 parameter="internal",
             )
+
+    def _repr_html_(self) -> str:
+        return notebook(self.model())
 
     def __str__(self) -> str:
         from veil.report.writing import as_text

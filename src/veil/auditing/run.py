@@ -33,13 +33,18 @@ from veil.auditing.trials.trial import TrialRunner
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
+from veil.progress import Course, Watch
 from veil.publishing.plan import Plan, as_plan
 from veil.release.release import Release
+from veil.report.progress import watched
 
 REPETITIONS = KEYS[0]
 REPETITIONS_OF_GRANTS = 80
 """Runs with newly granted knowledge on one release: 73 that fail show that at most 5 % of grants break it."""
+
+
+SHARE_OF_ORDER = 0.6
+"""What attacks by the given matching are of an audit, where they may be run again by another one."""
 
 
 def audit(
@@ -61,7 +66,7 @@ def audit(
     records: int | None = MOST_RECORDS,
     workers: int | None = None,
     cache: bool | str | Path = False,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> Audit:
     """Perturb, attack and judge: what would this release give away, and what is it good for?
 
@@ -112,6 +117,9 @@ def audit(
     cache
         Keep results for the next audit of the same table and candidate: True for the user's cache folder, or a folder.
         Its files are of mode 0600.
+    progress
+        True for a bar on standard error, in a terminal or a notebook and only if it lasts; or a callback: what is done,
+        and how much of a thousand.
 
     Examples
     --------
@@ -162,18 +170,21 @@ def audit(
             workers=workers,
             uses={"n_clusters": n_clusters, "labels": labels},
             cache=answers,
-            progress=progress,
+            progress=course,
             of_records=asked or max(repetitions, keys_for(len(exposures.truth))),
         )
         audited = tuple(schedule.candidates(began))
         everything.extend(audited)
+        course.next_step()
         return Attacked(audited, (*exposures.remarks(), *schedule.remarks()), schedule.remembered)
 
-    if isinstance(exposures, ForeignExposures):
-        unmatched = partial(foreign, match=None, roles={**exposures.key_role, **as_roles(roles)})
-        result = attacked_either_way(exposures, unmatched, goals, attacked, began, seconds)
-    else:
-        result = attacked(exposures, goals, began, seconds)
+    with watched(progress, seconds=seconds) as report:
+        course = Course(report, share=1.0 if release is None else SHARE_OF_ORDER)
+        if isinstance(exposures, ForeignExposures):
+            unmatched = partial(foreign, match=None, roles={**exposures.key_role, **as_roles(roles)})
+            result = attacked_either_way(exposures, unmatched, goals, attacked, began, seconds)
+        else:
+            result = attacked(exposures, goals, began, seconds)
     if attacks != "all":
         _check_all_ran(chosen, everything)
     context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": result.remembered}

@@ -11,7 +11,6 @@ from veil.cli.audits import deliver, exit_with, goal_options, run_options, setti
 from veil.cli.knowledge import KnowledgeCommand, granted_options
 from veil.cli.options import json_option, role_option
 from veil.cli.printing import check_page, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
 
 
@@ -61,8 +60,7 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
     _, common = setting(options)
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
-    with progress_bar() as progress:
-        advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
+    advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=True, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
     if options["write_plan"] is not None and advice.recommendation is not None:
         from veil.auditing.plan_file import write_plan

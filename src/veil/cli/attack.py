@@ -11,7 +11,6 @@ from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.knowledge import KnowledgeCommand, known_options
 from veil.cli.options import json_option, list_option, set_option
 from veil.cli.printing import print_json, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build, parse_pairs
 
 
@@ -49,8 +48,8 @@ def attack(
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
-        guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=progress)
+    with chosen_engine(workers, scheduler) as engine:
+        guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=True)
     links = guess.links
     if as_json:
         summary = {

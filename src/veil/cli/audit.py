@@ -11,7 +11,6 @@ from veil.cli.audits import deliver, exit_with, goal_options, run_options, setti
 from veil.cli.knowledge import KnowledgeCommand, granted_options
 from veil.cli.options import json_option, list_option, role_option, seed_option, set_option
 from veil.cli.printing import check_page, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
 
 
@@ -86,19 +85,18 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
 
         needed_plan(options["plan_file"])
     candidates = [*([plan] if plan is not None else []), *candidates]
-    with progress_bar() as progress:
-        answer = run_audit(
-            table,
-            candidates or None,
-            release=foreign,
-            match=None if options["match"] == "none" else options["match"],
-            previous=list(options["previous"]),
-            attacks=list(options["attacks"]) or "all",
-            repetitions=options["repetitions"],
-            cache=options["cache"],
-            progress=progress,
-            **common,
-        )
+    answer = run_audit(
+        table,
+        candidates or None,
+        release=foreign,
+        match=None if options["match"] == "none" else options["match"],
+        previous=list(options["previous"]),
+        attacks=list(options["attacks"]) or "all",
+        repetitions=options["repetitions"],
+        cache=options["cache"],
+        progress=True,
+        **common,
+    )
     deliver(answer, options["output"], as_json=as_json, internal=options["internal"])
     remembered = answer.context["remembered"]
     if remembered and not as_json:

@@ -8,7 +8,6 @@ import click
 
 from veil.cli.options import role_option
 from veil.cli.printing import print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
 
 
@@ -26,7 +25,6 @@ def init(table: Path, output: Path, roles: tuple[str, ...]) -> None:
     """
     from veil.auditing.plan_file import init_file
 
-    with progress_bar() as progress:
-        inspection = init_file(table, output, roles=parse_pairs(roles, "--role"), progress=progress)
+    inspection = init_file(table, output, roles=parse_pairs(roles, "--role"), progress=True)
     undecided = sum(column.role is None for column in inspection.columns)
     print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {undecided} to decide on (now: drop).")

@@ -8,7 +8,6 @@ import click
 
 from veil.cli.options import json_option, role_option
 from veil.cli.printing import print_json, terminal
-from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
 
 
@@ -25,8 +24,7 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool) -> None:
     """
     from veil.publishing.inspection import inspect as run_inspect
 
-    with progress_bar() as progress:
-        inspection = run_inspect(table, roles=parse_pairs(roles, "--role"), progress=progress)
+    inspection = run_inspect(table, roles=parse_pairs(roles, "--role"), progress=True)
     if as_json:
         print_json(inspection.to_dict())
         return

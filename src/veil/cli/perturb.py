@@ -18,7 +18,6 @@ from veil.cli.options import (
     set_option,
 )
 from veil.cli.printing import print_json, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method, parse_pairs
 
 
@@ -83,7 +82,7 @@ def perturb(
         raise click.UsageError("give --key NEWKEY for a new key, or --reuse-key KEY for an old one")
     perturbation = _perturbation(method, plan_file, settings, allow_seed=allow_seed)
     remarks: list[str] = []
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine:
         release = publish_file(
             table,
             perturbation,
@@ -94,7 +93,7 @@ def perturb(
             roles=parse_pairs(options.pop("roles"), "--role"),
             format=options.pop("format_"),
             engine=engine,
-            progress=progress,
+            progress=True,
             remark=remarks.append,
             **options,
         )

@@ -39,8 +39,10 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
+from veil.recovery.display import Displayed, columns_of, table_of
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def release_products(release: Release) -> Products:
     return sums.means()
 
 
-class MomentRecovery:
+class MomentRecovery(Displayed):
     """R3. Estimate the private table's mean and covariance, with standard errors.
 
     Parameters
@@ -176,7 +178,18 @@ class MomentRecovery:
             self._lognormal(products, model.covariance)
         self.n_rows_ = products.n_rows
         self.columns_ = release.only_part.names
+        self._saw(release)
         return self
+
+    def view(self) -> RecoveredView:
+        """Means, standard deviations and covariances with two standard errors, as they are shown."""
+        means = self.mean_, self.mean_se_, self.mean_total_se_
+        return self._view(
+            self.n_rows_,
+            columns=columns_of(self.columns_, means, self.covariance_, self.covariance_se_),
+            covariance=table_of(self.covariance_),
+            covariance_half=table_of(self.covariance_se_, 2.0),
+        )
 
     def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:
         """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``."""

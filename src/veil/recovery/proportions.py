@@ -14,6 +14,7 @@ import numpy as np
 
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.display import Displayed, shares_of
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.recovery.response_estimates import (
     Dispersion,
@@ -29,12 +30,13 @@ from veil.recovery.response_estimates import (
 )
 from veil.release.models import ResponseModel
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 MOST_CELLS = 1_000_000
 Shares = dict[str, dict[Any, float]]
 
 
-class ProportionRecovery:
+class ProportionRecovery(Displayed):
     """R4. Estimate the proportions of every category of randomized columns.
 
     Attributes
@@ -77,6 +79,7 @@ class ProportionRecovery:
         self._model, self._release, self.columns_ = model, release, release.only_part.names
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
+        self._saw(release)
         if model.compound is None:
             for j, (matrix, counts) in enumerate(zip(model.matrices, self._columns(), strict=True)):
                 if model.invariant:
@@ -92,6 +95,11 @@ class ProportionRecovery:
             folded = Dispersion(fold @ parts.sampling @ fold.T, fold @ parts.randomization @ fold.T)
             self._set(j, fold @ likely, ProportionEstimate(fold @ estimated.estimate, folded))
         return self
+
+    def view(self) -> RecoveredView:
+        """Shares with two standard errors, as they are shown."""
+        found = self.proportions_, self.randomization_se_, self.standard_errors_
+        return self._view(self.n_rows_, proportions=shares_of(self.columns_, *found))
 
     def joint(self, columns: Sequence[str]) -> JointProportions:
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""

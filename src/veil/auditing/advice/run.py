@@ -15,8 +15,9 @@ from veil.auditing.processes import kept_processes
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.publishing.plan import Plan
+from veil.report.progress import watched
 
 
 def advise(
@@ -32,7 +33,7 @@ def advise(
     seed: int | None = None,
     workers: int | None = None,
     shuffle: bool | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> Advice:
     """Which method, and how strong, so that every goal holds at the best utility?
 
@@ -53,6 +54,8 @@ def advise(
         other, since their order then tells what noise hides; False keeps the order, for tables in which it matters.
     budget
         Time to spend, in seconds or as "5m". When it is short, fewer settings are tried.
+    progress
+        As for :func:`veil.audit`.
 
     Examples
     --------
@@ -69,22 +72,24 @@ def advise(
             "goals: advice does not search by max_membership; leave it out, and audit what is recommended with it",
             parameter="max_membership",
         )
-    search = Search(
-        table,
-        candidates,
-        goals=wanted,
-        grants=as_grants(grants),
-        roles=as_roles(roles),
-        target=target,
-        n_clusters=whole(n_clusters, "n_clusters", least=1),
-        seconds=None if budget is None else duration(budget, "budget"),
-        seed=None if seed is None else whole(seed, "seed"),
-        workers=None if workers is None else whole(workers, "workers", least=1),
-        shuffle=_as_shuffle(shuffle),
-        progress=progress,
-    )
-    with kept_processes():
-        return search.advice()
+    seconds = None if budget is None else duration(budget, "budget")
+    with watched(progress, seconds=seconds) as report:
+        search = Search(
+            table,
+            candidates,
+            goals=wanted,
+            grants=as_grants(grants),
+            roles=as_roles(roles),
+            target=target,
+            n_clusters=whole(n_clusters, "n_clusters", least=1),
+            seconds=seconds,
+            seed=None if seed is None else whole(seed, "seed"),
+            workers=None if workers is None else whole(workers, "workers", least=1),
+            shuffle=_as_shuffle(shuffle),
+            progress=report,
+        )
+        with kept_processes():
+            return search.advice()
 
 
 def _as_shuffle(shuffle: Any) -> bool | None:

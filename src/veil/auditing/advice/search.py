@@ -25,7 +25,7 @@ from veil.auditing.advice.families import RESPONSE, Family
 from veil.auditing.advice.findings import Findings, tested
 from veil.auditing.advice.fixed_methods import MATRIX_RUNS, OUT_OF_TIME, FixedMethods, TimeLeft
 from veil.auditing.advice.result import Advice
-from veil.auditing.advice.setting_trials import SettingTrials, Tried
+from veil.auditing.advice.setting_trials import SHARE_OF_TRIAL, SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
 from veil.auditing.advice.wording import (
     USEFUL,
@@ -40,7 +40,7 @@ from veil.auditing.advice.wording import (
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
-from veil.progress import Progress
+from veil.progress import Course, Progress
 from veil.publishing.plan import Plan, as_plan
 from veil.report.values import AdviceState, Scored
 from veil.report.words import percent
@@ -102,6 +102,8 @@ class Search:
         self._findings = Findings(goals)
         self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
         self._families, self._fixed = self._choices.methods(candidates)
+        # The responses and each family, then methods as they are, what is confirmed, and what is of use.
+        self._course = Course(progress, stages=len(self._families) + 4, share=SHARE_OF_TRIAL)
         self._family_of: dict[str, str] = {}
         self._strongest: Setting | None = None
         self._unsettled: list[tuple[Setting, Tried]] = []
@@ -114,7 +116,7 @@ class Search:
             "seed": seed,
             "workers": workers,
             "n_rows": self._table.num_rows,
-            "progress": progress,
+            "progress": self._course,
         }
         self._whole = SettingTrials(self._table, **shared)
         thinned = self._choices.thinned()
@@ -129,17 +131,21 @@ class Search:
         doubt = self._settled_doubt() if self._choices.categories and self._choices.names else None
         holding = list[Holding]()
         for family in self._families:
+            self._course.next_stage(SHARE_OF_TRIAL)
             if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
                 best = max((each.utility for each in holding), default=0.0)
                 holding += self._held(family, doubt, best)
         if doubt is not None:
             self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
+        self._course.next_stage(SHARE_OF_TRIAL)
         methods = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time)
         waiting: list[tuple[float, Holding | Plan]] = [(each.utility, each) for each in holding]
         waiting += [(utility, plan) for plan, utility in methods.unbroken(self._fixed)]
+        self._course.next_stage(SHARE_OF_TRIAL)
         accepted = self._accepted(waiting, methods)
         accepted += self._confirmed_after_all(max(accepted, key=self._findings.utility, default=None))
         best_of_all = max(accepted, key=self._findings.utility, default=None)
+        self._course.next_stage(SHARE_OF_TRIAL)
         self._try_useful(best_of_all)
         return self._impossible() if best_of_all is None else self._recommended(best_of_all)
 

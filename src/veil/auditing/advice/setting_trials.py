@@ -25,13 +25,15 @@ from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.scoreboard import LOOKS
 from veil.auditing.trials.trial import TrialRunner
 from veil.measures import Measure
-from veil.progress import Progress, silent
+from veil.progress import Course, Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
 SPARED = 0.2
 """What a mean over few keys may be too high by, as a share of what its limit over as many keys is over it."""
+SHARE_OF_TRIAL = 0.3
+"""What a trial is of the progress that is left of a family, since nobody knows how many there will be."""
 PROBED = 4_000
 """Records that say where to look."""
 
@@ -108,7 +110,8 @@ class SettingTrials:
     ) -> None:
         self._table, self._roles, self._grants, self._goals = table, dict(roles), grants, goals
         self._uses, self._target, self._seed, self._workers = dict(uses), target, seed, workers
-        self._n_rows, self._progress = n_rows, progress
+        self._n_rows = n_rows
+        self._course = progress if isinstance(progress, Course) else Course(progress, share=SHARE_OF_TRIAL)
         self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
@@ -268,11 +271,13 @@ class SettingTrials:
             seconds=seconds,
             workers=self._workers,
             uses={**self._uses, "labels": labels},
-            progress=self._progress,
+            progress=self._course,
             answered=self._answers(plans),
             again=again,
         )
-        return schedule, schedule.candidates(time.monotonic()), tuple(exposures.levels)
+        candidates = schedule.candidates(time.monotonic())
+        self._course.next_step()
+        return schedule, candidates, tuple(exposures.levels)
 
     def _answers(self, plans: Sequence[Plan]) -> dict[str, Any]:
         """What runs of these settings have brought; of others it is forgotten, since they are not tried again."""

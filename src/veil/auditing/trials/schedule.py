@@ -24,11 +24,15 @@ from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
 from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
+from veil.progress import Course, Progress, silent
 from veil.report.failures import OutOfTime, UntestedKnowledge
 
 KEYS_OF_UTILITY, MOST_KEYS_OF_UTILITY, RECORDS_OF_UTILITY = 3, 12, 15_000
 """Releases whose utilities are measured: as many as let it see so many records, from the first to the second."""
+
+
+SHARE_OF_ROUND = 0.4
+"""What a round of more runs is of the progress that is left, since nobody knows how many rounds there will be."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Schedule:
         again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         of_records: int | None = None,
     ) -> None:
-        self._runner, self._goals, self._progress = runner, goals, progress
+        self._runner, self._goals, self._course = runner, goals, Course(progress, stages=2)
         self._seconds, self._workers = seconds, workers
         self._worker = partial(perform, runner, dict(uses))
         self._own_rule, self._repetitions = again is not None, repetitions
@@ -131,10 +135,11 @@ class Schedule:
                 granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
                 self._perform(pool, granted)
                 first = [*alone, *granted]
+                self._course.next_stage(share=SHARE_OF_ROUND)
                 for run in first if self._seconds is not None else ():
                     self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
                 while runs := [run for run in self.board.next_round() if not pool.late(self.board.seconds(run))]:
-                    self._total += len(runs)
+                    self._begin(len(runs))
                     self._perform(pool, runs)
                 for i in range(len(self._runner.candidates)) if not self._own_rule else ():
                     breaks[i] = tuple(self._breaks(pool, i))
@@ -177,16 +182,19 @@ class Schedule:
                             self.board.skip(trial, f"no theory for {target.part.method}", applies=False)
         return runs
 
+    def _begin(self, n: int) -> None:
+        """Go on to a step of so many tasks."""
+        self._course.next_step()
+        self._done, self._total = 0, n
+
     def _perform(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> None:
         """Do the tasks and take their answers in, in the order of the tasks, whichever is done first."""
         answers: dict[Task, Any] = {}
         for task, answer in self._answers(pool, tasks):
             answers[task] = answer
             self._done += 1
-            if isinstance(task, Run):
-                trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
-                label = self._runner.candidates[trial.candidate].describe()
-                self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
+            label = self._runner.candidates[_candidate_of(task)].describe()
+            self._course(f"{label}: {_what(task)}", self._done, self._total)
         for task in tasks:
             if task not in answers:
                 continue
@@ -268,7 +276,7 @@ class Schedule:
         for trial in self.board.breakers(candidate, upper):
             lower = Trial(candidate, level, trial.attack, trial.part)
             n = FEWEST_REPETITIONS if self._runner.one_matrix(trial) else 1
-            self._total += n
+            self._begin(n)
             self._perform(pool, [Run(lower, i) for i in range(n)])
         return self.board.broken(candidate, level)
 
@@ -333,6 +341,13 @@ class Schedule:
             levels = [level for level in exposures.levels if not target.is_known(exposures.known_columns(level))]
             failures += self._goals.untested(rows_on, levels, target.part.model, method)
         return failures
+
+
+def _what(task: Task) -> str:
+    """A task in a few words, for who watches."""
+    if not isinstance(task, Run):
+        return "utility" if isinstance(task, UtilityTask) else "membership"
+    return task.trial.level.label + (f", run {task.repetition + 1}" if task.repetition else "")
 
 
 def _candidate_of(task: Task) -> int:
