@@ -40,7 +40,7 @@ class Audit:
     goals
         The goals they were held to.
     n_rows, columns
-        Size and perturbed columns of the private table.
+        Records that were audited, and the columns that were perturbed.
     context
         Versions, seed and settings, for the reproducibility block. No secrets.
     matching
@@ -51,6 +51,8 @@ class Audit:
         Of a release from elsewhere, whether the data support the matching of its rows.
     public
         The columns that are released unchanged, and the share of records that are unique on them.
+    table
+        Records and columns of the private table, of which those audited may be a sample and those perturbed a part.
     """
 
     candidates: tuple[Candidate, ...]
@@ -62,6 +64,7 @@ class Audit:
     remarks: tuple[str, ...] = ()
     order: OrderTest | None = None
     public: PublicColumns | None = None
+    table: tuple[int, int] | None = None
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -98,6 +101,8 @@ class Audit:
             remarks=self.remarks,
             order=self.order,
             public=self.public,
+            table_rows=self.n_rows if self.table is None else self.table[0],
+            table_columns=len(self.columns) if self.table is None else self.table[1],
             over=Over(self.goals.over),
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
-from veil.arguments import duration, whole
+from veil.arguments import duration, flag, whole
 from veil.attacks import Attack, every_attack, find_attack
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
@@ -66,6 +66,7 @@ def audit(
     records: int | None = MOST_RECORDS,
     workers: int | None = None,
     cache: bool | str | Path = False,
+    first_break: bool = False,
     progress: Watch = None,
 ) -> Audit:
     """Perturb, attack and judge: what would this release give away, and what is it good for?
@@ -117,6 +118,9 @@ def audit(
     cache
         Keep results for the next audit of the same table and candidate: True for the user's cache folder, or a folder.
         Its files are of mode 0600.
+    first_break
+        Stop at the first attack that is shown to break a goal, and say what was not tried: for tests that only ask
+        whether a release may go out. Utilities are measured when no attack broke any.
     progress
         True for a bar on standard error, in a terminal or a notebook and only if it lasts; or a callback: what is done,
         and how much of a thousand.
@@ -138,7 +142,7 @@ def audit(
     seed = None if seed is None else whole(seed, "seed")
     workers = None if workers is None else whole(workers, "workers", least=1)
     seconds = None if budget is None else duration(budget, "budget")
-    goals, grants = as_goals(goals), as_grants(grants)
+    goals, grants, first_break = as_goals(goals), as_grants(grants), flag(first_break, "first_break")
     chosen = _as_attacks(attacks)
     candidates = _as_candidates(perturbations, foreign=release is not None)
     exposures: Exposures
@@ -171,6 +175,7 @@ def audit(
             uses={"n_clusters": n_clusters, "labels": labels},
             cache=answers,
             progress=course,
+            first_break=first_break,
             of_records=asked or max(repetitions, keys_for(len(exposures.truth))),
         )
         audited = tuple(schedule.candidates(began))
@@ -198,6 +203,7 @@ def audit(
         result.remarks,
         result.order,
         exposures.public_columns(),
+        (exposures.table_rows, exposures.table_columns),
     )
 
 

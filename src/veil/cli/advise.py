@@ -24,7 +24,11 @@ from veil.cli.settings import build_method
     "NAME:param=value (as it is).",
 )
 @click.option(
-    "--plan", "--goals", "plan_file", type=click.Path(path_type=Path), help="A plan file: roles, goals and grants."
+    "--plan",
+    "--goals",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    help="A plan file: roles, goals, grants, and what is kept: a secret order of rows, the methods of named columns.",
 )
 @click.option(
     "--shuffle/--keep-order",
@@ -57,18 +61,18 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
         from veil.storage.atomic import refuse_existing
 
         refuse_existing(options["write_plan"])
-    _, common = setting(options)
+    plan, common = setting(options)
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
-    advice = run_advise(table, candidates or None, shuffle=options["shuffle"], progress=True, **common)
+    advice = run_advise(table, candidates or None, shuffle=options["shuffle"], plan=plan, progress=True, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
     if options["write_plan"] is not None and advice.recommendation is not None:
         from veil.auditing.plan_file import write_plan
         from veil.publishing.plan import as_plan
 
-        plan, path = as_plan(advice.recommendation), options["write_plan"]
-        heading = f"Recommended by veil advise for {table.name}: {plan.describe()}."
-        write_plan(path, plan, roles=common["roles"], goals=common["goals"], heading=heading)
+        advised, path = as_plan(advice.recommendation), options["write_plan"]
+        heading = f"Recommended by veil advise for {table.name}: {advised.describe()}."
+        write_plan(path, advised, roles=common["roles"], goals=common["goals"], heading=heading)
         if not as_json:
             print_line(f"Plan written to {path}: veil perturb {table} --plan {path} -o RELEASE --key NEWKEY")
     exit_with(advice.possible)

@@ -53,6 +53,9 @@ from veil.cli.settings import build_method
 )
 @run_options
 @click.option("--cache/--no-cache", default=True, help="Remember results (mode 0600), so that a second run is instant.")
+@click.option(
+    "--first-break", is_flag=True, help="Stop at the first attack that breaks a goal (exit code 3), e.g. in a pipeline."
+)
 @seed_option
 @json_option
 def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
@@ -94,6 +97,7 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         attacks=list(options["attacks"]) or "all",
         repetitions=options["repetitions"],
         cache=options["cache"],
+        first_break=options["first_break"],
         progress=True,
         **common,
     )

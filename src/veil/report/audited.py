@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from veil.report.advice import best_settings, recommended, rejected_methods
 from veil.report.candidates import MOST_FAILURES, badge, chip
-from veil.report.conclusions import headline
+from veil.report.conclusions import headline, size
 from veil.report.folding import breaks_line
 from veil.report.markup import Markup, el, join
 from veil.report.model import AdviceView, CandidateView, ReportModel
 from veil.report.notebook import fragment
 from veil.report.pieces import as_markup
 from veil.report.terminal import pieces
-from veil.report.words import counted
 
 WIDE = 10_000
 """Lines are not broken: the page does that."""
@@ -19,12 +18,11 @@ WIDE = 10_000
 
 def audit_fragment(model: ReportModel) -> str:
     """The audit, or the advice with the audit of what is recommended."""
-    size = f"{counted(model.n_rows, 'record')} × {counted(len(model.columns), 'column')}"
     goals = f"{'Goal' if len(model.goals) == 1 else 'Goals'}: {'; '.join(model.goals)}." if model.goals else ""
     advice = model.advice
     return fragment(
         "Audit" if advice is None else "Advice",
-        size,
+        size(model),
         el("p", headline(model), class_="headline") if advice is None else recommended(advice),
         el("p", goals, class_="quiet") if goals else None,
         el("ul", [el("li", remark) for remark in model.remarks]) if model.remarks else None,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
-from veil.report.conclusions import headline, too_few_words, verdict
+from veil.report.conclusions import headline, size, too_few_words, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
 from veil.report.membership import membership_words
@@ -21,7 +21,7 @@ from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
 from veil.report.pieces import Piece
 from veil.report.risks import unmeasured
 from veil.report.values import AdviceState, AttackView, Matching, ScoreView, State
-from veil.report.words import MISSING, STATES, counted, gain, interval, letter, percent, shortened, within
+from veil.report.words import MISSING, STATES, gain, interval, letter, percent, shortened, within
 
 MOST_FAILURES = 2
 MOST_NOT_RUN = 4
@@ -72,12 +72,11 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
     if model.advice is not None and model.advice.recommendation is None:
         style = "open" if model.advice.state is AdviceState.OUT_OF_TIME else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
-    size = f"{counted(model.n_rows, 'record')} × {counted(len(model.columns), 'column')}"
     goals = f" {'Goal' if len(model.goals) == 1 else 'Goals'}: {'; '.join(model.goals)}." if model.goals else ""
     return _hanging(
         Text(sign, style=_COLOURS[style]),
         _prose(headline(model), width, style="bold"),
-        _prose(f"{size}.{goals}", width, style="dim"),
+        _prose(f"{size(model)}.{goals}", width, style="dim"),
         *_notes(model, width),
     )
 

@@ -178,6 +178,17 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
+def few(names: Sequence[str]) -> str:
+    """The first few names in a sentence, and how many more there are.
+
+    >>> few(["a", "b", "c", "d", "e"]), few(["a", "b"]), few([])
+    ('a, b, c and 2 more', 'a and b', 'nothing')
+    """
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {count(len(names) - MOST_NAMES)} more"
+    return listed(names) if names else "nothing"
+
+
 def letter(index: int) -> str:
     """The letter that stands for a candidate in charts.
 

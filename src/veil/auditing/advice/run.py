@@ -33,6 +33,7 @@ def advise(
     seed: int | None = None,
     workers: int | None = None,
     shuffle: bool | None = None,
+    plan: Plan | None = None,
     progress: Watch = None,
 ) -> Advice:
     """Which method, and how strong, so that every goal holds at the best utility?
@@ -52,6 +53,9 @@ def advise(
     shuffle
         Whether rows are to be released in a secret order. None shuffles them where neighbouring rows resemble each
         other, since their order then tells what noise hides; False keeps the order, for tables in which it matters.
+    plan
+        What the owner has decided: roles, a secret order of rows, and the methods of the columns that its parts name.
+        These are kept in what is recommended; its method for all other columns is tried beside the others.
     budget
         Time to spend, in seconds or as "5m". When it is short, fewer settings are tried.
     progress
@@ -67,6 +71,8 @@ def advise(
     (True, True, 'AdditiveNoise')
     """
     wanted = as_goals(goals)
+    if plan is not None and not isinstance(plan, Plan):
+        raise InputError(f"plan must be a veil.Plan; got a {type(plan).__name__}", parameter="plan")
     if wanted.max_membership is not None:
         raise InputError(
             "goals: advice does not search by max_membership; leave it out, and audit what is recommended with it",
@@ -79,20 +85,22 @@ def advise(
             candidates,
             goals=wanted,
             grants=as_grants(grants),
-            roles=as_roles(roles),
+            roles={**({} if plan is None else plan.roles), **as_roles(roles)},
             target=target,
             n_clusters=whole(n_clusters, "n_clusters", least=1),
             seconds=seconds,
             seed=None if seed is None else whole(seed, "seed"),
             workers=None if workers is None else whole(workers, "workers", least=1),
-            shuffle=_as_shuffle(shuffle),
+            shuffle=_as_shuffle(shuffle, plan),
+            plan=plan,
             progress=report,
         )
         with kept_processes():
             return search.advice()
 
 
-def _as_shuffle(shuffle: Any) -> bool | None:
+def _as_shuffle(shuffle: Any, plan: Plan | None) -> bool | None:
+    """Whether rows are to be shuffled: as asked for, else as the plan says, else as the table decides."""
     if shuffle is not None and not isinstance(shuffle, bool):
         raise InputError("shuffle must be True, False, or None to let the table decide")
-    return shuffle
+    return True if shuffle is None and plan is not None and plan.shuffle else shuffle

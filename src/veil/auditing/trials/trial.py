@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,6 +126,11 @@ class TrialRunner:
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}
+
+    def prepare(self, run: Run) -> None:
+        """Make the release that a run attacks; what speaks against it, the run says."""
+        with suppress(InputError, MissingKnowledgeError, NotApplicableError):
+            self._exposed(run.trial.candidate, run.trial.level, run.repetition)
 
     def outcome(self, run: Run) -> Outcome:
         """Make the release, grant the knowledge, run and judge the attack."""
