@@ -122,6 +122,9 @@ def test_fragments_say_what_is_known(shown, release):
     assert "<b>income</b>" in words(shown["inspection"])
     assert "values breached" in words(shown["measures"])
     assert "Correlation of age and <b>income</b>" in words(shown["joint"])
+    assert "± population" in words(shown["moments"])
+    assert "of another kind" not in words(shown["moments"])
+    assert "±" not in words(shown["joint"])
     assert "call fit(release)" in words(shown["unfitted"])
     assert "n_bins 8" in words(shown["unfitted"])
 

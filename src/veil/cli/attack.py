@@ -72,13 +72,15 @@ def attack(
 
 
 def _print_cautions(tool: Any, files: Any, guess: Any) -> None:
+    from veil.report.words import percent
+
     for kind in files.given():
         if kind not in (*tool.requires, *tool.uses):
             print_line(f"{tool.attack_name()} makes no use of {kind.option()}.", err=True)
     if guess.misfit > 1e-3:
         print_line(
             "Warning: the known records do not fit their rows (they differ by "
-            f"{guess.misfit:.0%}); are rows counted from 0, columns right, and rows not shuffled?",
+            f"{percent(guess.misfit)}); are rows counted from 0, columns right, and rows not shuffled?",
             err=True,
         )
     if guess.ambiguity != "none":

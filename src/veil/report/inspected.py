@@ -16,7 +16,7 @@ from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, NoiseRisk, R
 from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
-from veil.report.words import counted
+from veil.report.words import counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,7 +113,7 @@ def _rotations(inspection: Inspection) -> Table:
     middles = [math.radians(10 * step + 5) for step in range(36)]
     for pair in inspection.rotation_ranges[:MOST_SHOWN]:
         bar = "".join("█" if any(a <= m <= b for a, b in pair.intervals) else "·" for m in middles)
-        table.add_row(shown(f"{pair.first}, {pair.second}"), bar, f"{pair.share:.0%}")
+        table.add_row(shown(f"{pair.first}, {pair.second}"), bar, percent(pair.share))
     if len(inspection.rotation_ranges) > MOST_SHOWN:
         table.add_row(f"and {len(inspection.rotation_ranges) - MOST_SHOWN} more pairs", style="dim")
     return table

@@ -10,7 +10,7 @@ from veil.report.html import POLICY, stylesheet
 from veil.report.markup import Markup, el, scrolling
 from veil.report.recovered import RecoveredColumn, RecoveredShares, span
 from veil.report.recovered_text import RecoveredView
-from veil.report.words import counted, digits, percent
+from veil.report.words import counted, digits, goal, percent
 from veil.storage.atomic import write_public
 
 
@@ -89,7 +89,7 @@ def _moments(view: RecoveredView) -> Markup:
 
 
 def _quantiles(view: RecoveredView) -> Markup:
-    shares = [f"{quantile[0]:.0%}" for quantile in view.columns[0].quantiles]
+    shares = [goal(quantile[0]) for quantile in view.columns[0].quantiles]
     head = el("tr", el("th", "Column", scope="col"), *(el("th", s, scope="col", class_="num") for s in shares))
     rows = []
     for c in view.columns:

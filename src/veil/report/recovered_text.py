@@ -16,7 +16,7 @@ from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
 from veil.report.recovered import RecoveredColumn, RecoveredShares, span
-from veil.report.words import counted, digits, percent
+from veil.report.words import counted, digits, goal, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,7 +71,7 @@ def recovered_pieces(view: RecoveredView) -> list[Piece]:
         pieces.append(Text("± is two standard errors: of this table's own moments, and of the population's.", "dim"))
     if all(column.quantiles for column in view.columns):
         pieces.append(_quantiles(view))
-    elif view.correlation is None:
+    elif view.note:  # of a whole release
         lacking = "Distributions are recovered from additive noise only; this release has another kind."
         pieces.append(Text(lacking))
     if view.correlation is not None:
@@ -93,15 +93,17 @@ def _shares(column: RecoveredShares) -> Table:
 
 
 def _moments(view: RecoveredView) -> Table:
-    table = grid("column", "mean", "± table", "± population", "std", "±")
-    for column in view.columns:
-        numbers = (column.mean, column.mean_half, column.mean_half_total, column.std, column.std_half)
-        table.add_row(shown(column.name), *(digits(number) for number in numbers))
+    with_errors = not all(math.isnan(column.mean_half) for column in view.columns)
+    titles = ("mean", "± table", "± population", "std", "±") if with_errors else ("mean", "std")
+    table = grid("column", *titles)
+    for c in view.columns:
+        numbers = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half) if with_errors else (c.mean, c.std)
+        table.add_row(shown(c.name), *(digits(number) for number in numbers))
     return table
 
 
 def _quantiles(view: RecoveredView) -> Table:
-    shares = (f"{share:.0%}" for share, *_ in view.columns[0].quantiles)
+    shares = (goal(share) for share, *_ in view.columns[0].quantiles)
     caption = "\nQuantiles, with a 95 % interval that holds for all of them at once"
     table = grid("column", *shares, caption=caption)
     for column in view.columns:
