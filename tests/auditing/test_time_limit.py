@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -32,6 +33,20 @@ def test_work_is_cut_short_and_the_alarm_given_back():
     with limited(30.0):
         assert busy(0.0) == 0.0
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("answer", [1.0, TypeError("made of an interrupt")])
+def test_an_interrupt_that_was_taken_for_something_else_is_still_one(answer):
+    """Compiled code may clear an interrupt, or make an error of its own of it."""
+
+    def work():
+        with suppress(TimeOver):
+            busy(30.0)
+        if isinstance(answer, Exception):
+            raise answer
+
+    with pytest.raises(TimeOver), limited(0.02):
+        work()
 
 
 def test_another_thread_or_an_alarm_of_the_program_is_left_alone():

@@ -14,6 +14,8 @@ from types import FrameType
 
 AGAIN = 0.05
 """Seconds until work that must not be interrupted is looked at again."""
+REPEATED = 1.0
+"""Seconds after which work that took no notice is interrupted once more."""
 _WHOLE = ("<frozen importlib", "/numba/", "/llvmlite/")
 """Where an interrupt would leave something half made: imports and compilers."""
 
@@ -38,24 +40,31 @@ def limited(seconds: float | None) -> Iterator[None]:
     if seconds is None or not _possible():
         yield
         return
-    inside = True
+    inside, fired = True, False
 
     def interrupt(_: int, frame: FrameType | None) -> None:
+        nonlocal fired
         if not inside:
             return
         if _is_whole(frame):
-            signal.setitimer(signal.ITIMER_REAL, AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, AGAIN, REPEATED)
             return
+        fired = True
         raise TimeOver
 
     before = signal.signal(signal.SIGALRM, interrupt)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), REPEATED)
         yield
+    except Exception:
+        if not fired:  # else compiled code made another error of the interrupt
+            raise
     finally:
         inside = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+    if fired:  # also where compiled code went on as if nothing had happened: its result is not to be trusted
+        raise TimeOver
 
 
 def _possible() -> bool:

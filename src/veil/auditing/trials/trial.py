@@ -128,9 +128,12 @@ class TrialRunner:
         return {**self.__dict__, "_last": None}
 
     def prepare(self, run: Run) -> None:
-        """Make the release that a run attacks; what speaks against it, the run says."""
+        """Make the release that a run attacks, and what guesses are held against; what is wrong, the run says."""
         with suppress(InputError, MissingKnowledgeError, NotApplicableError):
-            self._exposed(run.trial.candidate, run.trial.level, run.repetition)
+            exposure = self._exposed(run.trial.candidate, run.trial.level, run.repetition)
+            target, known = self.target(run.trial), exposure.grant.columns
+            if isinstance(self.attacks[run.trial.attack], GuessingAttack) and not target.is_known(known):
+                target.judge(known).prepare()
 
     def outcome(self, run: Run) -> Outcome:
         """Make the release, grant the knowledge, run and judge the attack."""
