@@ -98,7 +98,7 @@ from veil.perturbations.pseudonyms import Pseudonymize as Pseudonymize
 from veil.perturbations.response import RandomizedResponse as RandomizedResponse
 from veil.perturbations.rotation import PairwiseRotation as PairwiseRotation
 from veil.perturbations.transform_domain import TransformDomain as TransformDomain
-from veil.report.inspection import Inspection as Inspection
+from veil.report.inspected import Inspection as Inspection
 from veil.publishing.inspection import inspect as inspect
 from veil.publishing.linear_models import LinearModel as LinearModel
 from veil.publishing.linear_models import linear_model_to_original as linear_model_to_original

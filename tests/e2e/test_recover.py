@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import veil
 from veil.cli import main
 from veil.recovery.folders import recover
-from veil.report.recovered import recovered_page
+from veil.report.recovered_page import recovered_page
 
 
 def people(n=4_000):

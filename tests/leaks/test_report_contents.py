@@ -40,7 +40,7 @@ def texts(audit, folder, *, internal):
     audit.to_html(folder / "report.html", internal=internal)
     audit.to_json(folder / "report.json", internal=internal)
     whole = (folder / "report.html").read_text() + (folder / "report.json").read_text()
-    return whole + str(audit) + repr(audit)
+    return whole + str(audit) + repr(audit) + audit._repr_html_()
 
 
 @pytest.mark.parametrize("internal", [False, True], ids=["external", "internal"])

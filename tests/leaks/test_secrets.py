@@ -82,6 +82,17 @@ def test_the_attributes_of_a_key_do_not_show_it(secrets, fitted):
     assert secrets.found_in(repr(fitted.key_.__getstate__())) == []
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_release_and_its_manifest_show_neither_key_nor_cell(name, secrets_of):
+    x = np.random.default_rng(3).normal(size=(40, 3))
+    table = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "place": ["SECRETCELL"] * 40})
+    release, key = veil.publish(table, METHODS[name](), roles={"place": "public"})
+    shown = release._repr_html_() + release.manifest._repr_html_() + repr(release)
+    assert secrets_of(key, SEED).found_in(shown) == []
+    assert "SECRETCELL" not in shown
+    assert not any(f"{value:.6g}" in shown for value in (*x.ravel(), *release.to_numpy().ravel()))
+
+
 def test_a_fitted_perturbation_shows_nothing(fitted, secrets):
     assert secrets.found_in(all_texts(fitted)) == []
     assert secrets.found_in(repr(vars(fitted))) == []

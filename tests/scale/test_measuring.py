@@ -355,7 +355,7 @@ def test_the_command_prints_tables_and_json(tmp_path):
         shown = CliRunner().invoke(measure_command, [*files, "--tolerance", "0.2"], env={"COLUMNS": width})
         assert shown.exit_code == 0, shown.output
         assert max(map(len, shown.output.splitlines())) <= int(width)
-        for words in ("2,000 records", "values breached", "within 0.2 standard units", "50.0%", "'constant'"):
+        for words in ("2,000 records", "values breached", "within 0.2 standard units", "50.0 %", "'constant'"):
             assert words in shown.output
     plain = json.loads(CliRunner().invoke(measure_command, [*files, "--json", "--role", "city=public"]).output)
     assert plain["n_rows"] == 2_000

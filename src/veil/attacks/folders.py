@@ -12,8 +12,9 @@ from veil.attacks.registry import find_attack
 from veil.data.files import target_format
 from veil.data.passes import Engine
 from veil.errors import InputError
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.release.release import Release
+from veil.report.progress import watched
 from veil.storage.drafts import refuse_taken
 
 
@@ -87,7 +88,7 @@ def attack_file(
     part: int | None = None,
     resume: bool = False,
     engine: Engine | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> GuessFile:
     """Attack a release folder and write the guess as a private file (mode 0600).
 
@@ -95,14 +96,16 @@ def attack_file(
     ``resume``. Where an attack states an interval for each value, its ends go along as columns ``NAME lower`` and
     ``NAME upper``. An attack that links people of another table to rows writes its links instead: ``record`` (the
     person's row in that table, from 0), ``row`` (of the release, from 0; empty for none) and ``probability``; one that
-    tells who is in the table ``record``, ``score`` (log-odds) and ``probability``.
+    tells who is in the table ``record``, ``score`` (log-odds) and ``probability``. ``progress`` is True for a bar, or a
+    callback.
     """
     target, tool = Path(target), _tool(attack)
     refuse_taken(target)
     target_format(target)
     attacked = chosen_part(Release.load(release, engine=engine), tool, part)
     knowledge = known.read(attacked) if isinstance(known, KnowledgeFiles) else known
-    return write_guess(attacked, tool, knowledge, target, resume=resume, progress=progress)
+    with watched(progress) as report:
+        return write_guess(attacked, tool, knowledge, target, resume=resume, progress=report)
 
 
 def _tool(attack: Attack | str) -> Attack:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from veil.auditing import Audit, Goals, audit
 from veil.perturbations.additive import AdditiveNoise
 from veil.perturbations.orthogonal import OrthogonalTransform
-from veil.progress import Progress, silent
+from veil.progress import Watch
 
 
 def demo_table() -> pa.Table:
@@ -24,7 +24,7 @@ def demo_table() -> pa.Table:
     return pa.table({**columns, "diagnosis": pa.array(names)})
 
 
-def demo(*, seed: int = 0, progress: Progress = silent) -> Audit:
+def demo(*, seed: int = 0, progress: Watch = None) -> Audit:
     """Three candidates, every attack that applies, privacy and utility.
 
     The rotation goes without dither, to show what a grid of decimals gives away: the release alone breaks it.

@@ -82,6 +82,7 @@ class Exposures:
     """
 
     _sampled: tuple[str, ...] = ()
+    table_rows: int = 0
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class Exposures:
         most: int | None = None,
     ) -> None:
         source = as_table(table)
-        private, self._sampled = audited_records(source, None if previous else most, seed)
+        private, self._sampled, self.table_rows = audited_records(source, None if previous else most, seed)
         # Which integers are all different, the whole table tells.
         known = source if self._sampled else MemoryTable(private)
         schemas = [resolve(known, as_plan(p), roles).schema for p in perturbations]
@@ -110,6 +111,7 @@ class Exposures:
         """Take in the private table with its roles, and what is to be granted of it."""
         self._table, self._grants, self._seed = private, grants, seed
         self.columns, self.public = schema.perturbed, schema.public
+        self.table_rows, self.table_columns = max(self.table_rows, private.num_rows), private.num_columns
         # Roles as resolved on the whole table: a part of it may look different.
         self._roles = {column.name: str(column.role) for column in schema.columns}
         if private.num_rows < 4:

@@ -73,6 +73,10 @@ class Judge:
         present = [c[~np.isnan(c)] for c in truth.T]
         self.centre = np.array([np.median(c) if c.size else 0.0 for c in present])
 
+    def prepare(self) -> None:
+        """Work out what every guess is held against, which takes longer than judging one."""
+        _ = self._constants, self._constant_records
+
     @cached_property
     def _constants(self) -> npt.NDArray[np.float64]:
         """The best constant guess of each column."""

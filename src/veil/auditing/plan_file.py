@@ -45,12 +45,12 @@ from veil.data.schema import Kind
 from veil.data.tables import Table
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.publishing import inspection
 from veil.publishing.plan import Plan
 from veil.publishing.plausible import AUTO
 from veil.report.escaping import visible
-from veil.report.inspection import Inspection
+from veil.report.inspected import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
@@ -176,7 +176,7 @@ def init_file(
     roles: Mapping[str, str] | None = None,
     missing: Mapping[str, Any] | None = None,
     kinds: Mapping[str, str] | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> Inspection:
     """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused.
 

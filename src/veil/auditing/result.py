@@ -15,6 +15,18 @@ from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
 from veil.report.remarks import OrderTest, PublicColumns
 from veil.report.values import Edition, Matching, Over
+from veil.report.words import counted
+
+
+def notebook(model: ReportModel) -> str:
+    """An audit or advice as a notebook shows it: the external edition, which few people have none of."""
+    from veil.report.audited import audit_fragment
+    from veil.report.notebook import fragment
+
+    if model.n_rows < SMALLEST_CELL:
+        few = f"About fewer than {SMALLEST_CELL} people every number would tell of them: print it, or use to_html"
+        return fragment("Audit", counted(model.n_rows, "record"), f"{few}(internal=True).")
+    return audit_fragment(model)
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class Audit:
     goals
         The goals they were held to.
     n_rows, columns
-        Size and perturbed columns of the private table.
+        Records that were audited, and the columns that were perturbed.
     context
         Versions, seed and settings, for the reproducibility block. No secrets.
     matching
@@ -39,6 +51,8 @@ class Audit:
         Of a release from elsewhere, whether the data support the matching of its rows.
     public
         The columns that are released unchanged, and the share of records that are unique on them.
+    table
+        Records and columns of the private table, of which those audited may be a sample and those perturbed a part.
     """
 
     candidates: tuple[Candidate, ...]
@@ -50,6 +64,7 @@ class Audit:
     remarks: tuple[str, ...] = ()
     order: OrderTest | None = None
     public: PublicColumns | None = None
+    table: tuple[int, int] | None = None
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -86,6 +101,8 @@ class Audit:
             remarks=self.remarks,
             order=self.order,
             public=self.public,
+            table_rows=self.n_rows if self.table is None else self.table[0],
+            table_columns=len(self.columns) if self.table is None else self.table[1],
             over=Over(self.goals.over),
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )
@@ -127,6 +144,9 @@ class Audit:
                 "internal=True",
                 parameter="internal",
             )
+
+    def _repr_html_(self) -> str:
+        return notebook(self.model())
 
     def __str__(self) -> str:
         from veil.report.writing import as_text

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from veil._version import __version__
-from veil.arguments import duration, whole
+from veil.arguments import duration, flag, whole
 from veil.attacks import Attack, every_attack, find_attack
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.elsewhere.foreign import ForeignExposures, ForeignPlan
@@ -33,13 +33,18 @@ from veil.auditing.trials.trial import TrialRunner
 from veil.data.schema import as_roles
 from veil.errors import InputError
 from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
+from veil.progress import Course, Watch
 from veil.publishing.plan import Plan, as_plan
 from veil.release.release import Release
+from veil.report.progress import watched
 
 REPETITIONS = KEYS[0]
 REPETITIONS_OF_GRANTS = 80
 """Runs with newly granted knowledge on one release: 73 that fail show that at most 5 % of grants break it."""
+
+
+SHARE_OF_ORDER = 0.6
+"""What attacks by the given matching are of an audit, where they may be run again by another one."""
 
 
 def audit(
@@ -61,7 +66,8 @@ def audit(
     records: int | None = MOST_RECORDS,
     workers: int | None = None,
     cache: bool | str | Path = False,
-    progress: Progress = silent,
+    first_break: bool = False,
+    progress: Watch = None,
 ) -> Audit:
     """Perturb, attack and judge: what would this release give away, and what is it good for?
 
@@ -112,6 +118,12 @@ def audit(
     cache
         Keep results for the next audit of the same table and candidate: True for the user's cache folder, or a folder.
         Its files are of mode 0600.
+    first_break
+        Stop at the first attack that is shown to break a goal, and say what was not tried: for tests that only ask
+        whether a release may go out. Utilities are measured when no attack broke any.
+    progress
+        True for a bar on standard error, in a terminal or a notebook and only if it lasts; or a callback: what is done,
+        and how much of a thousand.
 
     Examples
     --------
@@ -130,7 +142,7 @@ def audit(
     seed = None if seed is None else whole(seed, "seed")
     workers = None if workers is None else whole(workers, "workers", least=1)
     seconds = None if budget is None else duration(budget, "budget")
-    goals, grants = as_goals(goals), as_grants(grants)
+    goals, grants, first_break = as_goals(goals), as_grants(grants), flag(first_break, "first_break")
     chosen = _as_attacks(attacks)
     candidates = _as_candidates(perturbations, foreign=release is not None)
     exposures: Exposures
@@ -162,18 +174,22 @@ def audit(
             workers=workers,
             uses={"n_clusters": n_clusters, "labels": labels},
             cache=answers,
-            progress=progress,
+            progress=course,
+            first_break=first_break,
             of_records=asked or max(repetitions, keys_for(len(exposures.truth))),
         )
         audited = tuple(schedule.candidates(began))
         everything.extend(audited)
+        course.next_step()
         return Attacked(audited, (*exposures.remarks(), *schedule.remarks()), schedule.remembered)
 
-    if isinstance(exposures, ForeignExposures):
-        unmatched = partial(foreign, match=None, roles={**exposures.key_role, **as_roles(roles)})
-        result = attacked_either_way(exposures, unmatched, goals, attacked, began, seconds)
-    else:
-        result = attacked(exposures, goals, began, seconds)
+    with watched(progress, seconds=seconds) as report:
+        course = Course(report, share=1.0 if release is None else SHARE_OF_ORDER)
+        if isinstance(exposures, ForeignExposures):
+            unmatched = partial(foreign, match=None, roles={**exposures.key_role, **as_roles(roles)})
+            result = attacked_either_way(exposures, unmatched, goals, attacked, began, seconds)
+        else:
+            result = attacked(exposures, goals, began, seconds)
     if attacks != "all":
         _check_all_ran(chosen, everything)
     context = {**audit_context(seed, repetitions, seconds, grants, chosen), "remembered": result.remembered}
@@ -187,6 +203,7 @@ def audit(
         result.remarks,
         result.order,
         exposures.public_columns(),
+        (exposures.table_rows, exposures.table_columns),
     )
 
 

@@ -9,6 +9,7 @@ share of its records, learn from fewer, so they may look weaker than they are.
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -34,13 +35,21 @@ def rows_of_span(rows: npt.NDArray[np.int64], table: Table, span: Span, lane: La
     return batches
 
 
-def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[pa.Table, tuple[str, ...]]:
-    """The records to audit in the table's order, and what a reader should know about them."""
+class Audited(NamedTuple):
+    """The records to audit in the table's order, what a reader should know of them, and how many the table has."""
+
+    table: pa.Table
+    remarks: tuple[str, ...]
+    n_rows: int
+
+
+def audited_records(table: Table, most: int | None, seed: int | None) -> Audited:
+    """The records to audit: all, or a uniform sample of ``most``."""
     if most is None:
-        return table.read(), ()
+        return _whole(table)
     n_rows = count_table_rows(table)
     if n_rows <= most:
-        return table.read(), ()
+        return _whole(table)
     rng = np.random.default_rng(None if seed is None else [seed, n_rows])
     rows = np.sort(rng.choice(n_rows, most, replace=False, shuffle=False))
     engine: Engine = (active_cluster() if isinstance(table, PartitionedTable) else None) or Threads()
@@ -50,4 +59,9 @@ def audited_records(table: Table, most: int | None, seed: int | None) -> tuple[p
         "all of them, a few far-out records may be missing, and attacks that learn from the release learn from fewer "
         "records than it will have, so they may look weaker than they are."
     )
-    return pa.Table.from_batches(batches, schema=table.schema), (remark,)
+    return Audited(pa.Table.from_batches(batches, schema=table.schema), (remark,), n_rows)
+
+
+def _whole(table: Table) -> Audited:
+    records = table.read()
+    return Audited(records, (), records.num_rows)

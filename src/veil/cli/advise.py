@@ -11,7 +11,6 @@ from veil.cli.audits import deliver, exit_with, goal_options, run_options, setti
 from veil.cli.knowledge import KnowledgeCommand, granted_options
 from veil.cli.options import json_option, role_option
 from veil.cli.printing import check_page, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
 from veil.cli.tables import cells, declared, table_options
 
@@ -26,7 +25,11 @@ from veil.cli.tables import cells, declared, table_options
     "NAME:param=value (as it is).",
 )
 @click.option(
-    "--plan", "--goals", "plan_file", type=click.Path(path_type=Path), help="A plan file: roles, goals and grants."
+    "--plan",
+    "--goals",
+    "plan_file",
+    type=click.Path(path_type=Path),
+    help="A plan file: roles, goals, grants, and what is kept: a secret order of rows, the methods of named columns.",
 )
 @click.option(
     "--shuffle/--keep-order",
@@ -60,21 +63,20 @@ def advise(table: Path, methods: tuple[str, ...], as_json: bool, **options: Any)
         from veil.storage.atomic import refuse_existing
 
         refuse_existing(options["write_plan"])
-    _, common = setting(options)
+    plan, common = setting(options)
     said = cells(dict(options), options["plan_file"])
     private = declared(table, options, options["plan_file"])
     searched = [family.name for family in NUMERIC]
     candidates: list[Any] = [m if m in searched else build_method(m, (), allow_seed=False) for m in methods]
-    with progress_bar() as progress:
-        advice = run_advise(private, candidates or None, shuffle=options["shuffle"], progress=progress, **common)
+    advice = run_advise(private, candidates or None, shuffle=options["shuffle"], plan=plan, progress=True, **common)
     deliver(advice, options["output"], as_json=as_json, internal=options["internal"])
     if options["write_plan"] is not None and advice.recommendation is not None:
         from veil.auditing.plan_file import write_plan
         from veil.publishing.plan import as_plan
 
-        plan, path = as_plan(advice.recommendation), options["write_plan"]
-        heading = f"Recommended by veil advise for {table.name}: {plan.describe()}."
-        write_plan(path, plan, roles=common["roles"], goals=common["goals"], heading=heading, **said)
+        advised, path = as_plan(advice.recommendation), options["write_plan"]
+        heading = f"Recommended by veil advise for {table.name}: {advised.describe()}."
+        write_plan(path, advised, roles=common["roles"], goals=common["goals"], heading=heading, **said)
         if not as_json:
             print_line(f"Plan written to {path}: veil perturb {table} --plan {path} -o RELEASE --key NEWKEY")
     exit_with(advice.possible)

@@ -11,7 +11,6 @@ from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.knowledge import KnowledgeCommand, known_options
 from veil.cli.options import json_option, list_option, set_option
 from veil.cli.printing import print_json, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build, parse_pairs
 
 
@@ -49,8 +48,8 @@ def attack(
 
     files = KnowledgeFiles(**known)
     tool = build(find_attack(name), parse_pairs(settings, "--set"), allow_seed=True)
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
-        guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=progress)
+    with chosen_engine(workers, scheduler) as engine:
+        guess = attack_file(release, tool, output, files, part=part, resume=resume, engine=engine, progress=True)
     links = guess.links
     if as_json:
         summary = {
@@ -73,13 +72,15 @@ def attack(
 
 
 def _print_cautions(tool: Any, files: Any, guess: Any) -> None:
+    from veil.report.words import percent
+
     for kind in files.given():
         if kind not in (*tool.requires, *tool.uses):
             print_line(f"{tool.attack_name()} makes no use of {kind.option()}.", err=True)
     if guess.misfit > 1e-3:
         print_line(
             "Warning: the known records do not fit their rows (they differ by "
-            f"{guess.misfit:.0%}); are rows counted from 0, columns right, and rows not shuffled?",
+            f"{percent(guess.misfit)}); are rows counted from 0, columns right, and rows not shuffled?",
             err=True,
         )
     if guess.ambiguity != "none":

@@ -11,7 +11,6 @@ from veil.cli.audits import deliver, exit_with, goal_options, run_options, setti
 from veil.cli.knowledge import KnowledgeCommand, granted_options
 from veil.cli.options import json_option, list_option, role_option, seed_option, set_option
 from veil.cli.printing import check_page, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method
 from veil.cli.tables import also_declared, declared, table_options
 
@@ -56,6 +55,9 @@ from veil.cli.tables import also_declared, declared, table_options
 )
 @run_options
 @click.option("--cache/--no-cache", default=True, help="Remember results (mode 0600), so that a second run is instant.")
+@click.option(
+    "--first-break", is_flag=True, help="Stop at the first attack that breaks a goal (exit code 3), e.g. in a pipeline."
+)
 @seed_option
 @json_option
 def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_json: bool, **options: Any) -> None:
@@ -90,19 +92,19 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     released = None if foreign is None else also_declared(foreign, options, options["plan_file"])
     private = declared(table, options, options["plan_file"])
     candidates = [*([plan] if plan is not None else []), *candidates]
-    with progress_bar() as progress:
-        answer = run_audit(
-            private,
-            candidates or None,
-            release=released,
-            match=None if options["match"] == "none" else options["match"],
-            previous=list(options["previous"]),
-            attacks=list(options["attacks"]) or "all",
-            repetitions=options["repetitions"],
-            cache=options["cache"],
-            progress=progress,
-            **common,
-        )
+    answer = run_audit(
+        private,
+        candidates or None,
+        release=released,
+        match=None if options["match"] == "none" else options["match"],
+        previous=list(options["previous"]),
+        attacks=list(options["attacks"]) or "all",
+        repetitions=options["repetitions"],
+        cache=options["cache"],
+        first_break=options["first_break"],
+        progress=True,
+        **common,
+    )
     deliver(answer, options["output"], as_json=as_json, internal=options["internal"])
     remembered = answer.context["remembered"]
     if remembered and not as_json:

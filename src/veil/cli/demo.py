@@ -8,7 +8,6 @@ import click
 
 from veil.cli.audits import deliver
 from veil.cli.options import json_option
-from veil.cli.progress import progress_bar
 
 
 @click.command()
@@ -24,6 +23,5 @@ def demo(output: Path, as_json: bool) -> None:
     """
     from veil.auditing.demo import demo as run_demo
 
-    with progress_bar() as progress:
-        answer = run_demo(progress=progress)
+    answer = run_demo(progress=True)
     deliver(answer, output, as_json=as_json)

@@ -9,7 +9,6 @@ import click
 
 from veil.cli.options import role_option
 from veil.cli.printing import print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
 from veil.cli.tables import cells, declared, table_options
 
@@ -29,9 +28,8 @@ def init(table: Path, output: Path, roles: tuple[str, ...], **options: Any) -> N
     """
     from veil.auditing.plan_file import init_file
 
-    with progress_bar() as progress:
-        said = cells(dict(options))
-        private = declared(table, options)
-        inspection = init_file(private, output, roles=parse_pairs(roles, "--role"), progress=progress, **said)
+    said = cells(dict(options))
+    private = declared(table, options)
+    inspection = init_file(private, output, roles=parse_pairs(roles, "--role"), progress=True, **said)
     undecided = sum(column.role is None for column in inspection.columns)
     print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {undecided} to decide on (now: drop).")

@@ -9,7 +9,6 @@ import click
 
 from veil.cli.options import json_option, role_option
 from veil.cli.printing import print_json, terminal
-from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
 from veil.cli.tables import declared, table_options
 
@@ -28,8 +27,7 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool, **options: Any) 
     """
     from veil.publishing.inspection import inspect as run_inspect
 
-    with progress_bar() as progress:
-        inspection = run_inspect(declared(table, options), roles=parse_pairs(roles, "--role"), progress=progress)
+    inspection = run_inspect(declared(table, options), roles=parse_pairs(roles, "--role"), progress=True)
     if as_json:
         print_json(inspection.to_dict())
         return

@@ -10,7 +10,6 @@ import click
 from veil.cli.engines import chosen_engine, engine_options
 from veil.cli.options import json_option, role_option
 from veil.cli.printing import print_json, terminal
-from veil.cli.progress import progress_bar
 from veil.cli.settings import parse_pairs
 from veil.cli.tables import also_declared, declared, table_options
 
@@ -52,7 +51,7 @@ def measure(
     """
     from veil.auditing.comparison import measure as run_measure
 
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine:
         compared = also_declared(other, options)
         measures = run_measure(
             declared(table, options),
@@ -61,7 +60,7 @@ def measure(
             seed=seed,
             roles=parse_pairs(roles, "--role"),
             engine=engine,
-            progress=progress,
+            progress=True,
         )
     if as_json:
         print_json(measures.to_dict())

@@ -18,7 +18,6 @@ from veil.cli.options import (
     set_option,
 )
 from veil.cli.printing import print_json, print_line
-from veil.cli.progress import progress_bar
 from veil.cli.settings import build_method, parse_pairs
 from veil.cli.tables import declared, table_options
 
@@ -86,7 +85,7 @@ def perturb(
     perturbation = _perturbation(method, plan_file, settings, allow_seed=allow_seed)
     private = declared(table, options, plan_file)
     remarks: list[str] = []
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine:
         release = publish_file(
             private,
             perturbation,
@@ -97,7 +96,7 @@ def perturb(
             roles=parse_pairs(options.pop("roles"), "--role"),
             format=options.pop("format_"),
             engine=engine,
-            progress=progress,
+            progress=True,
             remark=remarks.append,
             **options,
         )

@@ -34,7 +34,7 @@ def recover(
       veil recover release -o recovered.html
     """
     from veil.recovery.folders import recover as run_recover
-    from veil.report.recovered import write_recovered
+    from veil.report.recovered_page import write_recovered
 
     check_page(output)
     with chosen_engine(workers, scheduler) as engine:

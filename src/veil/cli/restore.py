@@ -9,7 +9,6 @@ import click
 from veil.cli.engines import chosen_engine, engine_options, resume_option
 from veil.cli.options import json_option, passphrase, passphrase_option
 from veil.cli.printing import print_json, print_line
-from veil.cli.progress import progress_bar
 from veil.errors import listed
 
 
@@ -41,7 +40,7 @@ def restore(
     """
     from veil.publishing.restore_file import restore_file
 
-    with chosen_engine(workers, scheduler) as engine, progress_bar() as progress:
+    with chosen_engine(workers, scheduler) as engine:
         restored = restore_file(
             release,
             key,
@@ -50,7 +49,7 @@ def restore(
             partial=partial,
             resume=resume,
             engine=engine,
-            progress=progress,
+            progress=True,
         )
     if as_json:
         summary = {"table": str(output), "rows": restored.n_rows, "left_out": list(restored.left_out)}

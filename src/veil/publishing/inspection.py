@@ -12,10 +12,10 @@ from veil.data.distinct import DistinctSample, IntegerRun
 from veil.data.hashing import new_hash_key
 from veil.data.passes import Engine, Threads, summed
 from veil.data.schema import WITHHELD, Kind, Role, kind_of, parse_roles
-from veil.data.sources import NEARLY, as_table
+from veil.data.sources import NEARLY
 from veil.data.tables import Table, TypesChanged
 from veil.errors import VeilError
-from veil.progress import Progress, silent
+from veil.progress import Progress, Watch
 from veil.publishing.inspection_advice import (
     NOISE_LEVELS,
     about,
@@ -35,7 +35,10 @@ from veil.publishing.inspection_suspects import (
     missing_codes,
     suspects_advice,
 )
-from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, Inspection
+from veil.release.sources import as_any_table
+from veil.report.inspected import Inspection
+from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts
+from veil.report.progress import watched
 
 IDENTIFYING_SHARE = 0.5
 
@@ -45,7 +48,7 @@ def inspect(
     *,
     roles: Mapping[str, str] | None = None,
     engine: Engine | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> Inspection:
     """Columns, inferred roles, missing values and warnings of a table or a file, in one pass and constant memory.
 
@@ -55,19 +58,22 @@ def inspect(
     Parameters
     ----------
     table
-        A frame, an array, or the path of a file or a folder of Parquet files.
+        A frame, an array, a release, or the path of a file, a folder of Parquet files or a release's folder.
     roles
         What the owner has decided already, by column; the rest is inferred, or None where it cannot be.
     engine
         Runs the pass; all cores of this machine by default.
+    progress
+        True for a bar, or a callback: what is done, how many rows of it, and of how many.
 
     >>> import pyarrow as pa
     >>> [column.role for column in inspect(pa.table({"age": [31.5, 40.0], "name": ["x", "y"]})).columns]
     ['sensitive', None]
     """
-    source = as_table(table, settle=engine is not None and not isinstance(engine, Threads))
+    source = as_any_table(table, settle=engine is not None and not isinstance(engine, Threads))
     given = parse_roles(roles, source.schema.names)
-    questions, answers = _asked(source, given, engine, progress)
+    with watched(progress) as report:
+        questions, answers = _asked(source, given, engine, report)
     suspects = {} if answers is None else missing_suspects(questions, answers)
     codes = [name for name in questions.codes if given.get(name) not in WITHHELD]
     said = {

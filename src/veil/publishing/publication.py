@@ -35,7 +35,7 @@ from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
 from veil.publishing.plausible import PlausibleColumns
 from veil.publishing.second_pass import CORRECTIONS, CUT, PRODUCTS, Releasing, categorical, join_corrections
-from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder
+from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder, guarantee_of
 from veil.release.release import Release
 from veil.secret import revealed
 from veil.storage.jobs import Output, as_rows
@@ -204,12 +204,11 @@ class Publication:
         columns = {c.name: c for c in self._private.columns}
         parts = tuple(part.public_part(self._private) for part in self._parts)
         order = RowOrder.SUMS if self._plan.reduces else RowOrder.PRIVATE
-        guarantees = {part.guarantee for part in parts}
         return Manifest(
             release=self._entry.number,
             release_id=self._entry.release_id,
             method=" + ".join(part.method for part in parts),
-            guarantee=guarantees.pop() if len(guarantees) == 1 else "see parts",
+            guarantee=guarantee_of(parts),
             parts=parts,
             public=tuple(PublicColumn(n, columns[n].kind, columns[n].role) for n in self._private.public),
             schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in self.schema),

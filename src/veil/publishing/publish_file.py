@@ -18,16 +18,19 @@ from veil.data.sources import as_table
 from veil.errors import InputError, KeyRefusedError
 from veil.keys.key import Key
 from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.publishing.plan import Plan
 from veil.publishing.publication import Publication, seed_of
 from veil.release.manifest import MANIFEST
 from veil.release.release import Release, draft_release
+from veil.report.progress import watched
 from veil.storage.atomic import locked, refuse_existing, refuse_unwritable
 from veil.storage.drafts import Draft, another_run, refuse_taken
 from veil.storage.jobs import file_job
 
 NEW_KEY = "key"
+PASSES = (("reading", 1.0), ("perturbing", 2.0))
+"""The passes and how long each takes, about."""
 
 
 def ignore(_: str) -> None:
@@ -61,7 +64,7 @@ def publish_file(
     format: str | None = None,
     resume: bool = False,
     engine: Engine | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
     remark: Callable[[str], None] = ignore,
 ) -> Release:
     """Publish a file as a release folder and a key file.
@@ -87,6 +90,8 @@ def publish_file(
         missing is made. Starts anew where there is nothing to continue.
     engine
         Where to run: all cores of this machine by default, or a :class:`veil.Cluster`.
+    progress
+        True for a bar, or a callback: what is done, how many rows of it, and of how many.
     remark
         Called with each sentence that the owner should know about the fit.
 
@@ -96,26 +101,27 @@ def publish_file(
         raise InputError("give either a new key file to write or a key file to reuse, not both or neither")
     folder = Path(release)
     refuse_taken(folder)
-    options = {
-        "again": again,
-        "roles": roles,
-        "consistent_on": consistent_on,
-        "shuffle": shuffle,
-        "progress": progress,
-        "engine": engine,
-    }
-    private = Path(source) if isinstance(source, str | Path) else source
-    order = Order(private, perturbation, format, resume, passphrase, options)
-    if new_key is not None:
-        key_path = Path(new_key)
-        _check_new_key(key_path, folder, order)
-        remarks = _publish(order, folder, None, key_path)
-    else:
-        key_path = Path(str(reuse_key)).resolve()
-        if not key_path.is_file():
-            raise KeyRefusedError(f"{reuse_key}: no such key file")
-        with locked(key_path):
-            remarks = _publish(order, folder, Key.load(key_path, passphrase), key_path)
+    with watched(progress, passes=PASSES) as report:
+        options = {
+            "again": again,
+            "roles": roles,
+            "consistent_on": consistent_on,
+            "shuffle": shuffle,
+            "progress": report,
+            "engine": engine,
+        }
+        private = Path(source) if isinstance(source, str | Path) else source
+        order = Order(private, perturbation, format, resume, passphrase, options)
+        if new_key is not None:
+            key_path = Path(new_key)
+            _check_new_key(key_path, folder, order)
+            remarks = _publish(order, folder, None, key_path)
+        else:
+            key_path = Path(str(reuse_key)).resolve()
+            if not key_path.is_file():
+                raise KeyRefusedError(f"{reuse_key}: no such key file")
+            with locked(key_path):
+                remarks = _publish(order, folder, Key.load(key_path, passphrase), key_path)
     for sentence in remarks:
         remark(sentence)
     return Release.load(folder, engine=engine, verify=False)

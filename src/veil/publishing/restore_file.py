@@ -9,9 +9,10 @@ from veil._version import __version__
 from veil.data.files import target_format
 from veil.data.passes import Engine
 from veil.keys.key import Key
-from veil.progress import Progress, silent
+from veil.progress import Watch
 from veil.publishing.restore import restoring
 from veil.release.release import Release
+from veil.report.progress import watched
 from veil.storage.drafts import refuse_taken
 from veil.storage.jobs import file_job
 
@@ -32,11 +33,12 @@ def restore_file(
     partial: bool = False,
     resume: bool = False,
     engine: Engine | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> Restored:
     """Restore a release folder with its key file to a new private file (mode 0600).
 
-    Parquet of more than a million rows becomes a folder of shards (mode 0700).
+    Parquet of more than a million rows becomes a folder of shards (mode 0700). ``progress`` is True for a bar, or a
+    callback.
     """
     path = Path(target)
     kind = target_format(path)
@@ -44,12 +46,12 @@ def restore_file(
     loaded, opened = Release.load(release), Key.load(key, passphrase)
     work = restoring(loaded, opened, partial=partial)
     about = {"restore": loaded.manifest.data.get("sha256"), "columns": work.schema.names, "format": kind}
-    with file_job(path, resume=resume) as job:
+    with file_job(path, resume=resume) as job, watched(progress) as report:
         job.begin({**about, "veil": __version__})
         output = job.output(work.schema, kind, mode=0o600)
         if work.order is None:
             columns = loaded.table.schema.names
-            output.write(work.batch, loaded.table, columns, engine=engine, what="restoring", progress=progress)
+            output.write(work.batch, loaded.table, columns, engine=engine, what="restoring", progress=report)
         else:  # a secret order needs all rows at hand
             output.write_in_order(work.batch, work.ordered(loaded))
         work.check(output.notes, output.n_rows)

@@ -26,14 +26,16 @@ from veil.recovery.bands import counted_interval
 from veil.recovery.column_counts import count_columns, effective_counts, fine_bins
 from veil.recovery.counting import FineCounts, GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
+from veil.recovery.display import QUANTILES, Displayed, Quantile, column_of_density
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.recovery.weights import as_weights
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 _UNEXPLAINED = 0.01
 
 
-class DistributionRecovery:
+class DistributionRecovery(Displayed):
     """R1, R2. The distribution of each private attribute, recovered from an additive release.
 
     Parameters
@@ -140,7 +142,25 @@ class DistributionRecovery:
         self.n_missing_ = {fine.name: fine.n_missing for fine in counted}
         self._worth = worth
         self._counted = {column.name: (column, fine) for column, fine in zip(columns, counted, strict=True)}
+        self._saw(release)
         return self
+
+    def view(self) -> RecoveredView:
+        """Quantiles, densities, and the moments of these densities, as they are shown."""
+        columns = [
+            column_of_density(name, self.probabilities_[name], self.edges_[name], self.quantiles(name))
+            for name in self.edges_
+        ]
+        _, fine = next(iter(self._counted.values()))
+        return self._view(int(fine.counts.sum()) + fine.n_missing, columns=tuple(columns))
+
+    def quantiles(self, column: str) -> tuple[Quantile, ...]:
+        """The usual quantiles of a column: share, estimate, and an interval that assumes nothing about the density."""
+        found = []
+        for q in QUANTILES:
+            ends = [end if np.isfinite(end) else None for end in self.quantile_interval(q, column=column)]
+            found.append((q, float(self.quantile(q, column=column)), ends[0], ends[1]))
+        return tuple(found)
 
     def pdf(self, x: npt.ArrayLike, *, column: str | None = None) -> Any:
         """Density at x: constant within an interval, 0 outside the support."""

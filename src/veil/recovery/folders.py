@@ -16,12 +16,12 @@ from veil.data.passes import Engine
 from veil.errors import NotApplicableError
 from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
+from veil.recovery.display import Quantile, columns_of, curve_of, table_of
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
-from veil.report.recovered import RecoveredColumn, RecoveredShares, RecoveredView
+from veil.report.recovered import RecoveredColumn, RecoveredShares
+from veil.report.recovered_text import RecoveredView
 
-Quantile = tuple[float, float, float | None, float | None]
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 NOTE = (
     "Estimates correct for the published noise, and use what the manifest tells of standard deviations and "
     "correlations. '± for the table' is two standard errors for the private table's own mean or spread; "
@@ -67,7 +67,7 @@ def recover(
         part = release.part(i)
         if isinstance(described.model, ResponseModel):
             proportions = ProportionRecovery(weights=weights).fit(part)
-            shares += _shares(proportions)
+            shares += proportions.view().proportions
             n_rows = proportions.n_rows_
             n_gaps.append(proportions.n_gaps_)
             continue
@@ -88,8 +88,8 @@ def recover(
         release=release.manifest.release,
         n_rows=n_rows,
         columns=tuple(columns),
-        covariance=() if alone is None else tuple(tuple(float(v) for v in row) for row in alone.covariance_),
-        covariance_half=() if alone is None else tuple(tuple(float(2 * v) for v in r) for r in alone.covariance_se_),
+        covariance=() if alone is None else table_of(alone.covariance_),
+        covariance_half=() if alone is None else table_of(alone.covariance_se_, 2.0),
         note=NOTE,
         proportions=tuple(shares),
         records=_records(n_rows, n_gaps, weighted=weights is not None, shapes=any(c.density for c in columns)),
@@ -112,67 +112,16 @@ def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool
     return " ".join(sentences)
 
 
-def _shares(fit: ProportionRecovery) -> list[RecoveredShares]:
-    listed = []
-    for name in fit.columns_:
-        shares, own, total = (
-            fit.proportions_[name],
-            fit.randomization_se_[name],
-            fit.standard_errors_[name],
-        )
-        rows = (
-            (str(c) if c is not None else "(missing)", float(v), 2 * float(own[c]), 2 * float(total[c]))
-            for c, v in shares.items()
-        )
-        listed.append(RecoveredShares(name, tuple(rows)))
-    return listed
-
-
-def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: Any) -> list[RecoveredColumn]:
+def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: Any) -> tuple[RecoveredColumn, ...]:
     """Moments of every column, and its distribution where the noise is additive and of a known law."""
-    variance, error = np.diag(moments.covariance_), np.diag(moments.covariance_se_)
-    std = np.sqrt(np.clip(variance, 0.0, None))
-    # Delta method: the error of a root is the error of its square over twice the root.
-    std_error = np.divide(error, 2 * std, out=np.full_like(std, np.nan), where=std > 0)
-    shapes = None
+    shape = None
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
         shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
-    columns = []
-    for j, name in enumerate(moments.columns_):
-        quantiles: tuple[Quantile, ...] = ()
-        density: tuple[tuple[float, float], ...] = ()
-        if shapes is not None:
-            quantiles = _quantiles(shapes, name)
-            density = _curve(shapes, name)
-        columns.append(
-            RecoveredColumn(
-                name=name,
-                mean=float(moments.mean_[j]),
-                mean_half=float(2 * moments.mean_se_[j]),
-                mean_half_total=float(2 * moments.mean_total_se_[j]),
-                std=float(std[j]),
-                std_half=float(2 * std_error[j]),
-                quantiles=quantiles,
-                density=density,
-            )
-        )
-    return columns
 
+        def shape(name: str) -> tuple[tuple[Quantile, ...], tuple[tuple[float, float], ...]]:
+            density = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
+            return shapes.quantiles(name), curve_of(*density)
 
-def _quantiles(shapes: DistributionRecovery, name: str) -> tuple[Quantile, ...]:
-    """Estimates from the recovered density, each with an interval that assumes nothing about it."""
-    quantiles = []
-    for q in QUANTILES:
-        ends = [end if np.isfinite(end) else None for end in shapes.quantile_interval(q, column=name)]
-        quantiles.append((q, float(shapes.quantile(q, column=name)), ends[0], ends[1]))
-    return tuple(quantiles)
-
-
-def _curve(shapes: DistributionRecovery, name: str) -> tuple[tuple[float, float], ...]:
-    """Bin centres and heights between the first and the last bin that holds a thousandth of the weight."""
-    weight, edges = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
-    used = np.flatnonzero(weight > 1e-3 * weight.max())
-    part = slice(int(used[0]), int(used[-1]) + 1)
-    centres, heights = (edges[1:] + edges[:-1]) / 2, weight / np.diff(edges)
-    return tuple((float(x), float(h)) for x, h in zip(centres[part], heights[part], strict=True))
+    means = moments.mean_, moments.mean_se_, moments.mean_total_se_
+    return columns_of(moments.columns_, means, moments.covariance_, moments.covariance_se_, shape)

@@ -19,10 +19,12 @@ from veil.errors import InputError, NotApplicableError
 from veil.recovery.column_counts import check_counted
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
+from veil.recovery.display import Displayed, column_of_density
 from veil.recovery.distribution import check_explained, check_support, make_edges
 from veil.recovery.noise import NoisyColumn, noisy_columns
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 
 def joint_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> GridCounts:
@@ -32,7 +34,7 @@ def joint_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> G
     return table
 
 
-class JointRecovery:
+class JointRecovery(Displayed):
     """R2. The joint distribution of two private attributes, recovered from an additive release.
 
     Parameters
@@ -72,6 +74,7 @@ class JointRecovery:
     edges_: tuple[Vector, ...]
     reconstruction_: Reconstruction
     n_missing_: int
+    _n_counted: int
 
     def __init__(
         self,
@@ -115,8 +118,16 @@ class JointRecovery:
         self.reconstruction_ = reconstruction
         self.probabilities_ = reconstruction.probabilities
         self.edges_ = reconstruction.edges
-        self.n_missing_ = table.n_missing
+        self.n_missing_, self._n_counted = table.n_missing, int(table.n_counted)
+        self._saw(release)
         return self
+
+    def view(self) -> RecoveredView:
+        """Both columns' densities and their correlation, as they are shown."""
+        shares = [self.probabilities_.sum(axis=1 - axis) for axis in (0, 1)]
+        parts = zip(self.columns, shares, self.edges_, strict=True)
+        columns = tuple(column_of_density(name, share, edges) for name, share, edges in parts)
+        return self._view(self._n_counted + self.n_missing_, columns=columns, correlation=self.correlation())
 
     def pdf(self, points: npt.ArrayLike) -> Vector:
         """Density at each of N × 2 points: constant within a cell, 0 outside the support."""

@@ -43,15 +43,17 @@ from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
 from veil.numerics.products import Products
+from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
 from veil.recovery.products import origin_of, product_means, release_products
 from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 
-class MomentRecovery:
+class MomentRecovery(Displayed):
     """R3. Estimate the private table's mean and covariance, with standard errors.
 
     Parameters
@@ -127,7 +129,18 @@ class MomentRecovery:
         else:
             self._lognormal(product_means(sums), model.covariance)
         self.columns_ = release.only_part.names
+        self._saw(release)
         return self
+
+    def view(self) -> RecoveredView:
+        """Means, standard deviations and covariances with two standard errors, as they are shown."""
+        means = self.mean_, self.mean_se_, self.mean_total_se_
+        return self._view(
+            self.n_rows_,
+            columns=columns_of(self.columns_, means, self.covariance_, self.covariance_se_),
+            covariance=table_of(self.covariance_),
+            covariance_half=table_of(self.covariance_se_, 2.0),
+        )
 
     def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:
         """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``."""

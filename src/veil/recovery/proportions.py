@@ -20,6 +20,7 @@ import numpy as np
 from veil.arguments import flag
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.display import Displayed, shares_of
 from veil.recovery.gaps_of_answers import answer_proportions, likely_shares
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations, count_gaps
 from veil.recovery.response_estimates import (
@@ -37,12 +38,13 @@ from veil.recovery.response_estimates import (
 from veil.recovery.weights import Weights, as_weights
 from veil.release.models import ResponseModel
 from veil.release.release import Release
+from veil.report.recovered_text import RecoveredView
 
 MOST_CELLS = 1_000_000
 Shares = dict[str, dict[Any, float]]
 
 
-class ProportionRecovery:
+class ProportionRecovery(Displayed):
     """R4. Estimate the proportions of every category of randomized columns.
 
     Parameters
@@ -101,6 +103,7 @@ class ProportionRecovery:
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
         weights = as_weights(self.weights, release)
+        self._saw(release)
         if model.compound is None:
             columns = self._columns()
             if weights.given or self.n_gaps_:
@@ -135,6 +138,11 @@ class ProportionRecovery:
             fold = np.equal.outer(np.arange(len(labels)), np.array([cell[j] for cell in compound])).astype(float)
             folded = Dispersion(fold @ parts.sampling @ fold.T, fold @ parts.randomization @ fold.T)
             self._set(j, fold @ likely, ProportionEstimate(fold @ estimated.estimate, folded))
+
+    def view(self) -> RecoveredView:
+        """Shares with two standard errors, as they are shown."""
+        found = self.proportions_, self.randomization_se_, self.standard_errors_
+        return self._view(self.n_rows_, proportions=shares_of(self.columns_, *found))
 
     def joint(self, columns: Sequence[str]) -> JointProportions:
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""

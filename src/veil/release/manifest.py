@@ -14,8 +14,8 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NoReturn, TypeVar
@@ -69,9 +69,12 @@ _SENTENCES = {
     "rows are sums over records": RowOrder.SUMS,
     "missing values are released as missing: their pattern is public": Missing.PATTERN,
     "not known": "unknown",
-    "see steps": "see parts",
 }
 """What format 1 said, and its value now."""
+
+
+_SEE = ("see steps", "see parts")
+"""What releases of several parts said of their guarantee before they named each."""
 
 
 @dataclass(frozen=True)
@@ -169,6 +172,13 @@ class Part:
         return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"), products)
 
 
+def guarantee_of(parts: Sequence[Part]) -> str:
+    """The formal guarantee of several parts: theirs where they have the same, else that of each by its method."""
+    said = dict.fromkeys((part.method, part.guarantee) for part in parts)
+    texts = {guarantee for _, guarantee in said}
+    return texts.pop() if len(texts) == 1 else "; ".join(f"{guarantee} ({method})" for method, guarantee in said)
+
+
 @dataclass(frozen=True)
 class Manifest:
     """What is said in public about a release.
@@ -206,6 +216,11 @@ class Manifest:
         """The name of ``parts`` in version 0.1; it goes with the next version."""
         warnings.warn("manifest.steps is now manifest.parts", DeprecationWarning, stacklevel=2)
         return self.parts
+
+    def _repr_html_(self) -> str:
+        from veil.report.released import released_fragment, view_of
+
+        return released_fragment("Manifest", view_of(self))
 
     def __getitem__(self, name: str) -> Any:
         """A field by its name in ``manifest.json``, as its JSON value."""
@@ -249,7 +264,7 @@ class Manifest:
             release=fields.get("release", int),
             release_id=fields.text("release_id"),
             method=fields.text("method"),
-            guarantee=str(_SENTENCES.get(fields.text("guarantee"), fields.text("guarantee"))),
+            guarantee=fields.text("guarantee"),
             parts=fields.each("steps" if format == 1 else "parts", lambda part: Part.from_json(part, format)),
             public=fields.each("public", _public),
             schema=fields.each("schema", _released),
@@ -264,7 +279,7 @@ class Manifest:
             cut=_cut(raw.get("cut", {})),
         )
         manifest._check_names()
-        return manifest
+        return replace(manifest, guarantee=guarantee_of(manifest.parts)) if manifest.guarantee in _SEE else manifest
 
     def _check_names(self) -> None:
         names = [column.name for column in self.schema]

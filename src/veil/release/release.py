@@ -132,6 +132,11 @@ class Release:
         methods = " + ".join(part.method for part in self.manifest.parts)
         return f"<Release {self.manifest.release}: {methods}, {len(self.manifest.schema)} columns>"
 
+    def _repr_html_(self) -> str:
+        from veil.report.released import released_fragment, view_of
+
+        return released_fragment("Release", view_of(self.manifest, self._table.n_rows))
+
     def save(self, folder: str | Path, *, format: str = "parquet") -> None:
         """Write the release folder, whole or not at all; an existing one is refused."""
         choice(format, "format", sorted(set(FORMATS.values())))

@@ -21,17 +21,17 @@ def advice_section(model: ReportModel) -> Markup | None:
     return el(
         "section",
         el("h2", "Recommendation", id="advice-title"),
-        _recommended(advice),
+        recommended(advice),
         el("p", advice.words, class_="prose"),
         _figure(model, advice),
-        _best(advice),
-        _rejected(advice),
+        best_settings(advice),
+        rejected_methods(advice),
         id="advice",
         aria_labelledby="advice-title",
     )
 
 
-def _recommended(advice: AdviceView) -> Markup:
+def recommended(advice: AdviceView) -> Markup:
     if advice.recommendation is not None:
         sign = el("span", "✓", aria_hidden="true")
         return el("p", sign, " ", el("strong", advice.recommendation), class_="choice good")
@@ -135,7 +135,7 @@ def _in_words(advice: AdviceView, best: list[PointView]) -> str:
     return " ".join(sentences)
 
 
-def _best(advice: AdviceView) -> Markup | None:
+def best_settings(advice: AdviceView) -> Markup | None:
     """The settings that no other beats on both."""
     best = best_points(advice.points)
     if not best:
@@ -180,7 +180,7 @@ def _goals(point: PointView) -> Markup:
     return el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"word {style}")
 
 
-def _rejected(advice: AdviceView) -> Markup | None:
+def rejected_methods(advice: AdviceView) -> Markup | None:
     if not advice.rejected:
         return None
     rows = [el("tr", el("th", method, scope="row"), el("td", reason)) for method, reason in advice.rejected]

@@ -40,6 +40,15 @@ def headline(model: ReportModel) -> str:
     return " ".join(sentences)
 
 
+def size(model: ReportModel) -> str:
+    """Records and columns of the private table, and how many of them were audited where these are fewer."""
+    n_rows, n_columns = model.table_rows or model.n_rows, model.table_columns or len(model.columns)
+    whole = f"{counted(n_rows, 'record')} × {counted(n_columns, 'column')}"
+    fewer = [f"a sample of {count(model.n_rows)} records"] if model.n_rows < n_rows else []
+    fewer += [f"{count(len(model.columns))} of the columns"] if len(model.columns) < n_columns else []
+    return f"{whole} (audited: {listed(fewer)})" if fewer else whole
+
+
 OUT_OF_TIME = "Out of time: nothing was decided."
 
 

@@ -86,7 +86,8 @@ class OutOfTime:
 
     def __str__(self) -> str:
         """How many, and what to do."""
-        return f"{self.n_attacks} attacks were not run: give the audit more time"
+        were = "attack was" if self.n_attacks == 1 else "attacks were"
+        return f"{self.n_attacks:,} {were} not run: give the audit more time"
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,22 @@
-"""What an inspection says, in a terminal: columns and roles, what to decide, and what noise or rotation would leave."""
+"""What an inspection says, as lines and tables: columns, roles, what to decide, and what noise or rotation leaves."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
 from veil.report.console import grid, shown
 from veil.report.escaping import visible
-from veil.report.inspection import Inspection
+from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, NoiseRisk, RotationRange
+from veil.report.json_text import written_json
+from veil.report.notebook import fragment_of
+from veil.report.pieces import Piece, plain_pieces, print_pieces
+from veil.report.words import counted, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,22 +24,46 @@ if TYPE_CHECKING:
 MOST_SHOWN = 12
 
 
+@dataclass(frozen=True, repr=False)
+class Inspection:
+    """What :func:`veil.inspect` tells. It holds no cell of the table; it prints as ``veil inspect`` does."""
+
+    n_rows: int
+    columns: tuple[ColumnFacts, ...]
+    advice: tuple[str, ...]
+    noise_levels: tuple[float, ...] = ()
+    noise_risks: tuple[NoiseRisk, ...] = ()
+    rotation_threshold: float = ROTATION_THRESHOLD
+    rotation_ranges: tuple[RotationRange, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return asdict(self)
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write everything as JSON, or return it as text when no path is given."""
+        return written_json(self.to_dict(), path)
+
+    def __repr__(self) -> str:
+        return plain_pieces(inspection_pieces(self))
+
+    def _repr_html_(self) -> str:
+        return fragment_of("Inspection", inspection_pieces(self))
+
+
+def inspection_pieces(inspection: Inspection, name: str = "Table") -> list[Piece]:
+    """The inspection of the table called ``name``, as lines and tables."""
+    size = f": {counted(inspection.n_rows, 'record')} × {counted(len(inspection.columns), 'column')}"
+    pieces: list[Piece] = [shown(name, "bold") + Text(size), _columns(inspection)]
+    pieces += [Text(f"  {visible(sentence)}") for sentence in inspection.advice]
+    pieces += [_risks(inspection)] if inspection.noise_risks else []
+    pieces += [_rotations(inspection)] if inspection.rotation_ranges else []
+    return pieces
+
+
 def print_inspection(inspection: Inspection, name: str, console: Console) -> None:
     """Print the inspection of the table called ``name``."""
-    size = f": {inspection.n_rows:,} records × {len(inspection.columns)} columns"
-    console.print()
-    console.print(shown(name, "bold") + Text(size))
-    console.print()
-    console.print(_columns(inspection))
-    console.print()
-    for sentence in inspection.advice:
-        console.print(Text(f"  {visible(sentence)}"))
-    if inspection.noise_risks:
-        console.print()
-        console.print(_risks(inspection))
-    if inspection.rotation_ranges:
-        console.print()
-        console.print(_rotations(inspection))
+    print_pieces(inspection_pieces(inspection, name), console)
 
 
 def _columns(inspection: Inspection) -> Table:
@@ -83,7 +113,7 @@ def _rotations(inspection: Inspection) -> Table:
     middles = [math.radians(10 * step + 5) for step in range(36)]
     for pair in inspection.rotation_ranges[:MOST_SHOWN]:
         bar = "".join("█" if any(a <= m <= b for a, b in pair.intervals) else "·" for m in middles)
-        table.add_row(shown(f"{pair.first}, {pair.second}"), bar, f"{pair.share:.0%}")
+        table.add_row(shown(f"{pair.first}, {pair.second}"), bar, percent(pair.share))
     if len(inspection.rotation_ranges) > MOST_SHOWN:
         table.add_row(f"and {len(inspection.rotation_ranges) - MOST_SHOWN} more pairs", style="dim")
     return table

@@ -1,9 +1,8 @@
-"""What an inspection tells about a table, as data: columns, roles, advice, and what noise or rotation would leave."""
+"""What an inspection tells about a column or a pair, as data: kind, role, and what noise or rotation would leave."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 ROTATION_THRESHOLD = 0.3
 """The variance by which rotating a pair is to change both of its columns."""
@@ -48,20 +47,3 @@ class RotationRange:
     second: str
     intervals: tuple[tuple[float, float], ...]
     share: float
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What :func:`veil.inspect` tells. It holds no cell of the table."""
-
-    n_rows: int
-    columns: tuple[ColumnFacts, ...]
-    advice: tuple[str, ...]
-    noise_levels: tuple[float, ...] = ()
-    noise_risks: tuple[NoiseRisk, ...] = ()
-    rotation_threshold: float = ROTATION_THRESHOLD
-    rotation_ranges: tuple[RotationRange, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain JSON values."""
-        return asdict(self)

@@ -30,7 +30,7 @@ from veil.report.values import (
     Unmeasured,
 )
 
-MODEL_VERSION = 5
+MODEL_VERSION = 6
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,8 @@ class ReportModel:
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
     about the audit as a whole, ``goals`` the goals as sentences. ``order`` is whether the data support the matching of
     a release from elsewhere, ``public`` the columns that are released unchanged. ``over`` is what advantages are
-    counted over. ``timing`` is apart from what an audit found, which is the same under the same seed.
+    counted over. ``n_rows`` were audited and ``columns`` perturbed, of ``table_rows`` and ``table_columns`` that the
+    private table has (None: as many). ``timing`` is apart from what was found, which is the same under the same seed.
     """
 
     model_version: int
@@ -273,6 +274,8 @@ class ReportModel:
     public: PublicColumns | None = None
     goals: tuple[str, ...] = ()
     over: Over = Over.ABSENT
+    table_rows: int | None = None
+    table_columns: int | None = None
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):

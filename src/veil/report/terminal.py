@@ -13,14 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from veil.report.candidates import status
-from veil.report.conclusions import headline, too_few_words, verdict
+from veil.report.conclusions import headline, size, too_few_words, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
 from veil.report.membership import membership_words
 from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
+from veil.report.pieces import Piece
 from veil.report.risks import unmeasured
 from veil.report.values import AdviceState, AttackView, Matching, ScoreView, State
-from veil.report.words import MISSING, STATES, counted, gain, interval, letter, percent, shortened, within
+from veil.report.words import MISSING, STATES, gain, interval, letter, percent, shortened, within
 
 MOST_FAILURES = 2
 MOST_NOT_RUN = 4
@@ -71,12 +72,11 @@ def _opening(model: ReportModel, width: int) -> RenderableType:
     if model.advice is not None and model.advice.recommendation is None:
         style = "open" if model.advice.state is AdviceState.OUT_OF_TIME else "bad"
     sign = {"good": "✓", "bad": "✕", "open": "•"}[style]
-    size = f"{counted(model.n_rows, 'record')} × {counted(len(model.columns), 'column')}"
     goals = f" {'Goal' if len(model.goals) == 1 else 'Goals'}: {'; '.join(model.goals)}." if model.goals else ""
     return _hanging(
         Text(sign, style=_COLOURS[style]),
         _prose(headline(model), width, style="bold"),
-        _prose(f"{size}.{goals}", width, style="dim"),
+        _prose(f"{size(model)}.{goals}", width, style="dim"),
         *_notes(model, width),
     )
 
@@ -117,13 +117,7 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     if not candidate.passed:
         parts.append(_prose(breaks_line(candidate), width))
     parts += ["", *_levels(candidate, model.max_advantage, width), ""]
-    parts += [_risk(risk, width) for risk in candidate.risks]
-    parts += [_columns(candidate, width)] if candidate.columns else []
-    if candidate.membership is not None:
-        parts.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
-    if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
-        parts.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
-    parts += [_utility(candidate, model, width)] if candidate.utility else []
+    parts += findings(candidate, model, width)
     missed = [("–", "dim", f"Not run: {not_run(view)}") for view in candidate.not_run]
     open_ends = [(*_MARKS[failure.shown], str(failure)) for failure in candidate.failures]
     parts += [""] if open_ends or missed else []
@@ -132,7 +126,23 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     return _hanging(Text(letter(index), style="bold cyan"), *parts)
 
 
-def _levels(candidate: CandidateView, most: float, width: int) -> list[RenderableType]:
+def pieces(candidate: CandidateView, model: ReportModel, width: int) -> list[Piece]:
+    """What is known of a candidate, as lines and tables; failures are apart."""
+    return [*_levels(candidate, model.max_advantage, width), *findings(candidate, model, width)]
+
+
+def findings(candidate: CandidateView, model: ReportModel, width: int) -> list[Text]:
+    """Risks, exposed columns, membership and utility, a line each."""
+    lines = [_risk(risk, width) for risk in candidate.risks]
+    lines += [_columns(candidate, width)] if candidate.columns else []
+    if candidate.membership is not None:
+        lines.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
+    if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
+        lines.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
+    return [*lines, _utility(candidate, model, width)] if candidate.utility else lines
+
+
+def _levels(candidate: CandidateView, most: float, width: int) -> list[Piece]:
     """A table of the levels that matter, and a line on those that change nothing."""
     narrow = width < WIDE
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), header_style="dim")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from veil.report.bars import OVER
 from veil.report.candidates import badge, chip
-from veil.report.conclusions import headline
+from veil.report.conclusions import headline, size
 from veil.report.folding import Fold, breaks_line, folded, gains_no_more, looks_alike, part_that_breaks, shown_limit
 from veil.report.markup import Markup, el, join, scrolling
 from veil.report.model import CandidateView, ReportModel
 from veil.report.terms import utility_meaning
 from veil.report.values import Matching, State
-from veil.report.words import STATES, counted, goal, letter, listed, percent, shortened
+from veil.report.words import STATES, goal, letter, listed, percent, shortened
 
 MATCHED = (
     "Veil did not make this release and was not told which row belongs to whom. Every person is compared with the "
@@ -23,7 +23,7 @@ NOTES = {State.NOT_TESTED: "no attack used it", State.OUT_OF_TIME: "give the aud
 
 def verdict_section(model: ReportModel) -> Markup:
     """The headline, a line per candidate, and who holds with which knowledge."""
-    facts = {"Private table": [f"{counted(model.n_rows, 'record')}, {counted(len(model.columns), 'column')}"]}
+    facts = {"Private table": [size(model)]}
     if model.goals:
         facts["Goal" if len(model.goals) == 1 else "Goals"] = [each[:1].upper() + each[1:] for each in model.goals]
     return el(

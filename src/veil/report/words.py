@@ -11,6 +11,8 @@ from veil.report.values import State
 
 MISSING = "–"
 MOST_NAMES = 3
+LARGEST = 1e9
+"""From here on numbers are written with a power of ten."""
 _DIRECTION_MARKS = set("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -76,6 +78,23 @@ def units(error: float) -> str:
     if math.isnan(error):
         return MISSING
     return "<0.01" if 0 < error < 0.005 else f"{error:.2f}"
+
+
+def digits(number: float, n: int = 4) -> str:
+    """A number with so many significant digits: in groups of three, or with a power of ten where it is far from one.
+
+    >>> digits(17070.42), digits(17.0), digits(-0.000123456), digits(0.0), digits(float("nan"))
+    ('17,070', '17.00', '−0.0001235', '0', '–')
+    >>> digits(1.5e9, 2), digits(0.5, 2), digits(-1234567.0, 3)
+    ('1.5e+09', '0.50', '−1,230,000')
+    """
+    if math.isnan(number):
+        return MISSING
+    rounded = float(f"{number:.{n}g}")
+    size = abs(rounded)
+    plain = size < LARGEST and size >= 10.0**n
+    written = f"{size:,.0f}" if plain or not size else f"{size:#.{n}g}".rstrip(".").replace(".e", "e")
+    return f"−{written}" if rounded < 0 else written
 
 
 def count(number: int) -> str:
@@ -157,6 +176,17 @@ def listed(names: Sequence[str]) -> str:
     'a, b and c'
     """
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def few(names: Sequence[str]) -> str:
+    """The first few names in a sentence, and how many more there are.
+
+    >>> few(["a", "b", "c", "d", "e"]), few(["a", "b"]), few([])
+    ('a, b, c and 2 more', 'a and b', 'nothing')
+    """
+    if len(names) > MOST_NAMES + 1:
+        return f"{', '.join(names[:MOST_NAMES])} and {count(len(names) - MOST_NAMES)} more"
+    return listed(names) if names else "nothing"
 
 
 def letter(index: int) -> str:

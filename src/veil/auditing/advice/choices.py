@@ -21,7 +21,7 @@ from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
 from veil.perturbations.layout import Takes
-from veil.publishing.plan import Plan, as_plan, resolve
+from veil.publishing.plan import Plan, resolve
 from veil.report.words import listed
 
 MOST_RECORDS = 4_000
@@ -35,13 +35,25 @@ class Choices:
     """The methods that a table allows, as plans.
 
     ``categories`` are the columns that are no numbers, and ``numbers`` those that are. ``shuffle`` says whether rows
-    are released in a secret order; None does so where their order tells something.
+    are released in a secret order; None does so where their order tells something. Columns that the owner's ``plan``
+    names keep their methods; what the plan has for the rest is tried with everything else.
     """
 
     def __init__(
-        self, table: pa.Table, roles: Mapping[str, str], *, tolerance: float, seed: int | None, shuffle: bool | None
+        self,
+        table: pa.Table,
+        roles: Mapping[str, str],
+        *,
+        tolerance: float,
+        seed: int | None,
+        shuffle: bool | None,
+        plan: Plan | None = None,
     ) -> None:
         self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
+        parts = () if plan is None else plan.parts
+        self._kept = [(columns, method) for columns, method in parts if columns is not None]
+        self._settled = {name for columns, _ in self._kept for name in columns}
+        self._own = [method for columns, method in parts if columns is None]
         self.categories = self._categorical()
         self.names = tuple(self._numeric())
         private = Truth.of(table, [*self.names, *self.categories])
@@ -51,26 +63,36 @@ class Choices:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
         given = parse_roles(self._roles, self._table.column_names)
         kinds = {f.name: kind_of(f.type) for f in self._table.schema}
-        return [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
+        named = [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
+        return [name for name in named if name not in self._settled]
 
     def _numeric(self) -> list[str]:
         """The numeric columns that are perturbed."""
         given = parse_roles(self._roles, self._table.column_names)
         kinds = {f.name: kind_of(f.type) for f in self._table.schema}
         left = [
-            n for n in self._table.column_names if kinds[n] is Kind.NUMERIC and given.get(n, None) not in _UNTOUCHED
+            n
+            for n in self._table.column_names
+            if kinds[n] is Kind.NUMERIC and given.get(n, None) not in _UNTOUCHED and n not in self._settled
         ]
-        plan = self.of_method(NUMERIC[0].make((1.0,))) if left else as_plan(RESPONSE.make((1.0,)))
+        if self._settled and not left and not self.categories:
+            raise InputError(
+                "the plan names a method for every column, so there is nothing to propose; audit it, or leave the "
+                "columns out whose method is open",
+                parameter="plan",
+            )
+        plan = self.of_method(NUMERIC[0].make((1.0,)) if left else RESPONSE.make((1.0,)))
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
-        return [n for n in schema.of_role(*PERTURBED) if n not in self.categories]
+        return [n for n in schema.of_role(*PERTURBED) if n not in self.categories and n not in self._settled]
 
     def methods(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
         """What was asked for, or all: families whose strength is searched, and plans that are tried as they are."""
+        own = [self.of_method(method).shuffled(self.shuffle) for method in self._own]
         if not self.names and candidates is None:
-            return [RESPONSE], []
+            return [RESPONSE], own
         names = {family.name: family for family in NUMERIC}
         if candidates is None:
-            return self._usable(), self._matrices()
+            return self._usable(), [*own, *self._matrices()]
         if isinstance(candidates, str | Perturbation | Plan):
             candidates = [candidates]
         if not isinstance(candidates, Sequence):
@@ -111,9 +133,12 @@ class Choices:
 
     def of_method(self, method: Perturbation | Plan, doubt: float | None = None) -> Plan:
         """A method for the numbers, with randomized responses for the categories."""
-        if isinstance(method, Plan) or not self.categories or method.method_name() == RESPONSE.name:
-            return as_plan(method)
-        return Plan([(None, method), (self.categories, RESPONSE.make((doubt or 1.0,)))])
+        if isinstance(method, Plan):
+            return method
+        parts: list[Any] = [(None, method)]
+        if self.categories and method.method_name() != RESPONSE.name:
+            parts.append((self.categories, RESPONSE.make((doubt or 1.0,))))
+        return Plan([*parts, *self._kept])
 
     def thinned(self) -> pa.Table:
         """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""

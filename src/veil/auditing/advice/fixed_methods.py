@@ -2,47 +2,20 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from veil.auditing import Goals
 from veil.auditing.advice.findings import Findings, broken_words
 from veil.auditing.advice.setting_trials import SettingTrials, Tried
+from veil.auditing.advice.time_left import OUT_OF_TIME, TimeIsOver, TimeLeft
 from veil.publishing.plan import Plan
 from veil.report.words import percent
 
 MATRIX_RUNS = 5
 MANY_KEYS = 120
-SECONDS_FOR_MATRICES = 40.0
 QUICK = ("known-pairs", "projection-map", "disclosed-matrix")
 """Attacks that break most secret matrices in no time."""
-OUT_OF_TIME = "not tried: out of time"
-
-
-@dataclass(frozen=True)
-class TimeLeft:
-    """The time until a ``deadline`` of :func:`time.monotonic`; None is as long as it takes."""
-
-    deadline: float | None
-
-    @classmethod
-    def of(cls, seconds: float | None) -> TimeLeft:
-        """So many seconds from now."""
-        return cls(None if seconds is None else time.monotonic() + seconds)
-
-    def left(self) -> float:
-        """Seconds that are left."""
-        return math.inf if self.deadline is None else self.deadline - time.monotonic()
-
-    def is_over(self) -> bool:
-        """Whether none is left."""
-        return self.left() < 0.0
-
-    def patience(self) -> float:
-        """Seconds for one method with a secret matrix."""
-        return max(1.0, min(SECONDS_FOR_MATRICES, self.left()))
 
 
 class FixedMethods:
@@ -64,7 +37,11 @@ class FixedMethods:
             self._findings.rejected[plan.describe()] = OUT_OF_TIME
             return None
         keys = self._whole.keys
-        tried = self._whole.tried(plan, runs=keys)
+        try:
+            tried = self._whole.tried(plan, runs=keys)
+        except TimeIsOver:
+            self._findings.rejected[plan.describe()] = OUT_OF_TIME
+            return None
         holds = tried.limit <= self._goals.max_advantage and tried.candidate.passed
         if not holds and tried.risk <= self._goals.max_advantage and self._affordable(tried):
             (candidate,) = self._whole.audited([plan], runs=MANY_KEYS, seconds=self._time.patience())
@@ -97,11 +74,11 @@ class FixedMethods:
             if candidate.breaks:
                 self._findings.rejected[candidate.label] = broken_words(candidate)
                 self._findings.note_candidate(plan, candidate, broken_words(candidate))
-        return [
-            (plan, self._findings.kept(candidate))
-            for plan, candidate in zip(tried, candidates, strict=True)
-            if not candidate.breaks
-        ]
+        unbroken = [(plan, each) for plan, each in zip(tried, candidates, strict=True) if not each.breaks]
+        if self._time.is_over():  # nobody knows what else there was to try
+            self._findings.rejected |= {plan.describe(): OUT_OF_TIME for plan, _ in unbroken}
+            return []
+        return [(plan, self._findings.kept(candidate)) for plan, candidate in unbroken]
 
     def _affordable(self, tried: Tried) -> bool:
         """Whether 80 more keys can be tried in the time there is."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import overload
 
 from veil.auditing import Audit
+from veil.auditing.result import notebook
 from veil.perturbations import Perturbation
 from veil.publishing.plan import Plan
 from veil.report.model import AdviceView, PointView, ReportModel
@@ -145,6 +146,9 @@ class Advice:
             return as_json(model)
         write_json(model, Path(path))
         return None
+
+    def _repr_html_(self) -> str:
+        return notebook(self.model())
 
     def __str__(self) -> str:
         from veil.report.writing import as_text

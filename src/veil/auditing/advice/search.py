@@ -12,7 +12,9 @@ like that only after few keys have not broken it.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,10 +25,11 @@ from veil.auditing import Audit, AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
 from veil.auditing.advice.families import RESPONSE, Family
 from veil.auditing.advice.findings import Findings, tested
-from veil.auditing.advice.fixed_methods import MATRIX_RUNS, OUT_OF_TIME, FixedMethods, TimeLeft
+from veil.auditing.advice.fixed_methods import MATRIX_RUNS, FixedMethods
 from veil.auditing.advice.result import Advice
-from veil.auditing.advice.setting_trials import SettingTrials, Tried
+from veil.auditing.advice.setting_trials import SHARE_OF_TRIAL, SettingTrials, Tried
 from veil.auditing.advice.settings import Setting
+from veil.auditing.advice.time_left import OUT_OF_TIME, SECONDS_FOR_MATRICES, TimeIsOver, TimeLeft
 from veil.auditing.advice.wording import (
     USEFUL,
     by_theory,
@@ -40,7 +43,7 @@ from veil.auditing.advice.wording import (
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.data.sources import as_table
-from veil.progress import Progress
+from veil.progress import Course, Progress
 from veil.publishing.plan import Plan, as_plan
 from veil.report.values import AdviceState, Scored
 from veil.report.words import percent
@@ -95,13 +98,16 @@ class Search:
         workers: int | None,
         shuffle: bool | None,
         progress: Progress,
+        plan: Plan | None = None,
     ) -> None:
         self._goals, self._grants, self._roles, self._seed = goals, grants, roles, seed
         self._time = TimeLeft.of(seconds)
-        self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)
+        self._table, self._sampled, self._n_rows = audited_records(as_table(table), MOST_RECORDS, seed)
         self._findings = Findings(goals)
-        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
+        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan)
         self._families, self._fixed = self._choices.methods(candidates)
+        # The responses and each family, then methods as they are, what is confirmed, and what is of use.
+        self._course = Course(progress, stages=len(self._families) + 4, share=SHARE_OF_TRIAL)
         self._family_of: dict[str, str] = {}
         self._strongest: Setting | None = None
         self._unsettled: list[tuple[Setting, Tried]] = []
@@ -114,7 +120,8 @@ class Search:
             "seed": seed,
             "workers": workers,
             "n_rows": self._table.num_rows,
-            "progress": progress,
+            "progress": self._course,
+            "time_left": self._time,
         }
         self._whole = SettingTrials(self._table, **shared)
         thinned = self._choices.thinned()
@@ -126,21 +133,26 @@ class Search:
 
     def advice(self) -> Advice:
         """Try, confirm, and say."""
-        doubt = self._settled_doubt() if self._choices.categories and self._choices.names else None
+        doubt = self._doubt_in_time() if self._choices.categories and self._choices.names else None
         holding = list[Holding]()
         for family in self._families:
+            self._course.next_stage(SHARE_OF_TRIAL)
             if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
                 best = max((each.utility for each in holding), default=0.0)
                 holding += self._held(family, doubt, best)
         if doubt is not None:
             self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
+        self._course.next_stage(SHARE_OF_TRIAL)
         methods = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time)
         waiting: list[tuple[float, Holding | Plan]] = [(each.utility, each) for each in holding]
         waiting += [(utility, plan) for plan, utility in methods.unbroken(self._fixed)]
+        self._course.next_stage(SHARE_OF_TRIAL)
         accepted = self._accepted(waiting, methods)
         accepted += self._confirmed_after_all(max(accepted, key=self._findings.utility, default=None))
         best_of_all = max(accepted, key=self._findings.utility, default=None)
-        self._try_useful(best_of_all)
+        self._course.next_stage(SHARE_OF_TRIAL)
+        with suppress(TimeIsOver):
+            self._try_useful(best_of_all)
         return self._impossible() if best_of_all is None else self._recommended(best_of_all)
 
     def _accepted(self, waiting: Sequence[tuple[float, Holding | Plan]], methods: FixedMethods) -> list[Tried]:
@@ -193,6 +205,13 @@ class Search:
                 self._findings.note(tried, setting.family.name, setting.strength)
                 return
 
+    def _doubt_in_time(self) -> float:
+        """The strength of responses; the strongest where the time was over before one was found."""
+        try:
+            return self._settled_doubt()
+        except TimeIsOver:
+            return DOUBTS[-1]
+
     def _settled_doubt(self) -> float:
         """The weakest randomized response that takes no more than its part of the goals on the categories alone.
 
@@ -219,15 +238,23 @@ class Search:
 
     def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
         """The most useful setting of a family that one key expects to keep the goals; none where another is better."""
+        holding = list[Holding]()
+        try:
+            return self._tried(family, doubt, best, holding)
+        except TimeIsOver:
+            self._findings.rejected[family.name] = OUT_OF_TIME
+            return holding
+
+    def _tried(self, family: Family, doubt: float | None, best: float, holding: list[Holding]) -> list[Holding]:
+        """Settings of a family, one after another; those that hold are added to ``holding``."""
         numbers = self._choices.numbers if self._choices.names else None
         begin = family.begin(numbers.survey, BEGIN * self._goals.max_advantage) if numbers else (1.0,)
-        setting, holding = Setting(family, family.within(begin), doubt), list[Holding]()
+        setting = Setting(family, family.within(begin), doubt)
         failed: Setting | None = None
         last: Tried | None = None
         for _ in range(PROBES):
             if self._time.is_over():
-                self._findings.rejected[family.name] = OUT_OF_TIME
-                return holding
+                raise TimeIsOver
             plan = self._choices.plan(setting)
             quick = self._small.still_fails(plan, last.worst, self._aim()) if last is not None and not holding else None
             last = quick or self._small.tried(plan, runs=self._small.few_keys)
@@ -294,6 +321,14 @@ class Search:
         return self._goals.max_advantage * (1.0 - MARGIN)
 
     def _confirmed(self, setting: Setting, worst: AuditRow | None, tries: int = TRIES) -> Tried | None:
+        """The setting on the whole table; None where it does not hold there, or the time is over."""
+        try:
+            return self._moved_until_it_holds(setting, worst, tries)
+        except TimeIsOver:
+            self._findings.rejected[setting.family.name] = OUT_OF_TIME
+            return None
+
+    def _moved_until_it_holds(self, setting: Setting, worst: AuditRow | None, tries: int) -> Tried | None:
         """The setting on the whole table, moved until the 99 % limit over an audit's keys meets the goal.
 
         ``worst`` is the strongest attack so far, which goes first.
@@ -304,8 +339,7 @@ class Search:
         numbers = self._choices.numbers if self._choices.names else None
         for _ in range(tries):
             if self._time.is_over():
-                self._findings.rejected[family.name] = OUT_OF_TIME
-                return None
+                raise TimeIsOver
             plan = self._choices.plan(setting)
             short = self._goals.utility_failures(self._whole.utilities(plan)) if self._goals.min_utility else []
             if short:  # a stronger one keeps less
@@ -341,7 +375,7 @@ class Search:
 
     def _with_doubt(self, plan: Plan, doubt: float) -> Plan:
         """A plan made before the strength of the responses was known."""
-        if len(plan.parts) == 2 and plan.parts[1][0] == tuple(self._choices.categories):
+        if len(plan.parts) > 1 and plan.parts[1][0] == tuple(self._choices.categories):
             return self._choices.of_method(plan.parts[0][1], doubt).shuffled(plan.shuffle)
         return plan
 
@@ -363,14 +397,20 @@ class Search:
         if near is None:
             plans = [*self._fixed, *(self._choices.plan(Setting(f, (1.0,))) for f in self._families)]
             words = "No setting was tried in the time there was; give more (budget)."
-            audited = self._small.audited(plans[:1], runs=1, seconds=self._time.patience())
+            audited = self._small.audited(plans[:1], runs=1, **self._patience())
             return self._answer(None, words, None, audited[0], state)
         plan, point = near
         words = miss(point, self._goals)
-        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, seconds=self._time.patience())
+        (candidate,) = self._whole.audited([plan], runs=MATRIX_RUNS, **self._patience())
         what = "Of what was tried in the time there was, the nearest is" if cut else "The nearest miss is"
         against = "" if cut else proof(self._findings.points(), self._goals)
         return self._answer(None, f"{what} {words}.{against}", words, candidate, state)
+
+    def _patience(self) -> dict[str, Any]:
+        """How long the audit of what is told may take."""
+        left = None if self._time.end is None else max(1.0, self._time.end - time.monotonic())
+        seconds = self._time.patience() if left is None else min(SECONDS_FOR_MATRICES, left)
+        return {"seconds": seconds, "deadline": self._time.end}
 
     def _answer(
         self,
@@ -388,6 +428,7 @@ class Search:
             self._whole.columns or self._small.columns,
             context,
             remarks=self._sampled,
+            table=(self._n_rows, self._table.num_columns),
         )
         findings = self._findings
         points, utilities = findings.points(), findings.utilities()

@@ -16,6 +16,7 @@ from veil.attacks import every_attack, find_attack
 from veil.auditing import AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.limits import CERTAINTY, at_least, limit_of
 from veil.auditing.advice.settings import Gains
+from veil.auditing.advice.time_left import TimeIsOver, TimeLeft
 from veil.auditing.exposure import Exposures
 from veil.auditing.grants import NOTHING, Level
 from veil.auditing.memory import as_text, candidate_words
@@ -25,13 +26,15 @@ from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.scoreboard import LOOKS
 from veil.auditing.trials.trial import TrialRunner
 from veil.measures import Measure
-from veil.progress import Progress, silent
+from veil.progress import Course, Progress, silent
 from veil.publishing.plan import Plan
 from veil.report.values import Scored
 from veil.report.words import compared, knowing, percent, within
 
 SPARED = 0.2
 """What a mean over few keys may be too high by, as a share of what its limit over as many keys is over it."""
+SHARE_OF_TRIAL = 0.3
+"""What a trial is of the progress that is left of a family, since nobody knows how many there will be."""
 PROBED = 4_000
 """Records that say where to look."""
 
@@ -105,10 +108,13 @@ class SettingTrials:
         workers: int | None,
         n_rows: int,
         progress: Progress = silent,
+        time_left: TimeLeft = TimeLeft(None),  # noqa: B008 - frozen
     ) -> None:
+        self._time = time_left
         self._table, self._roles, self._grants, self._goals = table, dict(roles), grants, goals
         self._uses, self._target, self._seed, self._workers = dict(uses), target, seed, workers
-        self._n_rows, self._progress = n_rows, progress
+        self._n_rows = n_rows
+        self._course = progress if isinstance(progress, Course) else Course(progress, share=SHARE_OF_TRIAL)
         self.keys, self.few_keys = keys_for(n_rows), min(ENOUGH_KEYS - 1, -(-PROBED // max(table.num_rows, 1)))
         self.n_records, self.columns = table.num_rows, tuple[str, ...]()
         self.strong: set[tuple[str, str, int]] = set()
@@ -165,7 +171,8 @@ class SettingTrials:
     def tried(self, plan: Plan, runs: int, *, most: int | None = None) -> Tried:
         """A setting under every attack, once, and again with other keys while that can change the answer.
 
-        ``runs`` are the keys that would settle it; with ``most`` there are no more than so many.
+        ``runs`` are the keys that would settle it; with ``most`` there are no more than so many. Where the time is over
+        before it is answered, it raises :class:`TimeIsOver`.
         """
         self._given_up = ()
         schedule, (candidate,), levels = self._run([plan], most or runs, None, again=partial(self._is_open, runs))
@@ -235,9 +242,10 @@ class SettingTrials:
         *,
         seconds: float | None = None,
         attacks: Sequence[str] | None = None,
+        deadline: float | None = None,
     ) -> list[Candidate]:
-        """Settings as an audit has them: run until a verdict is settled."""
-        return self._run(plans, runs, seconds, attacks=attacks)[1]
+        """Settings as an audit has them: run until a verdict is settled, or until the ``deadline``."""
+        return self._run(plans, runs, seconds, attacks=attacks, deadline=deadline)[1]
 
     def utilities(self, plan: Plan) -> dict[str, Measure]:
         """The utilities of one release of a setting, which is not attacked."""
@@ -253,6 +261,7 @@ class SettingTrials:
         *,
         again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         attacks: Sequence[str] | None = None,
+        deadline: float | None = None,
     ) -> tuple[Schedule, list[Candidate], tuple[Level, ...]]:
         exposures = Exposures(self._table, plans, roles=self._roles, grants=self._grants, seed=self._seed)
         self.columns = exposures.columns
@@ -268,11 +277,16 @@ class SettingTrials:
             seconds=seconds,
             workers=self._workers,
             uses={**self._uses, "labels": labels},
-            progress=self._progress,
+            progress=self._course,
             answered=self._answers(plans),
             again=again,
+            deadline=deadline or self._time.deadline,
         )
-        return schedule, schedule.candidates(time.monotonic()), tuple(exposures.levels)
+        candidates = schedule.candidates(time.monotonic())
+        self._course.next_step()
+        if again is not None and schedule.cut:
+            raise TimeIsOver
+        return schedule, candidates, tuple(exposures.levels)
 
     def _answers(self, plans: Sequence[Plan]) -> dict[str, Any]:
         """What runs of these settings have brought; of others it is forgotten, since they are not tried again."""

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
+from veil.auditing.comparison.links import LinkMeasures
 from veil.measures import Measure
+from veil.report.json_text import written_json
+from veil.report.measured import measures_pieces
+from veil.report.notebook import fragment_of
+from veil.report.pieces import plain_pieces
 from veil.storage.json_values import json_value
 
 
@@ -96,9 +102,9 @@ class TableMeasures:
     kolmogorov: Measure
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FileMeasures:
-    """How near one table is to another, record by record.
+    """How near one table is to another, record by record; it prints as ``veil measure`` does.
 
     Attributes
     ----------
@@ -112,6 +118,8 @@ class FileMeasures:
         The numeric columns together; None when there are none.
     left_out, absent
         Columns of both tables that are of different kinds, and private columns that the other table does not have.
+    links
+        How many people were found, where the other table holds links of people to rows; nothing else is measured then.
     """
 
     n_rows: int
@@ -123,11 +131,22 @@ class FileMeasures:
     table: TableMeasures | None
     left_out: tuple[str, ...]
     absent: tuple[str, ...]
+    links: LinkMeasures | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON; what cannot be told, or is without bound, is None."""
         values: dict[str, Any] = _json(self)
         return values
+
+    def to_json(self, path: str | Path | None = None) -> str | None:
+        """Write everything as JSON into a file of mode 0600, or return it as text when no path is given."""
+        return written_json(self.to_dict(), path, private=True)
+
+    def __repr__(self) -> str:
+        return plain_pieces(measures_pieces(self))
+
+    def _repr_html_(self) -> str:
+        return fragment_of("Measures", measures_pieces(self))
 
 
 def _json(value: Any) -> Any:

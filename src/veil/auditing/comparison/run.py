@@ -5,32 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from veil.arguments import number, whole
+from veil.attacks.findings import Guess, Links
+from veil.attacks.guess_files import row_name
 from veil.auditing.comparison.beside import Beside, Common
 from veil.auditing.comparison.cells import ColumnCells, count_cells, edges_for
 from veil.auditing.comparison.comparing import First, compare_block
 from veil.auditing.comparison.judging import column_measures, counted_unit, private_spread, table_measures
+from veil.auditing.comparison.links import is_links, links_table, measure_links
 from veil.auditing.comparison.result import ColumnMeasures, FileMeasures, TextMeasures
 from veil.auditing.comparison.scoring import Hits, Scoring, count_and_score, of_numbers
 from veil.data.blocks import Block, Matrix, Vector
 from veil.data.passes import Engine, summed
 from veil.data.sources import as_table
 from veil.data.sums import Summable
-from veil.data.tables import Table
+from veil.data.tables import MemoryTable, Table
 from veil.errors import InputError
 from veil.measures.units import heavy_tailed, scored_columns
-from veil.progress import Progress, silent
-from veil.release.manifest import MANIFEST, RowOrder
-from veil.release.release import Release
+from veil.progress import Progress, Watch
+from veil.release.manifest import RowOrder
+from veil.release.sources import as_release
+from veil.report.progress import watched
 
 S = TypeVar("S", bound=Summable)
 MOST_SAMPLED, FEWEST_SAMPLED = 8192, 2048
 _ALL_SAMPLED = 1 << 18
+PASSES = (("comparing", 3.0), ("counting", 2.0), ("scoring", 1.0))
+"""The passes and how long each takes, about; the last is not always needed."""
 _NEARLY = 1.1
 """How much less heavy-tailed than the rule a sample may look before breaches wait for all quartiles."""
 
@@ -43,7 +49,7 @@ def measure(
     seed: int = 0,
     roles: Mapping[str, str] | None = None,
     engine: Engine | None = None,
-    progress: Progress = silent,
+    progress: Watch = None,
 ) -> FileMeasures:
     """Compare a private table with another one of the same records, without loading either.
 
@@ -53,8 +59,11 @@ def measure(
     Parameters
     ----------
     truth, guess
-        Files, folders of Parquet files, or frames. ``guess`` may be a guess (``veil attack -o``), a restored table, a
-        release folder or a release made elsewhere; a guess's column of row numbers must count 0, 1, 2, ...
+        Files, folders of Parquet files, frames or arrays. ``guess`` may be a guess (:func:`veil.attack` or
+        ``veil attack -o``), a restored table, a release or its folder, or a release made elsewhere; a guess's column of
+        row numbers must count 0, 1, 2, ... Of links of people to rows, :attr:`FileMeasures.links` tells how many are
+        right: the private table has the people in the order of the external table, or a column ``row`` with the row of
+        each.
     tolerance
         How near a guess must be to give a value away, in standard units.
     seed
@@ -63,6 +72,8 @@ def measure(
         By private column; identifier, public and drop are not compared.
     engine
         Runs the passes; all cores of this machine by default.
+    progress
+        True for a bar, or a callback: what is done, how many rows of it, and of how many.
 
     >>> import numpy as np
     >>> x = np.arange(6.0)[:, None]
@@ -72,7 +83,21 @@ def measure(
     """
     tolerance, seed = number(tolerance, "tolerance", least=0.0), whole(seed, "seed")
     mine, theirs = as_table(truth), _opened(guess)
-    common = Common.of(mine, theirs, roles)
+    if is_links(theirs) and not is_links(mine):
+        return _of_links(mine, theirs, tolerance)
+    with watched(progress, passes=PASSES) as report:
+        return _compared(mine, theirs, Common.of(mine, theirs, roles), tolerance, seed, engine, report)
+
+
+def _compared(
+    mine: Table,
+    theirs: Table,
+    common: Common,
+    tolerance: float,
+    seed: int,
+    engine: Engine | None,
+    progress: Progress,
+) -> FileMeasures:
     passes = _Passes(Beside(mine, theirs), common, engine, progress)
     first = passes.first(seed)
     _check(first, common)
@@ -138,11 +163,22 @@ def _counted(passes: _Passes, first: First, tolerance: float) -> tuple[list[Colu
     return cells, units, hits
 
 
+def _of_links(truth: Table, links: Table, tolerance: float) -> FileMeasures:
+    found = measure_links(truth, links)
+    n = found.n_people + found.n_strangers
+    return FileMeasures(n, n, 0, tolerance, columns=(), texts=(), table=None, left_out=(), absent=(), links=found)
+
+
 def _opened(other: Any) -> Table:
-    """The other table; of a release folder its data."""
-    if not isinstance(other, str | Path) or not (Path(other) / MANIFEST).is_file():
+    """The other table; of a release its data, of a guess in memory its values with their rows."""
+    if isinstance(other, Guess):
+        values = {name: pa.array(other.values[:, j], from_pandas=True) for j, name in enumerate(other.columns)}
+        return MemoryTable(pa.table({row_name(other.columns): pa.array(other.rows), **values}))
+    if isinstance(other, Links):
+        return links_table(other)
+    release = as_release(other)
+    if release is None:
         return as_table(other)
-    release = Release.load(other)
     if release.manifest.row_order is RowOrder.SHUFFLED:
         raise InputError("the release has its rows in a secret order, so they cannot be compared; restore it first")
     return release.table

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from veil._version import __version__
-from veil.attacks import Attack, GuessingAttack
 from veil.attacks.knowledge import Unit
 from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.goals import Goals
@@ -17,46 +14,26 @@ from veil.auditing.membership import Membership
 from veil.auditing.memory import Answers, Cache, as_text, candidate_words
 from veil.auditing.processes import Pool
 from veil.auditing.rows import AuditRow, Break, Candidate, strongest_of
+from veil.auditing.trials.findings import Findings, over_keys, remarks_on_parts
+from veil.auditing.trials.pace import LONGER, Pace
 from veil.auditing.trials.remembered import membership_from, outcome_from, to_json, utilities_from
 from veil.auditing.trials.scoreboard import FEWEST_REPETITIONS, Scoreboard
-from veil.auditing.trials.target import WHOLE, PartTarget
-from veil.auditing.trials.trial import Outcome, Run, Trial, TrialRunner
-from veil.auditing.utility import averaged
+from veil.auditing.trials.target import WHOLE
+from veil.auditing.trials.tasks import MembershipTask, Performer, Task, UtilityTask, candidate_of, words_of
+from veil.auditing.trials.trial import Run, Trial, TrialRunner
 from veil.measures import Measure
-from veil.perturbations import Perturbation
-from veil.progress import Progress, silent
-from veil.report.failures import OutOfTime, UntestedKnowledge
+from veil.progress import Course, Progress, silent
+from veil.report.words import counted, few, knowing
 
 KEYS_OF_UTILITY, MOST_KEYS_OF_UTILITY, RECORDS_OF_UTILITY = 3, 12, 15_000
 """Releases whose utilities are measured: as many as let it see so many records, from the first to the second."""
 
 
-@dataclass(frozen=True)
-class UtilityTask:
-    """The task of measuring the utility of one of a candidate's releases."""
-
-    candidate: int
-    repetition: int = 0
-
-
-@dataclass(frozen=True)
-class MembershipTask:
-    """The task of telling who is in the table, by one attack."""
-
-    candidate: int
-    attack: int
-
-
-Task = Run | UtilityTask | MembershipTask
-
-
-def perform(runner: TrialRunner, uses: Mapping[str, Any], task: Task) -> Outcome | dict[str, Measure] | Membership:
-    """Make a run or measure a utility or membership, in this process or another."""
-    if isinstance(task, UtilityTask):
-        return runner.utilities(task.candidate, task.repetition, **uses)
-    if isinstance(task, MembershipTask):
-        return runner.membership(task.candidate, task.attack)
-    return runner.outcome(task)
+AT_ONCE = 4
+"""Runs of a round where the first break is enough."""
+NOT_TRIED = "not tried after the first attack that breaks a goal"
+SHARE_OF_ROUND = 0.4
+"""What a round of more runs is of the progress that is left, since nobody knows how many rounds there will be."""
 
 
 class Schedule:
@@ -68,6 +45,10 @@ class Schedule:
         What is run, and for what.
     repetitions, seconds, workers
         Runs of an attack at most, the time there is (None: as long as it takes), and processes at most.
+    deadline
+        The time (:func:`time.monotonic`) at which all ends, whatever time there is for more runs.
+    first_break
+        Whether all ends with the first attack that breaks a goal; utilities are measured when there was none.
     of_records
         Runs at most of an attack on single records; ``repetitions`` unless given.
     uses
@@ -95,10 +76,14 @@ class Schedule:
         progress: Progress = silent,
         again: Callable[[AuditRow, Sequence[AuditRow]], bool] | None = None,
         of_records: int | None = None,
+        deadline: float | None = None,
+        first_break: bool = False,
     ) -> None:
-        self._runner, self._goals, self._progress = runner, goals, progress
+        self._first_break, self._broken_by, self._n_runs = first_break, dict[Trial, int](), 0
+        self._deadline, self._pace = deadline, Pace(None)
+        self._runner, self._goals, self._course = runner, goals, Course(progress, stages=2)
         self._seconds, self._workers = seconds, workers
-        self._worker = partial(perform, runner, dict(uses))
+        self._worker = Performer(runner, uses)
         self._own_rule, self._repetitions = again is not None, repetitions
         patient = seconds is not None
         self.board = Scoreboard(runner, goals, repetitions, patient=patient, again=again, of_records=of_records)
@@ -107,6 +92,7 @@ class Schedule:
         self._memory: list[Answers] = self._opened(cache, uses) if cache is not None else []
         self._answered = answered
         self._done = self._total = self.remembered = 0
+        self.cut = False
 
     def utilities(self, candidate: int) -> list[dict[str, Measure]]:
         """The utilities of a candidate's releases, each with a key of its own."""
@@ -114,7 +100,9 @@ class Schedule:
 
     def candidates(self, began: float) -> list[Candidate]:
         """Run every trial until every verdict is settled or the time, counted from ``began``, is over."""
-        deadline = None if self._seconds is None else began + self._seconds
+        ends = [self._deadline, None if self._seconds is None else began + self._seconds]
+        deadline = min((end for end in ends if end is not None), default=None)
+        self._pace = Pace(deadline)
         first = self._first_round()
         exposures = self._runner.exposures
         n_releases = utility_keys(len(exposures.truth)) if exposures.fresh else 1
@@ -126,22 +114,42 @@ class Schedule:
         try:
             with Pool[Task, Any](self._worker, workers=self._workers, deadline=deadline) as pool:
                 alone = [run for run in first if run.trial.level.kind == NOTHING]
-                self._perform(pool, [*measured, *alone, *members])
                 granted = [run for run in first if run.trial.level.kind != NOTHING]
-                granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
-                self._perform(pool, granted)
-                first = [*alone, *granted]
-                for run in first if self._seconds is not None else ():
-                    self.board.skip(run.trial, f"no time was left of {self._seconds:g} s", late=True)
-                while runs := [run for run in self.board.next_round() if not pool.late(self.board.seconds(run))]:
-                    self._total += len(runs)
+                if self._first_break:
+                    first = self._first_tries(pool, alone, granted)
+                elif deadline is None:
+                    self._perform(pool, [*measured, *alone, *members])
+                    granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
+                    self._perform(pool, granted)
+                    first = [*alone, *granted]
+                else:
+                    n = len(self._runner.candidates)  # one utility of each; the rest when every attack was tried
+                    self._perform(pool, measured[:n])
+                    first = self._first_tries(pool, alone, granted)
+                    self._perform(pool, [*members, *measured[n:]])
+                self._course.next_stage(share=SHARE_OF_ROUND)
+                self.cut = deadline is not None and pool.late()
+                for run in first if deadline is not None and not self._broken_by else ():
+                    spent = "no time was left" + (f" of {self._seconds:g} s" if self._seconds is not None else "")
+                    self.board.skip(run.trial, spent, late=True)
+                while runs := [run for run in self._next_round() if not pool.late(self.board.seconds(run))]:
+                    self._begin(len(runs))
                     self._perform(pool, runs)
+                if self._first_break:
+                    self._perform(pool, [*measured, *members])
+                for run in first if self._broken_by else ():
+                    self.board.skip(run.trial, NOT_TRIED)
                 for i in range(len(self._runner.candidates)) if not self._own_rule else ():
                     breaks[i] = tuple(self._breaks(pool, i))
         finally:
             for answers in self._memory:
                 answers.save()
-        return [self._candidate(i, breaks.get(i, ())) for i in range(len(self._runner.candidates))]
+        return [self._found(i, breaks.get(i, ())) for i in range(len(self._runner.candidates))]
+
+    def _found(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
+        """A candidate with all that was found of it."""
+        utility, membership = over_keys(self._utilities.get(index, [])), self._memberships.get(index)
+        return Findings(self._runner, self.board, self._goals).candidate(index, breaks, utility, membership)
 
     def _membership_tasks(self) -> list[MembershipTask]:
         """One for each candidate; advice that tries settings has no use for them."""
@@ -151,12 +159,32 @@ class Schedule:
 
     def remarks(self) -> tuple[str, ...]:
         """What a reader should know about how the candidates were attacked; the same is said once."""
-        remarks = [
+        remarks = [self._stopped_words(trial, n) for trial, n in self._broken_by.items()]
+        remarks += [
             remark
             for i in range(len(self._runner.candidates))
             for remark in remarks_on_parts(self._runner.targets(i), self._runner.attacks)
         ]
         return tuple(dict.fromkeys(remarks))
+
+    def _next_round(self) -> list[Run]:
+        """Runs that can still change a verdict; where one break is enough, of the attacks nearest to it."""
+        if not self._first_break:
+            return self.board.next_round()
+        runs = [] if self._broken_by else self.board.next_round()
+        gains = {run.trial: self.board.gain(run.trial) if self.board.has(run.trial) else 0.0 for run in runs}
+        return sorted(runs, key=lambda run: -gains[run.trial])[:AT_ONCE]
+
+    def _stopped_words(self, trial: Trial, n: int) -> str:
+        """Which attack was the first to break a goal, after how many runs, and what was not tried after it."""
+        skipped = [each for i in range(len(self._runner.candidates)) for each in self.board.skipped(i)]
+        missed = list(dict.fromkeys(each.attack for each in skipped if each.reason == NOT_TRIED))
+        row = self.board.row(trial)
+        rest = f"Not tried: {few(missed)}." if missed else "Every other attack was run once or more."
+        return (
+            f"The audit stopped at the first attack that breaks a goal: {row.attack} with {knowing(row.level.view)} on "
+            f"{row.perturbation}, after {counted(n, 'run')}. {rest}"
+        )
 
     def _first_round(self) -> list[Run]:
         exposures, runs = self._runner.exposures, list[Run]()
@@ -177,16 +205,47 @@ class Schedule:
                             self.board.skip(trial, f"no theory for {target.part.method}", applies=False)
         return runs
 
-    def _perform(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> None:
-        """Do the tasks and take their answers in, in the order of the tasks, whichever is done first."""
+    def _begin(self, n: int) -> None:
+        """Go on to a step of so many tasks."""
+        self._course.next_step()
+        self._done, self._total = 0, n
+
+    def _perform(
+        self,
+        pool: Pool[Task, Any],
+        tasks: Sequence[Task],
+        *,
+        most: float | None = None,
+        slow: Sequence[Task] = (),
+        late: bool = False,
+    ) -> None:
+        """Do the tasks and take their answers in, in the order of the tasks, whichever is done first.
+
+        With ``most``, runs of so many seconds, and those of attacks that are ``slow`` or prove so are put off; with
+        ``late``, those that are not expected to end in time.
+        """
         answers: dict[Task, Any] = {}
-        for task, answer in self._answers(pool, tasks):
+        if self._broken_by:
+            return
+
+        def put_off(task: Task) -> bool:
+            if most is not None:
+                return self._pace.is_slow(task, [*slow, *pool.cut])
+            return late and self._pace.is_late(task)
+
+        for task, answer in self._answers(pool, tasks, most, put_off):
             answers[task] = answer
             self._done += 1
-            if isinstance(task, Run):
-                trial, rerun = task.trial, f", run {task.repetition + 1}" if task.repetition else ""
-                label = self._runner.candidates[trial.candidate].describe()
-                self._progress(f"{label}: {trial.level.label}{rerun}", self._done, self._total)
+            label = self._runner.candidates[candidate_of(task)].describe()
+            self._course(f"{label}: {words_of(task)}", self._done, self._total)
+            if self._first_break and isinstance(task, Run):
+                self._n_runs += 1
+                self.board.add(task, answers.pop(task))
+                if self.board.breaks(task.trial):
+                    self._broken_by[task.trial] = self._n_runs
+                    break
+        if most is not None:
+            self._pace.learn_cut(pool.cut, most)
         for task in tasks:
             if task not in answers:
                 continue
@@ -197,8 +256,24 @@ class Schedule:
             else:
                 self.board.add(task, answers[task])
 
-    def _answers(self, pool: Pool[Task, Any], tasks: Sequence[Task]) -> Iterator[tuple[Any, Any]]:
-        """Answers that are known already first, then from runs."""
+    def _first_tries(self, pool: Pool[Task, Any], alone: list[Run], granted: list[Run]) -> list[Run]:
+        """Every attack once, with nothing and with more: the quick ones first, as far as there is time.
+
+        Returns those that were wanted: an attack that needs no knowledge is not run with more.
+        """
+        most = self._pace.try_of(len(alone) + len(granted))
+        self._perform(pool, alone, most=most)
+        slow = list(pool.cut)
+        granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
+        self._perform(pool, granted, most=most, slow=slow)
+        self._perform(pool, self._pace.quickest_first([*slow, *pool.cut]), most=LONGER * most)
+        self._perform(pool, self._pace.quickest_first(pool.cut), late=True)
+        return [*alone, *granted]
+
+    def _answers(
+        self, pool: Pool[Task, Any], tasks: Sequence[Task], most: float | None, put_off: Callable[[Task], bool] | None
+    ) -> Iterator[tuple[Any, Any]]:
+        """Answers that are known already first, then from runs of ``most`` seconds."""
         new = []
         for task in tasks:
             known = self._known(task)
@@ -206,9 +281,10 @@ class Schedule:
                 new.append(task)
             else:
                 yield task, known
-        for task, answer in pool.map(new):
+        for task, answer in pool.map(new, most=most, put_off=put_off):
+            self._pace.learn(task, answer)
             if self._memory:
-                self._memory[_candidate_of(task)].put(self._address(task), to_json(answer))
+                self._memory[candidate_of(task)].put(self._address(task), to_json(answer))
             if self._answered is not None:
                 self._answered[self._name(task)] = answer
             yield task, answer
@@ -220,7 +296,7 @@ class Schedule:
         if not self._memory:
             return None
         read = {UtilityTask: utilities_from, MembershipTask: membership_from}.get(type(task), outcome_from)
-        answer = read(self._memory[_candidate_of(task)].get(self._address(task)))
+        answer = read(self._memory[candidate_of(task)].get(self._address(task)))
         self.remembered += answer is not None
         return answer
 
@@ -241,7 +317,7 @@ class Schedule:
 
     def _name(self, task: Task) -> str:
         """The address of a task, with its candidate, as a text."""
-        return as_text([candidate_words(self._runner.candidates[_candidate_of(task)]), self._address(task)])
+        return as_text([candidate_words(self._runner.candidates[candidate_of(task)]), self._address(task)])
 
     def _breaks(self, pool: Pool[Task, Any], candidate: int) -> Iterator[Break]:
         """The least knowledge of each kind that breaks a goal; between counts that were run, it is searched."""
@@ -255,7 +331,12 @@ class Schedule:
             if not broken:
                 continue
             least, holds = broken[0], max((int(lv.amount) for lv in rising if lv.amount < broken[0].amount), default=0)
-            while least.knowledge.unit is Unit.RECORDS and least.amount - holds > 1 and not pool.late():
+            while (
+                not self._broken_by
+                and least.knowledge.unit is Unit.RECORDS
+                and least.amount - holds > 1
+                and not pool.late()
+            ):
                 middle = Level(least.kind, (holds + int(least.amount)) // 2)
                 if self._breaks_at(pool, candidate, least, middle):
                     least = middle
@@ -268,7 +349,7 @@ class Schedule:
         for trial in self.board.breakers(candidate, upper):
             lower = Trial(candidate, level, trial.attack, trial.part)
             n = FEWEST_REPETITIONS if self._runner.one_matrix(trial) else 1
-            self._total += n
+            self._begin(n)
             self._perform(pool, [Run(lower, i) for i in range(n)])
         return self.board.broken(candidate, level)
 
@@ -278,83 +359,6 @@ class Schedule:
         row = strongest_of(rows, lambda row: max(failure.advantage.value for failure in row.broken)) or rows[0]
         return Break(level, row.attack, row.target)
 
-    def _candidate(self, index: int, breaks: tuple[Break, ...]) -> Candidate:
-        plan, exposures = self._runner.candidates[index], self._runner.exposures
-        manifest, rows = self._runner.manifest(index), self.board.rows(index, [each.level for each in breaks])
-        utility, skipped = over_keys(self._utilities.get(index, [])), self.board.skipped(index)
-        untested = tuple(self._untested(index, rows))
-        membership = self._memberships.get(index)
-        late = sum(trial.late for trial in skipped)
-        not_run = [OutOfTime(late)] if late else []
-        return Candidate(
-            label=plan.describe(),
-            method=manifest.method,
-            catalogue=" + ".join(part.catalogue for part in manifest.parts),
-            guarantee=manifest.guarantee,
-            threat=" ".join(_threat(p) for p in plan.perturbations),
-            rows=tuple(rows),
-            skipped=tuple(skipped),
-            levels=tuple(exposures.levels),
-            utility=utility,
-            other_failures=(
-                *not_run,
-                *self._goals.membership_failures(membership),
-                *self._asked_for(untested),
-                *self._goals.utility_failures(utility),
-            ),
-            breaks=breaks,
-            untested=untested,
-            membership=membership,
-        )
-
-    def _asked_for(self, untested: Sequence[UntestedKnowledge]) -> list[UntestedKnowledge]:
-        """What of the untested knowledge the owner asked for, by grants or goals: there the goal does not hold.
-
-        What a sweep grants of itself is only said to be untested. A release that was not attacked at all is never safe.
-        """
-        exposures, named = self._runner.exposures, self._goals.against is not None
-        failures = []
-        for each in untested:
-            kinds = [k for k in each.knowledge if named or k.kind == NOTHING or exposures.asked_for(k.kind)]
-            failures += [replace(each, knowledge=tuple(kinds))] if kinds else []
-        return failures
-
-    def _untested(self, candidate: int, rows: Sequence[AuditRow]) -> list[UntestedKnowledge]:
-        """Levels at which some part that can be guessed was not attacked at all."""
-        failures: list[UntestedKnowledge] = []
-        targets = self._runner.targets(candidate)
-        private = [target for target in targets if (target.scored or target.sensitive) and not target.joins]
-        for target in private or targets:
-            joins = [other.index for other in targets if target.index in other.joins]
-            joins += [WHOLE] if target.scored else []
-            rows_on = [row for row in rows if row.part in (target.index, *joins)]
-            method = target.part.method if len(targets) > 1 else ""
-            exposures = self._runner.exposures
-            levels = [level for level in exposures.levels if not target.is_known(exposures.known_columns(level))]
-            failures += self._goals.untested(rows_on, levels, target.part.model, method)
-        return failures
-
-
-def _candidate_of(task: Task) -> int:
-    return task.trial.candidate if isinstance(task, Run) else task.candidate
-
-
-def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -> tuple[str, ...]:
-    """Parts that no attack looks at together with others: what others say about them is not used."""
-    alone = [target for target in targets if target.scored and not target.joins]
-    joined = {i for target in targets for i in target.joins}
-    # What requires knowledge of its own is not run on every release.
-    whole = [a for a in attacks if a.whole_release and isinstance(a, GuessingAttack) and not a.requires]
-    apart = [target for target in alone if not any(attack.applies_to(target.part.model) for attack in whole)]
-    if len(alone) < 2 or not apart or {target.index for target in alone} <= joined:
-        return ()
-    methods = ", ".join(dict.fromkeys(target.part.method for target in apart))
-    return (
-        f"Parts of the plan were attacked one by one, apart from linkage ({methods}): no attack weighs their columns "
-        "together with the others. Columns that vary together and lie in such parts can betray each other: what holds "
-        "here may break.",
-    )
-
 
 def utility_keys(n_records: int) -> int:
     """Releases whose utilities an audit of so many records averages.
@@ -363,14 +367,3 @@ def utility_keys(n_records: int) -> int:
     (12, 4, 3)
     """
     return int(min(max(-(-RECORDS_OF_UTILITY // max(n_records, 1)), KEYS_OF_UTILITY), MOST_KEYS_OF_UTILITY))
-
-
-def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
-    """Utilities as means over releases with different keys, from the lowest end to the highest."""
-    names = [name for name in (releases[0] if releases else {}) if all(name in each for each in releases)]
-    return {name: averaged([measured[name] for measured in releases]) for name in names}
-
-
-def _threat(perturbation: Perturbation) -> str:
-    """What the method says of its threat, as plain text."""
-    return perturbation.threat.replace("``", "")

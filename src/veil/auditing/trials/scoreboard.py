@@ -106,6 +106,14 @@ class Scoreboard:
         trials = (trial for trial in self._outcomes if trial.candidate == candidate and trial.level.within(level))
         return any(self.row(trial).broken for trial in trials)
 
+    def has(self, trial: Trial) -> bool:
+        """Whether a trial has found anything yet."""
+        return trial in self._outcomes
+
+    def breaks(self, trial: Trial) -> bool:
+        """Whether a trial is shown to break a goal."""
+        return trial in self._outcomes and bool(self.row(trial).broken)
+
     def breakers(self, candidate: int, level: Level) -> list[Trial]:
         """Who is shown to break a goal with this knowledge or less."""
         trials = [trial for trial in self._ordered(self._outcomes, candidate) if trial.level.within(level)]
@@ -137,7 +145,7 @@ class Scoreboard:
     def _waits(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether an attack with less knowledge is about to break the candidate, which would spare this one."""
         return self._again is None and any(
-            self._lottery(other) and self._is_below(other, trial) and self._gain(other) > 2 * self._goals.max_advantage
+            self._lottery(other) and self._is_below(other, trial) and self.gain(other) > 2 * self._goals.max_advantage
             for other in others
         )
 
@@ -177,7 +185,7 @@ class Scoreboard:
         if lottery and any(self._is_below(each, trial) and self.row(each).broken for each in self._outcomes):
             return False  # less knowledge breaks a goal: more runs with this decide nothing
         if row.broken and not lottery:  # near the goal, one key may be an unlucky one
-            return n < FEWEST_REPETITIONS and self._gain(trial) <= 2 * self._goals.max_advantage
+            return n < FEWEST_REPETITIONS and self.gain(trial) <= 2 * self._goals.max_advantage
         if row.broken:
             return n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
@@ -186,7 +194,7 @@ class Scoreboard:
             return False
         return bool(row.failures) or self._goals.is_in_doubt(row)
 
-    def _gain(self, trial: Trial) -> float:
+    def gain(self, trial: Trial) -> float:
         """The highest advantage that an attack has reached in anything, on average over its runs."""
         row = self.row(trial)
         scores = [row.value, row.record, *row.columns.values(), *([row.far_out] if row.far_out is not None else [])]
@@ -194,7 +202,7 @@ class Scoreboard:
 
     def _is_hopeless(self, trial: Trial) -> bool:
         """Whether an attack gained less than half of what breaks the goal."""
-        return self._gain(trial) <= self._goals.max_advantage / 2
+        return self.gain(trial) <= self._goals.max_advantage / 2
 
     def _is_spared(self, trial: Trial, n: int) -> bool:
         """Whether an attack on one matrix is run no more, since another breaks the candidate and it does not.
@@ -202,7 +210,7 @@ class Scoreboard:
         Few runs are enough of one that is hopeless, and some of one that is near the goal, which no number of keys that
         an audit runs would settle. Who is hopeless with more knowledge of a kind is hopeless with less: there, one.
         """
-        if n >= FEWEST_REPETITIONS and self._gain(trial) <= 2 * self._goals.max_advantage:
+        if n >= FEWEST_REPETITIONS and self.gain(trial) <= 2 * self._goals.max_advantage:
             return True
         return self._is_hopeless(trial) and (n >= FEW or any(map(self._is_hopeless, self._above(trial))))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -125,6 +126,14 @@ class TrialRunner:
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_last": None}
+
+    def prepare(self, run: Run) -> None:
+        """Make the release that a run attacks, and what guesses are held against; what is wrong, the run says."""
+        with suppress(InputError, MissingKnowledgeError, NotApplicableError):
+            exposure = self._exposed(run.trial.candidate, run.trial.level, run.repetition)
+            target, known = self.target(run.trial), exposure.grant.columns
+            if isinstance(self.attacks[run.trial.attack], GuessingAttack) and not target.is_known(known):
+                target.judge(known).prepare()
 
     def outcome(self, run: Run) -> Outcome:
         """Make the release, grant the knowledge, run and judge the attack."""
