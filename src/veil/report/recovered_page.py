@@ -40,6 +40,7 @@ def recovered_page(view: RecoveredView) -> str:
             el("h1", "Recovery"),
             el("p", "What the private table was like, as far as its release tells.", class_="lead"),
             el("p", f"Release {view.release}, {view.method}, {counted(view.n_rows, 'record')}."),
+            el("p", view.records) if view.records else None,
             class_="masthead",
         ),
         el(
