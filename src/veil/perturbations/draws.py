@@ -6,28 +6,56 @@ cell); a secret matrix is made once and then kept in the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from veil.data.blocks import Matrix, Words, room_for
+from veil.data.blocks import Matrix, Words, missing_in, one_array, room_for, values_of
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
-from veil.keys.randomness import Generator, cell_words, record_words, row_words
+from veil.keys.randomness import Generator, cell_words, group_words, id_digests, record_words, row_words
 from veil.release.models import Model
 
 
 @dataclass(frozen=True)
+class GroupRows:
+    """The groups of a block's rows: n × 16 digests, and which rows have none."""
+
+    digests: npt.NDArray[np.uint8]
+    alone: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, secret: bytes, pseudonyms: pa.Array | pa.ChunkedArray) -> GroupRows:
+        """By released pseudonyms, so that a release and its key are enough to make the draws again."""
+        column = pseudonyms if isinstance(pseudonyms, pa.ChunkedArray) else pa.chunked_array([pseudonyms])
+        texts = one_array(column).cast(pa.string())
+        alone = missing_in(texts).copy()
+        encoded = texts.dictionary_encode()
+        digests = np.zeros((len(encoded.dictionary) + 1, 16), dtype=np.uint8)
+        digests[:-1] = id_digests(secret, encoded.dictionary.to_pylist())
+        return cls(digests[np.where(alone, len(encoded.dictionary), values_of(encoded.indices))], alone)
+
+    def part(self, rows: slice) -> GroupRows:
+        """Those of some rows."""
+        return GroupRows(self.digests[rows], self.alone[rows])
+
+
+@dataclass(frozen=True)
 class Place:
-    """Where a block is: the table's fingerprint and first row, or the ids of its rows."""
+    """Where a block is: the table's fingerprint and first row, or the ids of its rows.
+
+    ``groups`` are those of the columns, by number, whose noise is one per group.
+    """
 
     fingerprint: str
     start: int
     ids: npt.NDArray[np.uint8] | None = None
+    groups: Mapping[int, GroupRows] = field(default_factory=dict)
 
 
 class Secrets:
@@ -88,8 +116,30 @@ class Draws:
         """Memory for the k released columns of the block, where they are to end up if that is known."""
         return self._room if self._room is not None else room_for(k, self._block.shape[1])
 
+    @property
+    def grouped(self) -> tuple[int, ...]:
+        """The columns whose rows share their words within groups, those of larger groups first."""
+        return tuple(self._place.groups)
+
     def words(self, j: int, stream: str = "noise") -> Words:
-        """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart."""
+        """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart.
+
+        Rows of a group share theirs, in a column that is constant within groups.
+        """
+        groups = self._place.groups.get(j)
+        if groups is None:
+            return self._words_of_rows(j, stream)
+        secrets = self.secrets
+        address = self._model.address(secrets.method, stream, secrets.columns, j)
+        if self._place.ids is not None:
+            words = cell_words(secrets.subkey("cells of groups", address), groups.digests, self._block[j])
+        else:
+            words = group_words(secrets.subkey("groups", [*address, self._place.fingerprint]), groups.digests)
+        if groups.alone.any():
+            words[groups.alone] = self._words_of_rows(j, stream)[groups.alone]
+        return words
+
+    def _words_of_rows(self, j: int, stream: str) -> Words:
         secrets = self.secrets
         address = self._model.address(secrets.method, stream, secrets.columns, j)
         if self._place.ids is not None:
@@ -122,5 +172,6 @@ class Draws:
 
     def tile(self, part: slice) -> Draws:
         """The randomness of some rows of the block."""
-        place = Place(self._place.fingerprint, self._place.start + part.start)
+        groups = {j: rows.part(part) for j, rows in self._place.groups.items()}
+        place = Place(self._place.fingerprint, self._place.start + part.start, groups=groups)
         return Draws(self.secrets, self._model, place, self._block[:, part])

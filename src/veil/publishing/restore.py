@@ -18,11 +18,11 @@ from veil.data.schema import UNCHANGED
 from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry
-from veil.perturbations import Perturbation, Place
+from veil.perturbations import GroupRows, Perturbation
 from veil.perturbations.driving import restored
 from veil.perturbations.registry import rebuild
 from veil.publishing.content import CONTENT, altered, block_content, check_content, content_of, content_secret
-from veil.publishing.parts import released_columns
+from veil.publishing.parts import place_of, released_columns
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
 from veil.storage.shards import BlockRows
@@ -49,6 +49,7 @@ class Restoring:
     methods: tuple[Perturbation, ...] = field(repr=False)
     released: pa.Schema = field(repr=False)
     secret: bytes = field(repr=False)
+    group_secret: bytes = field(repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The private rows of a released block."""
@@ -62,10 +63,12 @@ class Restoring:
 
     def _columns(self, block: Block) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
+        told = {group for part in self.entry.parts for group in part.groups.values() if group in block.schema.names}
+        groups = {name: GroupRows.of(self.group_secret, block.column(name)) for name in told}
         for part, names, method in zip(self.entry.parts, released_columns(self.methods), self.methods, strict=True):
             if part.columns[0] not in self.schema.names:
                 continue
-            values = restored(method, block.matrix(names), Place(part.fingerprint, block.start))
+            values = restored(method, block.matrix(names), place_of(part, block.start, groups))
             for name, row in zip(part.columns, values, strict=True):
                 self._correct(name, row, block.start)
                 columns[name] = from_float(row, self.schema.field(name).type)
@@ -159,7 +162,8 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     _check_names(release.manifest, released, entry, methods, stuck)
     fields = [pa.field(c["name"], _type_of(c, released)) for c in entry.columns if c["name"] not in stuck]
     absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
-    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, methods, released, content_secret(key))
+    order, secrets = key.row_order(entry), (content_secret(key), key.derive("groups"))
+    return Restoring(pa.schema(fields), absent, order, entry, methods, released, *secrets)
 
 
 def _check_names(
@@ -170,7 +174,7 @@ def _check_names(
     needed = {c["name"] for c in entry.columns if c["role"] in UNCHANGED and c["name"] not in changed}
     for part, public, names in zip(entry.parts, manifest.parts, released_columns(methods), strict=True):
         if part.columns[0] not in stuck:
-            needed.update(names)
+            needed.update([*names, *part.groups.values()])
             if list(public.released) != names:
                 raise altered(entry)
     if not needed <= set(released.names):

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 
 from veil.data.blocks import Block, array_of
 from veil.keys.randomness import id_digests
-from veil.publishing.parts import Corrections, FittedPart
+from veil.perturbations import GroupRows
+from veil.publishing.parts import Corrections, FittedPart, Groups
 from veil.storage.shards import BlockRows
 
 
@@ -35,6 +36,8 @@ class Releasing:
         The id column, where an unchanged cell keeps its noise.
     id_secret
         The sub-key of id digests.
+    group_secret
+        The sub-key of digests of groups' pseudonyms.
     """
 
     parts: tuple[FittedPart, ...]
@@ -42,6 +45,7 @@ class Releasing:
     schema: pa.Schema
     consistent_on: str | None = None
     id_secret: bytes = field(default=b"", repr=False)
+    group_secret: bytes = field(default=b"", repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The released batch of a block; its notes are what the key needs to restore it to the last digit."""
@@ -50,8 +54,11 @@ class Releasing:
             ids = id_digests(self.id_secret, block.column(self.consistent_on).to_pylist())
         perturbed: dict[str, pa.Array] = {}
         corrections: Corrections = {}
-        for part in self.parts:
-            arrays_of_part, more = part.arrays(block, ids)
+        groups: Groups = {}
+        for part in sorted(self.parts, key=lambda part: bool(part.groups)):  # the pseudonyms of groups come first
+            for name in set(part.groups.values()) - set(groups):
+                groups[name] = GroupRows.of(self.group_secret, perturbed[name])
+            arrays_of_part, more = part.arrays(block, ids, groups)
             perturbed.update(arrays_of_part)
             corrections.update(more)
         arrays = [

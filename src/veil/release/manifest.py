@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeVar
 
 from veil.data.schema import UNCHANGED, Column, Kind, Role
 from veil.errors import FileFormatError
-from veil.release.models import Model, model_from
+from veil.release.models import Model, PseudonymModel, model_from
 
 FORMAT = 2
 MANIFEST = "manifest.json"
@@ -106,6 +106,9 @@ class Part:
         Names of the columns it made of them.
     guarantee
         The formal guarantee, or "none".
+    groups
+        Of each private column whose noise is one per group, the released column of pseudonyms that tells the groups:
+        rows of one pseudonym have one draw of noise.
     """
 
     method: str
@@ -114,6 +117,7 @@ class Part:
     columns: tuple[Column, ...]
     released: tuple[str, ...]
     guarantee: str = "none"
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -137,6 +141,7 @@ class Part:
             ],
             "released": list(self.released),
             "guarantee": self.guarantee,
+            **({"groups": dict(self.groups)} if self.groups else {}),
         }
 
     @classmethod
@@ -154,7 +159,12 @@ class Part:
             model.check(len(columns), len(released))
         except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             _refuse(f"parameters of {method}")
-        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"))
+        groups = fields.get("groups", dict) if "groups" in raw else {}
+        if not set(groups) <= {column.name for column in columns} or not all(
+            isinstance(g, str) for g in groups.values()
+        ):
+            _refuse("groups of a part")
+        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"), groups)
 
 
 @dataclass(frozen=True)
@@ -247,6 +257,9 @@ class Manifest:
             _refuse("public")
         if not all(set(part.released) <= set(names) for part in self.parts):
             _refuse("released")
+        pseudonyms = {n for part in self.parts if isinstance(part.model, PseudonymModel) for n in part.released}
+        if not all(set(part.groups.values()) <= pseudonyms for part in self.parts):
+            _refuse("groups of a part")
 
 
 def _no_number(name: str) -> NoReturn:
