@@ -15,6 +15,7 @@ from veil.attacks.knowledge import ASSUMPTIONS, ExternalTable, Grant, Knowledge,
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
+from veil.auditing.groups import Groups
 from veil.auditing.judge import Judge
 from veil.auditing.membership import ADDRESS, FEWEST, WITHHELD, People, n_people, other_rows
 from veil.auditing.previous import Previous, matched_previous
@@ -22,7 +23,7 @@ from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
 from veil.data.blocks import Matrix
-from veil.data.schema import KNOWN, Role, Schema, check_known_columns
+from veil.data.schema import KNOWN, Role, Schema, check_known_columns, parse_roles
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -95,7 +96,11 @@ class Exposures:
         most: int | None = None,
     ) -> None:
         source = as_table(table)
-        private, self._sampled = audited_records(source, None if previous else most, seed)
+        roles_given = [
+            parse_roles(each, source.schema.names) for each in (roles, *(as_plan(p).roles for p in perturbations))
+        ]
+        named = [name for each in roles_given for name, role in each.items() if role is Role.GROUP]
+        private, self._sampled = audited_records(source, None if previous else most, seed, dict.fromkeys(named))
         # Which integers are all different, the whole table tells.
         known = source if self._sampled else MemoryTable(private)
         schemas = [resolve(known, as_plan(p), roles).schema for p in perturbations]
@@ -114,6 +119,7 @@ class Exposures:
         if private.num_rows < 4:
             raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
         self.private = Truth.of(private, self.columns)
+        self.groups = Groups.of(private, self._roles, self.columns)
         self.truth: Matrix = self.private.values
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
@@ -276,7 +282,7 @@ class Exposures:
         n, drawn = len(self.truth), None if self._seed is None else [self._seed, ADDRESS]
         rng = np.random.default_rng(drawn)
         withheld = np.sort(rng.choice(n, max(FEWEST, int(WITHHELD * n)), replace=False))
-        inside = np.delete(np.arange(n), withheld)
+        inside = np.delete(np.arange(n), self.groups.mates(withheld))  # mates would tell what a stranger has of them
         release, _, order = self._published(perturbation, inside, drawn)
         inside = inside if order is None else inside[order]
         k = n_people(len(inside), min(len(withheld), len(inside)))

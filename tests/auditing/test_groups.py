@@ -1,0 +1,165 @@
+"""Groups in audits: a household's income is one secret that all of its members' rows tell."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from tests._tables import within_standard_errors
+
+import veil
+from veil.attacks import Guess
+from veil.auditing.exposure import Exposures
+from veil.auditing.grants import Grants
+from veil.auditing.groups import Groups, group_folds
+from veil.auditing.judge import Judge
+from veil.auditing.sampling import audited_records
+from veil.auditing.scores import Contrast
+from veil.data.sources import as_table
+from veil.measures import Measure
+from veil.perturbations import Layout
+
+MEMBERS = 4
+
+
+def households(n: int = 500, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    home, income = np.repeat(np.arange(n), MEMBERS), rng.normal(size=n)
+    return pd.DataFrame({"home": home, "income": income[home], "age": rng.normal(size=n * MEMBERS)})
+
+
+def advantage(frame: pd.DataFrame, role: str, scale: float) -> Measure:
+    noise = (["income", "age"], veil.AdditiveNoise(scale))
+    plan = veil.Plan([("home", veil.Pseudonymize()), noise])
+    audit = veil.audit(
+        frame,
+        plan,
+        roles={"home": role},
+        seed=1,
+        attacks=["joint-posterior-attack"],
+        repetitions=3,
+        grants=veil.Grants.only(),
+        goals=veil.Goals(tolerance=0.5),
+    )
+    (row,) = audit.rows
+    return row.columns["income"].advantage
+
+
+def test_members_are_averaged_where_each_has_noise_of_its_own():
+    """Variance 1 of incomes and 4 of noise leave 4/5 of it, four members with noise of their own 1/2.
+
+    A hit within 0.5 by the posterior mean has the probability 2Φ(0.5/s) − 1; the constant has 0.383.
+    """
+    frame = households()
+    apart, together = advantage(frame, "quasi", 2.0), advantage(frame, "group", 2.0)
+    gains = {s2: (chance(s2) - chance(1.0)) / (1.0 - chance(1.0)) for s2 in (0.8, 0.5)}
+    assert apart.low > 0.05
+    assert float(apart) == pytest.approx(gains[0.5], abs=0.06)
+    assert together.low <= gains[0.8] <= together.high
+    assert float(together) < 0.6 * float(apart)
+
+
+def test_the_audit_sees_noise_per_record_under_the_role_of_groups_too(monkeypatch):
+    """Released per person with independent noise it is broken; with one noise per group the same scale holds a goal."""
+    frame = households()
+    monkeypatch.setattr(Layout, "per_group", lambda layout, columns, constant: {})
+    apart = advantage(frame, "group", 3.0)
+    monkeypatch.undo()
+    together = advantage(frame, "group", 3.0)
+    goal = veil.Goals().max_advantage
+    assert apart.low > goal > together.high
+
+
+def chance(variance: float) -> float:
+    from scipy.special import ndtr
+
+    return float(2.0 * ndtr(0.5 / np.sqrt(variance)) - 1.0)
+
+
+def test_one_noise_per_group_is_as_safe_as_a_single_record():
+    """The same households with one member each: what an attack gains differs by no more than the errors of both."""
+    frame = households()
+    one, four = advantage(frame[::MEMBERS].reset_index(drop=True), "group", 2.0), advantage(frame, "group", 2.0)
+    errors = np.hypot(one.high - float(one), four.high - float(four)) / 1.96
+    assert within_standard_errors(float(four), float(one), errors, k=3.0)
+
+
+def test_mates_do_not_stand_in_for_an_absent_household():
+    """A public address tells whose mates they are: dealt by rows, the control would have the income from them."""
+    frame = households()
+    truth = frame[["income", "age"]].to_numpy()
+    homes = frame["home"].to_numpy()
+    address = np.random.default_rng(2).normal(size=(500, 2))[homes]
+    guess = Guess(truth.copy(), ("income", "age"), np.arange(len(truth)))
+    scores = {}
+    for name, groups in (("rows", ()), ("groups", (homes, None))):
+        judge = Judge(truth, ["income", "age"], 0.1, groups=groups)
+        scores[name] = judge.try_guess(guess, np.arange(len(truth)), np.empty(0, dtype=int), features=address)
+    assert scores["rows"].columns[0].control > 0.2
+    assert scores["groups"].columns[0].control < 0.12
+    assert scores["groups"].columns[1].control == pytest.approx(scores["rows"].columns[1].control, abs=0.02)
+    assert [each.n for each in scores["groups"].columns] == [500, 2_000]
+
+
+def test_errors_are_over_groups():
+    """200 draws of hits that all members share: the error of the mean is that of the groups, not of the rows."""
+    rng, n = np.random.default_rng(0), 60
+    groups = np.repeat(np.arange(n), MEMBERS)
+    shared = [rng.random(n)[groups] < 0.3 for _ in range(200)]
+    nothing, scored = np.zeros(n * MEMBERS, dtype=bool), np.ones(n * MEMBERS, dtype=bool)
+    contrasts = [Contrast.of(hits, nothing, scored, groups) for hits in shared]
+    covered = np.mean([abs(each.rate - 0.3) <= 1.96 * each.error for each in contrasts])
+    assert within_standard_errors(covered, 0.95, np.sqrt(0.95 * 0.05 / 200), k=3.0)
+    rows = np.mean(
+        [
+            abs(each.rate - 0.3) <= 1.96 * Contrast.of(h, nothing, scored).error
+            for each, h in zip(contrasts, shared, strict=True)
+        ]
+    )
+    assert rows < 0.8
+    assert {each.n for each in contrasts} == {n}
+    once = [Contrast.of_groups(hits, nothing, scored, groups) for hits in shared]
+    assert all(a.rate == pytest.approx(b.rate) and a.n == b.n for a, b in zip(once, contrasts, strict=True))
+    assert all(a.error == pytest.approx(b.error) for a, b in zip(once, contrasts, strict=True))
+
+
+def test_what_a_known_mate_has_told_is_not_scored():
+    frame = households(100)
+    truth, homes = frame[["income", "age"]].to_numpy(), frame["home"].to_numpy()
+    judge = Judge(truth, ["income", "age"], 0.1, groups=(homes, None))
+    rows = np.delete(np.arange(400), [0, 1])  # two of a household are held as a sample
+    scores = judge.try_guess(Guess(truth[rows], ("income", "age"), np.arange(398)), rows, np.array([10]))
+    assert [each.n for each in scores.columns] == [98, 397]
+
+
+def test_strangers_have_no_mates_in_the_release():
+    frame = households(200)
+    plan = veil.AdditiveNoise(0.5)
+    exposures = Exposures(frame, [plan], roles={"home": "group", "age": "quasi"}, grants=Grants(), seed=3)
+    (people,) = exposures.members_and_strangers(plan)
+    income = frame["income"].to_numpy()
+    ages = people.table.table.column("age").to_numpy()[people.rows < 0]
+    homes = frame["home"].to_numpy()[np.isin(frame["age"], ages)]
+    inside = people.release.data
+    assert len(inside) % MEMBERS == 0
+    assert len(inside) < 800 - len(homes)
+    assert len(income) == 800
+
+
+def test_a_large_table_is_sampled_by_groups():
+    frame = households(500).sample(frac=1.0, random_state=0)
+    private, remarks = audited_records(as_table(frame), 1_000, 1, ["home"])
+    assert private.num_rows == 1_000
+    sizes = pa.TableGroupBy(private, "home").aggregate([([], "count_all")])["count_all"].to_pylist()
+    assert set(sizes) == {MEMBERS}
+    assert "1,000 of the table's 2,000" in remarks[0]
+
+
+def test_folds_keep_groups_together():
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(103), 3))
+    fold = group_folds(codes)
+    assert all(len(set(fold[codes == group])) == 1 for group in range(103))
+    assert np.bincount(fold).tolist() == [63, 63, 63, 60, 60]
+    table = pa.table({"home": ["a", "a", None, None], "rent": [1.0, 1.0, 2.0, 3.0]})
+    groups = Groups.of(table, {"home": "group", "rent": "sensitive"}, ["rent"])
+    assert groups.of_columns(["rent"])[0].tolist() == [0, 0, 1, 2]
+    assert groups.mates(np.array([0])).tolist() == [0, 1]
