@@ -21,6 +21,9 @@ the noise's given x and that of rounding; the result has ``1/(1/v + 1/w)`` for t
 distance from the population add up to the total. By the law of total variance that distance has the spread of y over
 records less what noise adds to it given x. Strong noise leaves little of the difference to be seen, so it counts as at
 least that of normal records, ``(ΣᵢᵢΣⱼⱼ + Σᵢⱼ²)/n``: with lighter tails the interval is too wide.
+
+With noise that is one draw per group, and members who resemble each other, errors are those of groups
+(:mod:`veil.recovery.clusters`); the release is then held in memory.
 """
 
 from __future__ import annotations
@@ -39,6 +42,8 @@ from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
+from veil.recovery.clusters import Clusters, products_in_common, shared_noise
+from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 
@@ -154,6 +159,7 @@ class MomentRecovery:
     mean_total_se_: Vector
     covariance_total_se_: Matrix
     n_rows_: int
+    _clusters: Clusters | None
 
     def __init__(self, *, published: bool = True) -> None:
         self.published = flag(published, "published")
@@ -167,13 +173,13 @@ class MomentRecovery:
             raise NotApplicableError(
                 f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
             )
-        products = release_products(release)
+        products, self._clusters = release_products(release), Clusters.of(release)
         if isinstance(model, AdditiveModel):
-            self._additive(products, model, release.moments().complete_mean)
+            self._additive(products, model, release)
         elif isinstance(model, MultiplicativeModel):
-            self._multiplicative(products, model.law, model.noise**2)
+            self._multiplicative(products, model.law, model.noise**2, release)
         else:
-            self._lognormal(products, model.covariance)
+            self._lognormal(products, model.covariance, release)
         self.n_rows_ = products.n_rows
         self.columns_ = release.only_part.names
         return self
@@ -189,24 +195,53 @@ class MomentRecovery:
             "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
         }
 
-    def _set(self, n: int, variances: Sequence[Matrix]) -> None:
+    def _set(self, n: int, variances: Sequence[Matrix], release: Release | None = None) -> None:
+        if release is not None and self._clusters is not None:
+            variances = self._raised(variances, release.only_part)
         errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
+    def _raised(self, variances: Sequence[Matrix], part: Part) -> list[Matrix]:
+        """Variances as if the rows of a group were one: given x, of columns with one noise per group."""
+        assert self._clusters is not None  # noqa: S101 - for the type checker
+        design = self._clusters.design
+        grouped = np.array([name in part.groups for name in part.names])
+        mean, covariance = np.where(grouped, design, 1.0), np.where(grouped[:, None] | grouped, design, 1.0)
+        factors = (mean, np.full_like(mean, design), covariance, np.full_like(covariance, design))
+        return [np.asarray(variance * factor) for variance, factor in zip(variances, factors, strict=True)]
+
+    def _of_groups(self, release: Release, model: AdditiveModel, kurtosis: float) -> list[Matrix]:
+        """What groups add to the variances given x, and the variances over groups: of means, and of covariances."""
+        assert self._clusters is not None  # noqa: S101 - for the type checker
+        part = release.only_part
+        values = release.to_numpy()
+        complete = np.asarray(np.isfinite(values).all(axis=1), dtype=bool)
+        y, clusters = values[complete].T - values[complete].mean(axis=0)[:, None], self._clusters.among(complete)
+        shared = shared_noise(part, model.covariance)
+        own = np.diag(shared) * clusters.pairs / y.shape[1]
+        given = products_in_common(clusters, y, shared, model.covariance, kurtosis)
+        centred = [y * row - (y @ row / y.shape[1])[:, None] for row in y]
+        return [own, clusters.spread(y), given, np.array([clusters.spread(each) for each in centred])]
+
     @np.errstate(over="ignore", invalid="ignore")
-    def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
+    def _additive(self, p: Products, model: AdditiveModel, release: Release) -> None:
+        origin = release.moments().complete_mean
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
         own, total = np.diag(noise), p.two_two - p.one_one**2
         # Published deviations are of all present values; with gaps those are other records than the complete ones.
         known = model.data_covariance if self.published and p.n == p.n_rows else None
         table = self.covariance_ if known is None else np.where(np.isnan(known), self.covariance_, known)
-        law = is_law(model.distribution)
-        given = noise_variance(table, noise, LAWS[model.distribution].kurtosis if law else 3.0)
+        law, of_mean = is_law(model.distribution), np.diag(spread)
+        kurtosis = LAWS[model.distribution].kurtosis if law else 3.0
+        given = noise_variance(table, noise, kurtosis)
+        if self._clusters is not None:
+            more, of_mean, products, total = self._of_groups(release, model, kurtosis)
+            own, given = own + more, given + products
         if not law:
             # Of an unknown law no fourth moment is known; by the law of total variance the whole bounds its share.
             np.fill_diagonal(given, np.diag(total))
-        self._set(p.n, [own, np.diag(spread), given, total])
+        self._set(p.n, [own, of_mean, given, total])
         if known is not None and model.data_covariance_se is not None:
             self._combine(p.n, given, total, known, model.data_covariance_se**2)
 
@@ -216,10 +251,11 @@ class MomentRecovery:
         self.covariance_, variance = combined(self.covariance_, given, known, rounding)
         self.covariance_se_ = np.sqrt(variance)
         spread = np.clip(np.diag(self.covariance_), 0.0, None)
-        sampling = np.fmax(total - given, (np.outer(spread, spread) + self.covariance_**2) / n)
+        n_records = n if self._clusters is None else n / self._clusters.design
+        sampling = np.fmax(total - given, (np.outer(spread, spread) + self.covariance_**2) / n_records)
         self.covariance_total_se_ = np.sqrt(np.where(np.isnan(known), total, variance + sampling))
 
-    def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
+    def _multiplicative(self, p: Products, law: FactorLaw, s: Vector, release: Release) -> None:
         m1, m2, m3, m4 = law.raw_moments()
         self.mean_ = p.mean / m1
         x1, x2 = p.power[1] / m1, (p.power[2] - s) / m2
@@ -241,9 +277,9 @@ class MomentRecovery:
         f2 = a**2 * p.power[4] + 2 * a * b * p.power[3] + b**2 * p.power[2]
         total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
         mean_given = ((m2 - m1**2) * x2 + s) / m1**2
-        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
+        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4], release)
 
-    def _lognormal(self, p: Products, noise: Matrix) -> None:
+    def _lognormal(self, p: Products, noise: Matrix, release: Release) -> None:
         s = np.diag(noise)
         rows, columns = s[:, None], s[None, :]
 
@@ -267,7 +303,7 @@ class MomentRecovery:
         true += 2 * mi * mj * both * p.one_one
         expected = both * p.one_one - 2 * np.outer(self.mean_, self.mean_)
         mean_given = m2 * (1 - np.exp(-s)) * k**2
-        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
+        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2], release)
 
 
 def _centred_products(p: Products, ratio: float, floor: Vector) -> tuple[Matrix, Matrix]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.clusters import Clusters, clustered_dispersion, raised
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
 from veil.recovery.response_estimates import (
     Dispersion,
@@ -54,6 +55,9 @@ class ProportionRecovery:
     -----
     Every count is a pass over the release: one for :meth:`fit`, and one more for each :meth:`joint` or
     :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records.
+
+    With noise that is one per group, errors are those of groups (:mod:`veil.recovery.clusters`), and reports are held
+    in memory. Errors of combinations, and the test, then count the rows of a group as one.
     """
 
     columns_: tuple[str, ...]
@@ -65,6 +69,7 @@ class ProportionRecovery:
     n_rows_: int
     _model: ResponseModel
     _release: Release
+    _clusters: Clusters | None
     _reported: Vector
 
     def fit(self, release: Release) -> Self:
@@ -75,14 +80,16 @@ class ProportionRecovery:
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {release.method} release has no randomized categories; use another recovery")
         self._model, self._release, self.columns_ = model, release, release.only_part.names
+        self._clusters = Clusters.of(release)
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
         if model.compound is None:
             for j, (matrix, counts) in enumerate(zip(model.matrices, self._columns(), strict=True)):
                 if model.invariant:
-                    self._set(j, counts / counts.sum(), invariant_proportions(counts, matrix))
+                    self._set(j, counts / counts.sum(), self._of_groups(j, invariant_proportions(counts, matrix)))
                     continue
-                self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
+                estimated = self._of_groups(j, estimate_proportions(counts, matrix))
+                self._set(j, constrained_proportions(counts, matrix), estimated)
             return self
         self._reported = self._combinations(model.compound)
         likely, estimated = self._compound()
@@ -97,7 +104,10 @@ class ProportionRecovery:
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""
         at = self._places(columns)
         if self._model.compound is None:
-            return joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+            joint = joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+            up = 1.0 if self._clusters is None else np.sqrt(self._clusters.design)
+            scaled = (up * joint.standard_errors, up * joint.randomization_se)
+            return JointProportions(joint.proportions, joint.unconstrained, *scaled)
         shape = self._shape(at)
         likely, estimated = self._compound()
         cells = np.ravel_multi_index(tuple(np.array(self._model.compound).T[at]), shape)
@@ -119,7 +129,8 @@ class ProportionRecovery:
                 "the columns were randomized as one variable: their reports may depend where the truth does not"
             )
         at = self._places(columns)
-        return independence_test(self._cells(at))
+        up = 1.0 if self._clusters is None else self._clusters.design
+        return independence_test(self._cells(at) / up)
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         names = [columns] if isinstance(columns, str) else list(columns)
@@ -170,7 +181,19 @@ class ProportionRecovery:
     def _compound(self) -> tuple[Vector, ProportionEstimate]:
         """Both estimates over the combinations that occur."""
         (matrix,) = self._model.matrices
-        return constrained_proportions(self._reported, matrix), estimate_proportions(self._reported, matrix)
+        estimated = estimate_proportions(self._reported, matrix)
+        estimated = estimated if self._clusters is None else raised(estimated, self._clusters.design)
+        return constrained_proportions(self._reported, matrix), estimated
+
+    def _of_groups(self, j: int, estimated: ProportionEstimate) -> ProportionEstimate:
+        """An estimate with the errors of groups, where the release has noise per group."""
+        if self._clusters is None:
+            return estimated
+        if self._model.invariant:
+            return raised(estimated, self._clusters.design)
+        reports, matrix = self._release.codes()[:, j], self._model.matrices[j]
+        shared = self.columns_[j] in self._release.only_part.groups
+        return clustered_dispersion(self._clusters, reports, matrix, estimated, shared=shared)
 
     def _set(self, j: int, likely: Vector, estimated: ProportionEstimate) -> None:
         parts, name, labels = estimated.dispersion, self.columns_[j], self._model.categories[j]
