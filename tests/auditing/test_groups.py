@@ -163,3 +163,28 @@ def test_folds_keep_groups_together():
     groups = Groups.of(table, {"home": "group", "rent": "sensitive"}, ["rent"])
     assert groups.of_columns(["rent"])[0].tolist() == [0, 0, 1, 2]
     assert groups.mates(np.array([0])).tolist() == [0, 1]
+
+
+def test_reports_tell_sizes_of_groups_that_enough_have():
+    """40 households of one, 20 of two, 2 of three and 1 of nine: the external edition names no few."""
+    home = np.repeat(np.arange(63), [1] * 40 + [2] * 20 + [3, 3, 9])
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"home": home, "rent": rng.normal(size=63)[home], "age": rng.normal(size=len(home))})
+    audit = veil.audit(
+        frame,
+        veil.AdditiveNoise(2.0),
+        roles={"home": "group"},
+        seed=1,
+        attacks=["bayes-estimate-attack"],
+        repetitions=2,
+        grants=veil.Grants.only(),
+    )
+    external, internal = (audit.model(internal=edition).groups[0] for edition in (False, True))
+    assert external.sizes == ((1, 40), (2, 20))
+    assert (external.n_groups, external.unique, external.other, external.constant) == (63, 1, 3, ("rent",))
+    assert internal.sizes == ((1, 40), (2, 20), (3, 2), (9, 1))
+    text = " ".join(str(audit).split())
+    assert "of 9 rows" not in text
+    assert "'home' names 63 groups: 40 of 1 row, 20 of 2 rows, 3 of other sizes" in text
+    assert "1 group has a size that no other has" in text
+    assert '"unique": 1' in audit.to_json()

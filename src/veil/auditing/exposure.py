@@ -15,9 +15,10 @@ from veil.attacks.knowledge import ASSUMPTIONS, ExternalTable, Grant, Knowledge,
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
-from veil.auditing.groups import Groups
+from veil.auditing.groups import Groups, group_sizes
 from veil.auditing.judge import Judge
 from veil.auditing.membership import ADDRESS, FEWEST, WITHHELD, People, n_people, other_rows
+from veil.auditing.pictures import SMALLEST_CELL
 from veil.auditing.previous import Previous, matched_previous
 from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
@@ -35,7 +36,7 @@ from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
-from veil.report.remarks import PublicColumns
+from veil.report.remarks import GroupSizes, PublicColumns
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -120,6 +121,7 @@ class Exposures:
             raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
         self.private = Truth.of(private, self.columns)
         self.groups = Groups.of(private, self._roles, self.columns)
+        self._sizes = group_sizes(private, self._roles, self.groups)
         self.truth: Matrix = self.private.values
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
@@ -212,10 +214,15 @@ class Exposures:
         codes = [_codes(self._table.column(name)) for name in columns]
         return PublicColumns(columns, round(float(uniqueness(codes)), 4) if codes else None, weight)
 
+    def group_sizes(self) -> tuple[GroupSizes, ...]:
+        """How many groups each column of groups names, and of which sizes."""
+        return self._sizes
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n, public = len(self._previous), self.public_columns()
         remarks = [*self._sampled, *([str(public)] if public.columns or public.weight else [])]
+        remarks += [str(each.external(SMALLEST_CELL)) for each in self._sizes]
         remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if n:
             remarks.append(f"The attacker also has {n} earlier release{'s' if n > 1 else ''} about the same people.")

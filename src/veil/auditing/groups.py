@@ -28,6 +28,7 @@ from veil.auditing.absent import FOLDS, Fold
 from veil.data.blocks import one_array
 from veil.data.groups import constant_in
 from veil.data.schema import Role
+from veil.report.remarks import GroupSizes
 
 Codes = npt.NDArray[np.intp]
 
@@ -81,3 +82,18 @@ def group_folds(codes: Codes) -> Fold:
     rank = np.empty(len(first), dtype=np.intp)
     rank[np.argsort(first)] = np.arange(len(first))
     return np.asarray(rank[at] % FOLDS, dtype=np.intp)
+
+
+def group_sizes(table: pa.Table, roles: Mapping[str, str], groups: Groups) -> tuple[GroupSizes, ...]:
+    """Of each column of groups how many it names, and how many have which size; rows without a group are in none."""
+    told = []
+    for name in (name for name, role in roles.items() if role == Role.GROUP and name in table.column_names):
+        array = one_array(table.column(name))
+        _, counts = np.unique(
+            group_codes(table, name)[pc.is_valid(array).to_numpy(zero_copy_only=False)], return_counts=True
+        )
+        sizes, n = np.unique(counts, return_counts=True)
+        constant = tuple(column for column, group in groups.columns.items() if group == name)
+        pairs = tuple(zip(sizes.tolist(), n.tolist(), strict=True))
+        told.append(GroupSizes(name, len(counts), pairs, int((n == 1).sum()), constant))
+    return tuple(told)

@@ -13,7 +13,7 @@ from veil.auditing.rows import AuditRow, Candidate, strongest_of
 from veil.auditing.summary import candidate_views, timings
 from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
-from veil.report.remarks import OrderTest, PublicColumns
+from veil.report.remarks import GroupSizes, OrderTest, PublicColumns
 from veil.report.values import Edition, Matching, Over
 
 
@@ -39,6 +39,8 @@ class Audit:
         Of a release from elsewhere, whether the data support the matching of its rows.
     public
         The columns that are released unchanged, and the share of records that are unique on them.
+    groups
+        How many groups each column of groups names, and of which sizes.
     """
 
     candidates: tuple[Candidate, ...]
@@ -50,6 +52,7 @@ class Audit:
     remarks: tuple[str, ...] = ()
     order: OrderTest | None = None
     public: PublicColumns | None = None
+    groups: tuple[GroupSizes, ...] = ()
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -86,6 +89,7 @@ class Audit:
             remarks=self.remarks,
             order=self.order,
             public=self.public,
+            groups=self.groups if internal else tuple(each.external(SMALLEST_CELL) for each in self.groups),
             over=Over(self.goals.over),
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )

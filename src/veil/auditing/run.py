@@ -187,6 +187,7 @@ def audit(
         result.remarks,
         result.order,
         exposures.public_columns(),
+        exposures.group_sizes(),
     )
 
 
