@@ -6,6 +6,7 @@ cell); a secret matrix is made once and then kept in the key.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +15,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Matrix, Words, missing_in, one_array, room_for, values_of
+from veil.data.blocks import Matrix, Words, missing_in, one_array, room_for
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
-from veil.keys.randomness import Generator, cell_words, group_words, id_digests, record_words, row_words
+from veil.keys.randomness import Generator, cell_words, group_words, record_words, row_words
 from veil.release.models import Model
+
+_SIGNS, _NO_SIGN = 26, 255
+"""Signs of base 32 that hold 128 bits, and the value of a sign that is none of them."""
+_BASE32 = np.full(256, _NO_SIGN, dtype=np.uint8)
+_BASE32[np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", dtype=np.uint8)] = np.arange(32)
 
 
 @dataclass(frozen=True)
@@ -30,15 +36,30 @@ class GroupRows:
     alone: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, secret: bytes, pseudonyms: pa.Array | pa.ChunkedArray) -> GroupRows:
-        """By released pseudonyms, so that a release and its key are enough to make the draws again."""
-        column = pseudonyms if isinstance(pseudonyms, pa.ChunkedArray) else pa.chunked_array([pseudonyms])
-        texts = one_array(column).cast(pa.string())
+    def of(cls, pseudonyms: pa.Array) -> GroupRows:
+        """By released pseudonyms, so that a release and its key are enough to make the draws again.
+
+        The first 128 bits of a pseudonym are its digest: draws are made of it by a cipher with a secret key.
+
+        >>> a, b = "abcdefghijklmnopqrstuvwxyz", "2bcdefghijklmnopqrstuvwxyz"
+        >>> rows = GroupRows.of(pa.array([a, b, None, a, "home 7"]))
+        >>> len(np.unique(rows.digests, axis=0)), rows.alone.tolist()
+        (4, [False, False, True, False, False])
+        """
+        texts = one_array(pa.chunked_array([pseudonyms])).cast(pa.large_string())
         alone = missing_in(texts).copy()
-        encoded = texts.dictionary_encode()
-        digests = np.zeros((len(encoded.dictionary) + 1, 16), dtype=np.uint8)
-        digests[:-1] = id_digests(secret, encoded.dictionary.to_pylist())
-        return cls(digests[np.where(alone, len(encoded.dictionary), values_of(encoded.indices))], alone)
+        offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
+        signs = np.append(data, np.zeros(_SIGNS, dtype=np.uint8))[offsets[:-1, None] + np.arange(_SIGNS)]
+        values = _BASE32[signs]
+        bits = np.unpackbits(values[:, :, None], axis=2)[:, :, 3:].reshape(len(values), -1)
+        digests = np.packbits(bits[:, :128], axis=1)
+        other = (values == _NO_SIGN).any(axis=1) | (np.diff(offsets) < _SIGNS)  # of a method with names of its own
+        digests[alone] = 0
+        for row in np.flatnonzero(other & ~alone):
+            digest = hashlib.blake2b(texts[row].as_py().encode(), digest_size=16).digest()
+            digests[row] = np.frombuffer(digest, dtype=np.uint8)
+        return cls(digests, alone)
 
     def part(self, rows: slice) -> GroupRows:
         """Those of some rows."""

@@ -248,7 +248,6 @@ class Publication:
             schema=self.schema,
             consistent_on=self._consistent_on,
             id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
-            group_secret=self.key.derive("groups") if any(part.groups for part in self._parts) else b"",
         )
 
     @property

@@ -49,7 +49,6 @@ class Restoring:
     methods: tuple[Perturbation, ...] = field(repr=False)
     released: pa.Schema = field(repr=False)
     secret: bytes = field(repr=False)
-    group_secret: bytes = field(repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The private rows of a released block."""
@@ -64,7 +63,7 @@ class Restoring:
     def _columns(self, block: Block) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
         told = {group for part in self.entry.parts for group in part.groups.values() if group in block.schema.names}
-        groups = {name: GroupRows.of(self.group_secret, block.column(name)) for name in told}
+        groups = {name: GroupRows.of(block.column(name)) for name in told}
         for part, names, method in zip(self.entry.parts, released_columns(self.methods), self.methods, strict=True):
             if part.columns[0] not in self.schema.names:
                 continue
@@ -162,8 +161,7 @@ def restoring(release: Release, key: Key, *, partial: bool) -> Restoring:
     _check_names(release.manifest, released, entry, methods, stuck)
     fields = [pa.field(c["name"], _type_of(c, released)) for c in entry.columns if c["name"] not in stuck]
     absent = tuple(c["name"] for c in entry.columns if c["name"] in stuck)
-    order, secrets = key.row_order(entry), (content_secret(key), key.derive("groups"))
-    return Restoring(pa.schema(fields), absent, order, entry, methods, released, *secrets)
+    return Restoring(pa.schema(fields), absent, key.row_order(entry), entry, methods, released, content_secret(key))
 
 
 def _check_names(

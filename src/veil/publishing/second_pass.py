@@ -36,8 +36,6 @@ class Releasing:
         The id column, where an unchanged cell keeps its noise.
     id_secret
         The sub-key of id digests.
-    group_secret
-        The sub-key of digests of groups' pseudonyms.
     """
 
     parts: tuple[FittedPart, ...]
@@ -45,7 +43,6 @@ class Releasing:
     schema: pa.Schema
     consistent_on: str | None = None
     id_secret: bytes = field(default=b"", repr=False)
-    group_secret: bytes = field(default=b"", repr=False)
 
     def batch(self, block: Block) -> BlockRows:
         """The released batch of a block; its notes are what the key needs to restore it to the last digit."""
@@ -57,7 +54,7 @@ class Releasing:
         groups: Groups = {}
         for part in sorted(self.parts, key=lambda part: bool(part.groups)):  # the pseudonyms of groups come first
             for name in set(part.groups.values()) - set(groups):
-                groups[name] = GroupRows.of(self.group_secret, perturbed[name])
+                groups[name] = GroupRows.of(perturbed[name])
             arrays_of_part, more = part.arrays(block, ids, groups)
             perturbed.update(arrays_of_part)
             corrections.update(more)
