@@ -69,7 +69,7 @@ class GroupScan:
     groups: tuple[str, ...]
     columns: tuple[str, ...]
     categorical_gaps: frozenset[str]
-    key: int
+    key: int = field(repr=False)
 
     def of_block(self, block: Block) -> tuple[Grouping, ...]:
         """What a block adds, for each column of groups."""
