@@ -15,14 +15,16 @@ from veil.attacks.knowledge import ASSUMPTIONS, ExternalTable, Grant, Knowledge,
 from veil.attacks.knowledge.previous_releases import PreviousReleases
 from veil.auditing.features import features_of
 from veil.auditing.grants import NOTHING, Grants, Level
+from veil.auditing.groups import Groups, group_sizes
 from veil.auditing.judge import Judge
 from veil.auditing.membership import ADDRESS, FEWEST, WITHHELD, People, n_people, other_rows
+from veil.auditing.pictures import SMALLEST_CELL
 from veil.auditing.previous import Previous, matched_previous
 from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
 from veil.data.blocks import Matrix
-from veil.data.schema import KNOWN, Role, Schema, check_known_columns
+from veil.data.schema import KNOWN, Role, Schema, check_known_columns, parse_roles
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
@@ -34,7 +36,7 @@ from veil.publishing.plan import Plan, as_plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
-from veil.report.remarks import PublicColumns
+from veil.report.remarks import GroupSizes, PublicColumns
 
 if TYPE_CHECKING:
     from veil.auditing.memory import Cache
@@ -96,7 +98,12 @@ class Exposures:
         most: int | None = None,
     ) -> None:
         source = as_table(table)
-        private, self._sampled, self.table_rows = audited_records(source, None if previous else most, seed)
+        roles_given = [
+            parse_roles(each, source.schema.names) for each in (roles, *(as_plan(p).roles for p in perturbations))
+        ]
+        named = dict.fromkeys(name for each in roles_given for name, role in each.items() if role is Role.GROUP)
+        most = None if previous else most
+        private, self._sampled, self.table_rows = audited_records(source, most, seed, named)
         # Which integers are all different, the whole table tells.
         known = source if self._sampled else MemoryTable(private)
         schemas = [resolve(known, as_plan(p), roles).schema for p in perturbations]
@@ -117,6 +124,8 @@ class Exposures:
         if private.num_rows < 4:
             raise InputError(f"the table has {private.num_rows} rows; an audit needs at least 4")
         self.private = Truth.of(private, self.columns)
+        self.groups = Groups.of(private, self._roles, self.columns)
+        self._sizes = group_sizes(private, self._roles, self.groups)
         self.truth: Matrix = self.private.values
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
@@ -212,10 +221,15 @@ class Exposures:
         codes = [_codes(self._table.column(name)) for name in columns]
         return PublicColumns(columns, round(float(uniqueness(codes)), 4) if codes else None, weight)
 
+    def group_sizes(self) -> tuple[GroupSizes, ...]:
+        """How many groups each column of groups names, and of which sizes."""
+        return self._sizes
+
     def remarks(self) -> tuple[str, ...]:
         """What a reader of the audit should know about its setting."""
         n, public = len(self._previous), self.public_columns()
         remarks = [*self._sampled, *([str(public)] if public.columns or public.weight else [])]
+        remarks += [str(each.external(SMALLEST_CELL)) for each in self._sizes]
         remarks += [f"Not granted, because the table does not allow it: {why}." for why in self._left_out]
         if self._ruled:
             remarks.append(
@@ -287,7 +301,7 @@ class Exposures:
         n, drawn = len(self.truth), None if self._seed is None else [self._seed, ADDRESS]
         rng = np.random.default_rng(drawn)
         withheld = np.sort(rng.choice(n, max(FEWEST, int(WITHHELD * n)), replace=False))
-        inside = np.delete(np.arange(n), withheld)
+        inside = np.delete(np.arange(n), self.groups.mates(withheld))  # mates would tell what a stranger has of them
         release, _, order = self._published(perturbation, inside, drawn)
         inside = inside if order is None else inside[order]
         k = n_people(len(inside), min(len(withheld), len(inside)))

@@ -20,10 +20,11 @@ from veil import measures
 from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
+from veil.auditing.groups import group_folds
 from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
-from veil.auditing.scores import Contrast, GuessScores, Mask, Score, nothing_scored, pooled
-from veil.data.blocks import Matrix
+from veil.auditing.scores import Codes, Contrast, GuessScores, Mask, Score, nothing_scored, pooled
+from veil.data.blocks import Matrix, Vector
 from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
 from veil.measures.units import scored_columns
@@ -31,6 +32,7 @@ from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
 from veil.report.values import Over
 
+Columns = slice | list[int]
 FEWEST_FAR_OUT = 5
 CODE_UNIT = 1e-9
 """The standard unit of a column of codes: no wrong category is within any tolerance of the right one."""
@@ -52,6 +54,9 @@ class Judge:
         Which columns are codes of categories: there only the right one counts.
     known
         Columns that the attacker knows, which are not scored.
+    groups
+        For each column the groups of all rows in which it is constant; None where it varies within groups
+        (:mod:`veil.auditing.groups`).
     """
 
     def __init__(
@@ -61,8 +66,12 @@ class Judge:
         tolerance: float,
         categorical: npt.NDArray[np.bool_] | None = None,
         known: Sequence[int] = (),
+        groups: Sequence[Codes | None] = (),
     ) -> None:
         self.columns = tuple(columns)
+        self.groups = tuple(groups) or (None,) * len(self.columns)
+        largest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
+        self._widest = largest[0] if largest else None
         self.tolerance = tolerance
         self.categorical = np.zeros(truth.shape[1], dtype=bool) if categorical is None else categorical
         varies = np.array([len(np.unique(c[~np.isnan(c)])) > 1 for c in truth.T])
@@ -159,8 +168,9 @@ class Judge:
         order = row_order(np.column_stack([self.truth[rows][:, columns], values[:, columns]]))
         return scored[order], rows[order]
 
-    def _hits(self, truth: Matrix, values: Matrix) -> Mask:
-        return measures.breached(truth, values, self.tolerance, "value", units=self.units)
+    def _hits(self, truth: Matrix, values: Matrix, units: Vector | None = None) -> Mask:
+        units = self.units if units is None else units
+        return measures.breached(truth, values, self.tolerance, "value", units=units)
 
     def _records(self, truth: Matrix, values: Matrix) -> Mask:
         return measures.breached(truth, values, self.tolerance, "record", units=self.units)
@@ -179,36 +189,85 @@ class Judge:
     ) -> GuessScores:
         """A guess against the same attacker with each person absent, whom it falls back to where that is better."""
         use, rows = self._cells(guess, private_rows, given)
-        truth, values = self.truth[rows], guess.values[use]
-        scored, fold = ~np.isnan(truth), folds(len(truth))
+        truth, values = self._asked(guess, rows, private_rows, given), guess.values[use]
+        scored, groups = ~np.isnan(truth), None if self._widest is None else self._widest[rows]
+        fold = folds(len(truth)) if groups is None else group_folds(groups)
         known = None if features is None else features[rows]
-        without = absent_guesses(truth, None, self.tolerance, self.units, fold)  # a constant, by what others are
-        if not guess.entangled:
-            without += absent_guesses(values, known, self.tolerance, self.units, fold)
-        if absent is not None:
-            without.append(np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use])
-        hits = [self._hits(truth, each) for each in without]
-        choice = best_by_column(hits, fold)
-        control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
-        own_hits = self._hits(truth, values)
-        better = best_by_column([own_hits, absent_hits], fold)
-        present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
+        said = None if absent is None else np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use]
+        control, present = np.empty_like(values), np.empty_like(values)
+        absent_hits, present_hits = np.empty(values.shape, dtype=np.bool_), np.empty(values.shape, dtype=np.bool_)
+        for at, own_fold in self._folds(rows):
+            each = self._held(truth, values, known, said, at, own_fold, entangled=guess.entangled)
+            control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at] = each
         records = [self._records(truth, each) for each in (values, present)]
         records.append(self._best_of([self._records(truth, control), self._constant_records[rows]], fold))
+        per_column = zip(present_hits.T, absent_hits.T, scored.T, self.groups, strict=True)
         return GuessScores(
-            value=Contrast.of(present_hits, absent_hits, scored),
-            record=self._contrast(records[-1], records, np.asarray(scored.any(axis=1)), fold),
+            value=Contrast.of(present_hits, absent_hits, scored, groups),
+            record=self._contrast(records[-1], records, np.asarray(scored.any(axis=1)), fold, groups),
             columns=tuple(
-                Contrast.of(p, a, s) for p, a, s in zip(present_hits.T, absent_hits.T, scored.T, strict=True)
+                Contrast.of(p, a, s) if own is None else Contrast.of_groups(p, a, s, own[rows])
+                for p, a, s, own in per_column
             ),
-            far_out=self._far_out(truth, control, values, fold),
+            far_out=self._far_out(truth, control, values, fold, groups),
             nrmse=self._error(truth, values),
             n_scored=len(truth),
         )
 
-    def _contrast(self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold) -> Contrast:
+    def _asked(self, guess: Guess, rows: Rows, private_rows: Rows, given: Rows) -> Matrix:
+        """The private values that are asked for: not those that a known or withheld mate has told."""
+        if self._widest is None:
+            return self.truth[rows]
+        told = private_rows[given]
+        if not guess.of_people:
+            told = np.union1d(told, np.setdiff1d(np.arange(len(self.truth)), private_rows))
+        truth = self.truth[rows].copy()
+        for j, codes in enumerate(self.groups):
+            if codes is not None:
+                truth[np.isin(codes[rows], codes[told]), j] = np.nan
+        return truth
+
+    def _folds(self, rows: Rows) -> list[tuple[Columns, Fold]]:
+        """Columns, with the folds into which people are dealt for them: by whole groups where they are constant."""
+        if self._widest is None:
+            return [(slice(None), folds(len(rows)))]
+        dealt: dict[int, tuple[list[int], Fold]] = {}
+        for j, codes in enumerate(self.groups):
+            if id(codes) not in dealt:
+                dealt[id(codes)] = ([], folds(len(rows)) if codes is None else group_folds(codes[rows]))
+            dealt[id(codes)][0].append(j)
+        return list(dealt.values())
+
+    def _held(
+        self,
+        truth: Matrix,
+        values: Matrix,
+        known: Matrix | None,
+        said: Matrix | None,
+        at: Columns,
+        fold: Fold,
+        *,
+        entangled: bool,
+    ) -> tuple[Matrix, Matrix, Mask, Mask]:
+        """Of some columns the absent attacker's guesses, the attacker's, and what each gets right."""
+        truth, values, units = truth[:, at], values[:, at], self.units[at]
+        without = absent_guesses(truth, None, self.tolerance, units, fold)  # a constant, by what others are
+        if not entangled:
+            without += absent_guesses(values, known, self.tolerance, units, fold)
+        if said is not None:
+            without.append(said[:, at])
+        hits, own_hits = [self._hits(truth, each, units) for each in without], self._hits(truth, values, units)
+        choice = best_by_column(hits, fold)
+        control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
+        better = best_by_column([own_hits, absent_hits], fold)
+        present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
+        return control, present, absent_hits, present_hits
+
+    def _contrast(
+        self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold, groups: Codes | None
+    ) -> Contrast:
         """The best of several guesses of records, or of far-out values, against the absent one."""
-        return Contrast.of(self._best_of(present, fold), absent, scored)
+        return Contrast.of(self._best_of(present, fold), absent, scored, groups)
 
     def _best_of(self, hits: Sequence[Mask], fold: Fold) -> Mask:
         """The hits of the guess that has most outside each fold."""
@@ -216,7 +275,7 @@ class Judge:
         best: Mask = chosen(best_by_column(tall, fold), tall, fold)
         return best.reshape(hits[0].shape)
 
-    def _far_out(self, truth: Matrix, absent: Matrix, values: Matrix, fold: Fold) -> Contrast:
+    def _far_out(self, truth: Matrix, absent: Matrix, values: Matrix, fold: Fold, groups: Codes | None) -> Contrast:
         """The same for values far from the crowd, each with a tolerance of its own."""
         numbers = self._numbers(truth)
         distance, far = far_out(numbers, self.units, FAR_OUT, self.centre)
@@ -224,7 +283,7 @@ class Judge:
             within(np.abs(each - numbers), self.tolerance * distance, np.abs(each) + np.abs(numbers)) & far
             for each in (values, absent)
         ]
-        return self._contrast(hits[-1], hits, far, fold)
+        return self._contrast(hits[-1], hits, far, fold, groups)
 
     def _numbers(self, truth: Matrix) -> Matrix:
         """Values that can be far out: codes cannot."""

@@ -25,7 +25,7 @@ from veil.storage.atomic import write_private
 
 KEY_NAME = "cache.key"
 LARGEST_FILE = 50_000_000
-FORMAT = 3
+FORMAT = 4
 """The form of addresses and answers; those of another are not found."""
 
 

@@ -13,7 +13,7 @@ from veil.auditing.rows import AuditRow, Candidate, strongest_of
 from veil.auditing.summary import candidate_views, timings
 from veil.errors import InputError
 from veil.report.model import MODEL_VERSION, ReportModel
-from veil.report.remarks import OrderTest, PublicColumns
+from veil.report.remarks import GroupSizes, OrderTest, PublicColumns
 from veil.report.values import Edition, Matching, Over
 from veil.report.words import counted
 
@@ -53,6 +53,8 @@ class Audit:
         The columns that are released unchanged, and the share of records that are unique on them.
     table
         Records and columns of the private table, of which those audited may be a sample and those perturbed a part.
+    groups
+        How many groups each column of groups names, and of which sizes.
     """
 
     candidates: tuple[Candidate, ...]
@@ -65,6 +67,7 @@ class Audit:
     order: OrderTest | None = None
     public: PublicColumns | None = None
     table: tuple[int, int] | None = None
+    groups: tuple[GroupSizes, ...] = ()
 
     @property
     def rows(self) -> tuple[AuditRow, ...]:
@@ -103,6 +106,7 @@ class Audit:
             public=self.public,
             table_rows=self.n_rows if self.table is None else self.table[0],
             table_columns=len(self.columns) if self.table is None else self.table[1],
+            groups=self.groups if internal else tuple(each.external(SMALLEST_CELL) for each in self.groups),
             over=Over(self.goals.over),
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )

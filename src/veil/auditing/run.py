@@ -204,6 +204,7 @@ def audit(
         result.order,
         exposures.public_columns(),
         (exposures.table_rows, exposures.table_columns),
+        exposures.group_sizes(),
     )
 
 

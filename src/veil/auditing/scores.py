@@ -24,6 +24,7 @@ from veil.measures import Measure
 from veil.report.values import Estimate, Over
 
 Mask = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,11 @@ class Contrast:
     n: int
 
     @classmethod
-    def of(cls, present: Matrix | Mask, absent: Matrix | Mask, scored: Mask) -> Contrast:
+    def of(cls, present: Matrix | Mask, absent: Matrix | Mask, scored: Mask, groups: Codes | None = None) -> Contrast:
         """Hits of both guesses, N × d or N, where ``scored``; records are the units, since cells of one depend.
+
+        With ``groups``, rows of one may depend, too: the error is over groups, and ``n`` is how many independent
+        records would have it (Kish's design effect), no more than there are.
 
         One record that only the guess gets right and one that only the control does are added, as in Bonett and
         Price's (2012) interval of a paired difference, so that few records without a difference are no certainty.
@@ -86,7 +90,19 @@ class Contrast:
         if to_gain < 1e-9:
             return cls(rate, control, 0.0, n)
         off = (hit - chance) - float((hit - chance).sum()) / to_gain * left
-        return cls(rate, control, math.sqrt(float((off**2).sum()) + 2.0) / to_gain, n)
+        if groups is None:
+            return cls(rate, control, math.sqrt(float((off**2).sum()) + 2.0) / to_gain, n)
+        size = n / len(np.unique(groups[cells.any(axis=1)]))
+        error = math.sqrt(float((_sums(off, groups) ** 2).sum()) + 2.0 * size**2) / to_gain
+        return cls(rate, control, error, _independent(hit - rate * cells.sum(axis=1) / width, groups, n))
+
+    @classmethod
+    def of_groups(cls, present: Mask, absent: Mask, scored: Mask, groups: Codes) -> Contrast:
+        """Hits of a column that is constant within groups: each group counts once, as the mean of its rows."""
+        _, at = np.unique(groups, return_inverse=True)
+        counts = np.bincount(at, scored)
+        hit, chance = (np.bincount(at, each & scored) / np.maximum(counts, 1.0) for each in (present, absent))
+        return cls.of(hit[:, None], chance[:, None], counts > 0)
 
     @property
     def advantage(self) -> float:
@@ -107,6 +123,18 @@ class Contrast:
         if not baseline > self.control:
             return self
         return Contrast(baseline + self.advantage * (1.0 - baseline), baseline, self.error, self.n)
+
+
+def _sums(values: Vector, groups: Codes) -> Vector:
+    return np.asarray(np.bincount(np.unique(groups, return_inverse=True)[1], values), dtype=np.float64)
+
+
+def _independent(off: Vector, groups: Codes, n: int) -> int:
+    """How many of n records would be independent, from their distances from the mean."""
+    single, together = float((off**2).sum()), float((_sums(off, groups) ** 2).sum())
+    if not together > 0.0:  # all are right or all are wrong, and so may be a group's
+        return min(n, len(np.unique(groups)))
+    return max(1, min(n, round(n * single / together)))
 
 
 NOTHING = Contrast(math.nan, math.nan, math.nan, 0)

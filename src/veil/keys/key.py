@@ -36,7 +36,8 @@ _SCRYPT_LIMIT = 2**20
 class LedgerPart:
     """One perturbation of a release: its method, the owner's settings, what it disclosed, and where.
 
-    ``model`` is the name of the model that describes it; key files of version 0.1 have none.
+    ``model`` is the name of the model that describes it; key files of version 0.1 have none. ``groups`` are the columns
+    whose noise is one per group, with the released pseudonyms that tell the groups.
     """
 
     method: str
@@ -45,6 +46,7 @@ class LedgerPart:
     columns: list[str]
     fingerprint: str
     model: str | None = None
+    groups: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,12 @@ def cell_words(subkey: bytes, ids: npt.NDArray[np.uint8], values: npt.NDArray[np
     return np.frombuffer(_encrypt(subkey, block.tobytes()), dtype="<u8")[::2].astype(np.uint64, copy=True)
 
 
+def group_words(subkey: bytes, groups: npt.NDArray[np.uint8]) -> Words:
+    """One 64-bit word for each row, the same for all rows of a group: AES of its digest (n × 16)."""
+    words = np.frombuffer(_encrypt(subkey, np.ascontiguousarray(groups).tobytes()), dtype="<u8")
+    return words[::2].astype(np.uint64, copy=True)
+
+
 def record_words(subkey: bytes, records: Matrix, count: int) -> Words:
     """``count`` 64-bit words for each record (column of a d × n block), a row for each: equal records get equal words.
 

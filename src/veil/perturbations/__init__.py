@@ -3,7 +3,7 @@
 from veil.keys.noise import grid_for
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import PERTURBATIONS, Perturbation
-from veil.perturbations.draws import Draws, Place, Secrets
+from veil.perturbations.draws import Draws, GroupRows, Place, Secrets
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, MadeOf, Noise, Takes
 from veil.perturbations.method import Learned, refuse_constant
@@ -13,6 +13,7 @@ __all__ = [
     "PERTURBATIONS",
     "Draws",
     "Facts",
+    "GroupRows",
     "Layout",
     "Learned",
     "MadeOf",

@@ -25,6 +25,7 @@ from veil.perturbations.base import Perturbation
 from veil.perturbations.correlated import (
     dissimilarity,
     explicit_factor,
+    grouped_factor,
     present_covariance,
     shift_on_grid,
     similar_factor,
@@ -109,7 +110,7 @@ class AdditiveNoise(Perturbation):
         """Correlated noise belongs to whole records; similar noise is made of the data's covariance."""
         noise = Noise.RECORD if self.correlated else Noise.CELL
         relative = not isinstance(self.relative, bool) or self.relative
-        return Layout(noise=noise, covariance=self.similarity is not None, spread=relative)
+        return Layout(noise=noise, covariance=self.similarity is not None, spread=relative, apart=True)
 
     @property
     def correlated(self) -> bool:
@@ -215,7 +216,7 @@ class AdditiveNoise(Perturbation):
     def _shift_together(self, block: Matrix, draws: Draws, factor: Matrix, sign: float) -> Matrix:
         """Add or take off correlated noise: independent draws mixed by the factor, on the grid."""
         normal = np.array([draws.normal(j) for j in range(len(block))])
-        return shift_on_grid(block, normal, factor, self.model_.grid, sign)
+        return shift_on_grid(block, normal, grouped_factor(factor, draws.grouped), self.model_.grid, sign)
 
 
 def _check_reach(model: AdditiveModel, largest: Vector, columns: Sequence[str]) -> None:

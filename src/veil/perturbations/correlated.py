@@ -20,6 +20,8 @@ therefore lifted to :data:`~veil.release.models.additive.LEAST_POWER` of their m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from veil.data.blocks import Matrix, Vector, tiles
@@ -81,6 +83,27 @@ def shift_on_grid(values: Matrix, draws: Matrix, factor: Matrix, grid: Vector, s
     for tile in tiles(values.shape[1]):
         out[:, tile] = step * (np.rint(values[:, tile] / step) + sign * np.rint(factor @ draws[:, tile] / step))
     return out
+
+
+def grouped_factor(factor: Matrix, grouped: Sequence[int]) -> Matrix:
+    """A factor of the same covariance by which the columns ``grouped`` depend on no draws but their own.
+
+    With L Lᵀ = Σr and these columns first, the QR decomposition Lᵀ = QR gives Rᵀ R = Σr with a lower triangle Rᵀ: noise
+    of a column is made of the draws of the columns before it and of its own. So what is one per group stays so, other
+    columns correlate with it as Σr says, and each record has the law that is published. ``grouped`` names columns
+    of larger groups first, and each of these groups is within one of those before it.
+
+    >>> factor = grouped_factor(np.array([[1.0, 2.0], [0.0, 1.0]]), [1])
+    >>> (factor @ factor.T).round(9).tolist(), abs(factor[1]).round(9).tolist()
+    ([[5.0, 2.0], [2.0, 1.0]], [0.0, 1.0])
+    """
+    if not grouped:
+        return factor
+    order = [*grouped, *(j for j in range(len(factor)) if j not in grouped)]
+    triangle = np.linalg.qr(factor[order].T)[1].T
+    mixed = np.zeros((len(factor), len(factor)))
+    mixed[np.ix_(order, order[: triangle.shape[1]])] = triangle
+    return mixed
 
 
 def explicit_factor(covariance: object, n_columns: int) -> Matrix:

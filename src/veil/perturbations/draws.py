@@ -6,28 +6,77 @@ cell); a secret matrix is made once and then kept in the key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
-from veil.data.blocks import Matrix, Words, room_for
+from veil.data.blocks import Matrix, Words, missing_in, one_array, room_for
 from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.keys.noise import open_uniform, standard_normal
-from veil.keys.randomness import Generator, cell_words, record_words, row_words
+from veil.keys.randomness import Generator, cell_words, group_words, record_words, row_words
 from veil.release.models import Model
+
+_SIGNS, _NO_SIGN = 26, 255
+"""Signs of base 32 that hold 128 bits, and the value of a sign that is none of them."""
+_BASE32 = np.full(256, _NO_SIGN, dtype=np.uint8)
+_BASE32[np.frombuffer(b"abcdefghijklmnopqrstuvwxyz234567", dtype=np.uint8)] = np.arange(32)
+
+
+@dataclass(frozen=True)
+class GroupRows:
+    """The groups of a block's rows: n × 16 digests, and which rows have none."""
+
+    digests: npt.NDArray[np.uint8]
+    alone: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pseudonyms: pa.Array) -> GroupRows:
+        """By released pseudonyms, so that a release and its key are enough to make the draws again.
+
+        The first 128 bits of a pseudonym are its digest: draws are made of it by a cipher with a secret key.
+
+        >>> a, b = "abcdefghijklmnopqrstuvwxyz", "2bcdefghijklmnopqrstuvwxyz"
+        >>> rows = GroupRows.of(pa.array([a, b, None, a, "home 7"]))
+        >>> len(np.unique(rows.digests, axis=0)), rows.alone.tolist()
+        (4, [False, False, True, False, False])
+        """
+        texts = one_array(pa.chunked_array([pseudonyms])).cast(pa.large_string())
+        alone = missing_in(texts).copy()
+        offsets = np.frombuffer(texts.buffers()[1], dtype=np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        data = np.frombuffer(texts.buffers()[2] or b"", dtype=np.uint8)
+        signs = np.append(data, np.zeros(_SIGNS, dtype=np.uint8))[offsets[:-1, None] + np.arange(_SIGNS)]
+        values = _BASE32[signs]
+        bits = np.unpackbits(values[:, :, None], axis=2)[:, :, 3:].reshape(len(values), -1)
+        digests = np.packbits(bits[:, :128], axis=1)
+        other = (values == _NO_SIGN).any(axis=1) | (np.diff(offsets) < _SIGNS)  # of a method with names of its own
+        digests[alone] = 0
+        for row in np.flatnonzero(other & ~alone):
+            digest = hashlib.blake2b(texts[row].as_py().encode(), digest_size=16).digest()
+            digests[row] = np.frombuffer(digest, dtype=np.uint8)
+        return cls(digests, alone)
+
+    def part(self, rows: slice) -> GroupRows:
+        """Those of some rows."""
+        return GroupRows(self.digests[rows], self.alone[rows])
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a block is: the table's fingerprint and first row, or the ids of its rows."""
+    """Where a block is: the table's fingerprint and first row, or the ids of its rows.
+
+    ``groups`` are those of the columns, by number, whose noise is one per group.
+    """
 
     fingerprint: str
     start: int
     ids: npt.NDArray[np.uint8] | None = None
+    groups: Mapping[int, GroupRows] = field(default_factory=dict)
 
 
 class Secrets:
@@ -88,8 +137,30 @@ class Draws:
         """Memory for the k released columns of the block, where they are to end up if that is known."""
         return self._room if self._room is not None else room_for(k, self._block.shape[1])
 
+    @property
+    def grouped(self) -> tuple[int, ...]:
+        """The columns whose rows share their words within groups, those of larger groups first."""
+        return tuple(self._place.groups)
+
     def words(self, j: int, stream: str = "noise") -> Words:
-        """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart."""
+        """Random 64-bit words of the ``j``-th column, one per row; ``stream`` keeps purposes apart.
+
+        Rows of a group share theirs, in a column that is constant within groups.
+        """
+        groups = self._place.groups.get(j)
+        if groups is None:
+            return self._words_of_rows(j, stream)
+        secrets = self.secrets
+        address = self._model.address(secrets.method, stream, secrets.columns, j)
+        if self._place.ids is not None:
+            words = cell_words(secrets.subkey("cells of groups", address), groups.digests, self._block[j])
+        else:
+            words = group_words(secrets.subkey("groups", [*address, self._place.fingerprint]), groups.digests)
+        if groups.alone.any():
+            words[groups.alone] = self._words_of_rows(j, stream)[groups.alone]
+        return words
+
+    def _words_of_rows(self, j: int, stream: str) -> Words:
         secrets = self.secrets
         address = self._model.address(secrets.method, stream, secrets.columns, j)
         if self._place.ids is not None:
@@ -122,5 +193,6 @@ class Draws:
 
     def tile(self, part: slice) -> Draws:
         """The randomness of some rows of the block."""
-        place = Place(self._place.fingerprint, self._place.start + part.start)
+        groups = {j: rows.part(part) for j, rows in self._place.groups.items()}
+        place = Place(self._place.fingerprint, self._place.start + part.start, groups=groups)
         return Draws(self.secrets, self._model, place, self._block[:, part])

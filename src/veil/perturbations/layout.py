@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -57,6 +58,8 @@ class Layout:
         Whether it measures the spread of each column, for which a table needs 2 rows.
     missing_is_category
         Whether a missing value is a category like any other; else one among categories is refused.
+    apart
+        Whether, of noise for whole records, some columns can have a draw per group while others have one per record.
 
     Examples
     --------
@@ -74,6 +77,7 @@ class Layout:
     extremes: bool = False
     spread: bool = False
     missing_is_category: bool = False
+    apart: bool = False
 
     @property
     def covers(self) -> frozenset[Kind]:
@@ -114,6 +118,22 @@ class Layout:
     def addressed(self) -> bool:
         """Whether there is noise, addressed by the table's fingerprint."""
         return self.noise is not Noise.NONE
+
+    def per_group(self, columns: Sequence[str], constant: Mapping[str, str]) -> dict[str, str]:
+        """Of its columns that are constant within groups, those whose noise can be one per group, with the groups.
+
+        Noise that is drawn for whole records together can be so where all of them are constant in the same groups.
+
+        >>> Layout().per_group(["rent", "age"], {"rent": "home"})
+        {'rent': 'home'}
+        >>> Layout(noise=Noise.RECORD).per_group(["rent", "age"], {"rent": "home"})
+        {}
+        """
+        shared = {name: group for name, group in constant.items() if name in columns}
+        if not self.addressed or self.made_of is not MadeOf.CELL:
+            return {}
+        whole = len(shared) == len(columns) and len(set(shared.values())) == 1
+        return shared if self.noise is Noise.CELL or self.apart or whole else {}
 
     @property
     def keeps_cells(self) -> bool:

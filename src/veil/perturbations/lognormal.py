@@ -18,7 +18,7 @@ from veil.errors import InputError
 from veil.keys.noise import grid_for
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
-from veil.perturbations.correlated import lifted_eigenpairs, present_covariance, shift_on_grid
+from veil.perturbations.correlated import grouped_factor, lifted_eigenpairs, present_covariance, shift_on_grid
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
@@ -57,7 +57,7 @@ class LogNormalNoise(Perturbation):
     )
     catalogue = "P4"
     summary = "Add noise to the logarithms, with the correlations that the logarithms have."
-    layout = Layout(Takes.POSITIVE, noise=Noise.RECORD, covariance=True, spread=True)
+    layout = Layout(Takes.POSITIVE, noise=Noise.RECORD, covariance=True, spread=True, apart=True)
     headline = ("c",)
     model_: LogNormalModel
     factor_, grid_ = Learned("factor"), Learned("grid")
@@ -90,4 +90,5 @@ class LogNormalNoise(Perturbation):
 
     def _shifted(self, logs: Matrix, draws: Draws, sign: float) -> Matrix:
         normal = np.array([draws.normal(j) for j in range(len(logs))])
-        return shift_on_grid(logs, normal, self.model_.factor, self.model_.grid, sign)
+        factor = grouped_factor(self.model_.factor, draws.grouped)
+        return shift_on_grid(logs, normal, factor, self.model_.grid, sign)

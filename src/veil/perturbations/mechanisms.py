@@ -73,7 +73,7 @@ def gaussian_scale(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
 class _Mechanism(Perturbation):
     """Clipped noise on single values, always fresh: a cell that kept its noise would be protected only once."""
 
-    layout = Layout(noise=Noise.RECORD)
+    layout = Layout(noise=Noise.RECORD, apart=True)
     law: str
     epsilon: float
     bounds: Any

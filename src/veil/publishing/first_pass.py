@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import Block
+from veil.data.groups import Grouping, GroupScan
 from veil.data.schema import kind_of
 from veil.errors import InputError
 from veil.perturbations.scan import Scan, Summary
@@ -20,16 +21,21 @@ class Scanned:
 
     summaries: tuple[Summary, ...]
     ids: tuple[pa.Array, ...] = ()
+    groupings: tuple[Grouping, ...] = ()
 
     def __add__(self, other: Scanned) -> Scanned:
         both = zip(self.summaries, other.summaries, strict=True)
-        return Scanned(tuple(a + b for a, b in both), self.ids + other.ids)
+        groupings = zip(self.groupings, other.groupings, strict=True)
+        return Scanned(tuple(a + b for a, b in both), self.ids + other.ids, tuple(a + b for a, b in groupings))
 
 
-def scan_block(scans: Sequence[Scan], consistent_on: str | None, block: Block) -> Scanned:
+def scan_block(
+    scans: Sequence[Scan], consistent_on: str | None, block: Block, groups: GroupScan | None = None
+) -> Scanned:
     """The first pass of every part over one block."""
     ids = () if consistent_on is None else (block.column(consistent_on),)
-    return Scanned(tuple(scan.block_summary(block) for scan in scans), ids)
+    groupings = () if groups is None else groups.of_block(block)
+    return Scanned(tuple(scan.block_summary(block) for scan in scans), ids, groupings)
 
 
 def reads_otherwise(before: pa.Field, after: pa.Field, by_value: Collection[str | None]) -> bool:

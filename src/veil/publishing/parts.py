@@ -10,12 +10,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.data.blocks import BLOCK_ROWS, Block, Matrix, to_float
+from veil.data.groups import ConstantColumns
 from veil.data.schema import Schema
-from veil.errors import FileAccessError
+from veil.errors import FileAccessError, InputError, listed
 from veil.keys.key import Key, LedgerPart
 from veil.keys.randomness import DIGEST
-from veil.perturbations import Perturbation, Place
+from veil.perturbations import GroupRows, Perturbation, Place
 from veil.perturbations.driving import perturbed, released_arrays, released_fields, restored, scan_for
+from veil.perturbations.layout import Noise
 from veil.perturbations.scan import Summary
 from veil.release.manifest import Part
 from veil.release.models import model_from
@@ -23,6 +25,12 @@ from veil.release.models import model_from
 Corrections = dict[str, tuple[list[int], list[int]]]
 # Integers beyond this may come back off by one from a matrix product in float64.
 ROUNDING_LIMIT = 2.0**44
+Groups = dict[str, GroupRows]
+"""The groups of a block's rows, by the column that names them."""
+_PER_GROUP = (
+    "the guarantee is for one value of a group in columns with one noise per group, and that these are constant in "
+    "groups is outside it"
+)
 
 
 class FittedPart:
@@ -34,21 +42,25 @@ class FittedPart:
     ----------
     remarks
         What the owner should know about the fit.
+    groups
+        Its columns whose noise is one per group, with the columns of the groups.
     """
 
     def __init__(self, perturbation: Perturbation, columns: Sequence[str], key: Key, consistent_on: str | None) -> None:
         self.perturbation: Perturbation = perturbation.unfitted()
         self.columns = list(columns)
         self.remarks: tuple[str, ...] = ()
+        self.groups: dict[str, str] = {}
         self._key, self._consistent_on = key, consistent_on
         self.scan = scan_for(self.perturbation, self.columns, key.derive("fingerprint"))
 
-    def fit(self, total: Summary | None, schema: pa.Schema) -> LedgerPart:
+    def fit(self, total: Summary | None, schema: pa.Schema, constant: ConstantColumns) -> LedgerPart:
         """Fit the perturbation from the first pass: what the ledger keeps of it."""
         p, result = self.perturbation, self.scan.result(total)
         self._digests = b"" if total is None else total.digests
         p.feature_names_in_ = np.array(self.columns, dtype=object)
-        self.remarks = tuple(p.fit_scan(self.columns, result, self._key, self._fixed()))
+        self.groups = self._grouped(constant)
+        self.remarks = (*p.fit_scan(self.columns, result, self._key, self._fixed()), *self._of_groups(constant))
         self.n_missing = 0 if p.layout.missing_is_category else int(result.moments.missing.sum())
         self.fields = released_fields(p, self.columns, schema)
         self.means, self._least = result.moments.mean, result.moments.minimum
@@ -61,9 +73,47 @@ class FittedPart:
         ]
         model = p.model_
         self.ledger_part = LedgerPart(
-            p.method_name(), p.settings(), model.ledger_json(), self.columns, result.fingerprint, model.recorded_name()
+            p.method_name(),
+            p.settings(),
+            model.ledger_json(),
+            self.columns,
+            result.fingerprint,
+            model.recorded_name(),
+            self.groups,
         )
         return self.ledger_part
+
+    def _grouped(self, constant: ConstantColumns) -> dict[str, str]:
+        """Columns whose noise is one per group, with the columns of the groups."""
+        layout = self.perturbation.layout
+        groups = layout.per_group(self.columns, constant.groups)
+        crossing = constant.crossing(groups.values()) if layout.noise is Noise.RECORD else None
+        if crossing is not None:
+            names = [listed([n for n, group in groups.items() if group == each]) for each in crossing]
+            raise InputError(
+                f"column {names[0]} is constant in the groups of {crossing[0]!r} and {names[1]} in those of "
+                f"{crossing[1]!r}, neither of which are within the other: noise that correlates cannot be one per "
+                "group of both; put one of them into a part of its own"
+            )
+        return groups
+
+    def _of_groups(self, constant: ConstantColumns) -> list[str]:
+        """What the owner should know about columns that are constant within groups."""
+        remarks = []
+        for group in dict.fromkeys(self.groups.values()):
+            names = [name for name, each in self.groups.items() if each == group]
+            remarks.append(
+                f"Column {listed(names)}: constant within every group of {group!r}, so the noise is one per group, and "
+                "members cannot be averaged."
+            )
+        left = [n for n in self.columns if n in constant.groups and n not in self.groups]
+        if left and self.perturbation.layout.addressed:
+            remarks.append(
+                f"Column {listed(left)}: constant within groups, but has noise of its own in every record, which "
+                "members average; put such columns into a part of their own, with a method that adds noise to single "
+                "cells."
+            )
+        return remarks
 
     @property
     def released(self) -> list[str]:
@@ -97,19 +147,25 @@ class FittedPart:
         columns = {c.name: c for c in private.columns}
         p = self.perturbation
         promised = not self._key.seeded and self._consistent_on is None
+        guarantee = p.guarantee() if promised else "none"
+        if self.groups and guarantee != "none":
+            guarantee = f"{guarantee}; {_PER_GROUP}"
         return Part(
             method=self.ledger_part.method,
             catalogue=p.catalogue_id(),
             model=p.model_,
             columns=tuple(columns[n] for n in self.columns),
             released=tuple(self.released),
-            guarantee=p.guarantee() if promised else "none",
+            guarantee=guarantee,
+            groups=dict(self.groups),
         )
 
-    def arrays(self, block: Block, ids: npt.NDArray[np.uint8] | None) -> tuple[dict[str, pa.Array], Corrections]:
+    def arrays(
+        self, block: Block, ids: npt.NDArray[np.uint8] | None, groups: Groups
+    ) -> tuple[dict[str, pa.Array], Corrections]:
         """The released columns of one block, by name, and where restoring them would be off."""
         read, p = self._read(block), self.perturbation
-        place = Place(self.ledger_part.fingerprint, block.start, ids if p.layout.addressed else None)
+        place = place_of(self.ledger_part, block.start, groups, ids if p.layout.addressed else None)
         arrays = released_arrays(p, self.columns, self.fields, read, place)
         corrections: Corrections = {}
         if self._large:
@@ -150,6 +206,12 @@ class FittedPart:
             wrong = np.flatnonzero(difference)
             corrections[self.columns[j]] = ((place.start + wrong).tolist(), difference[wrong].astype(int).tolist())
         return corrections
+
+
+def place_of(part: LedgerPart, start: int, groups: Groups, ids: npt.NDArray[np.uint8] | None = None) -> Place:
+    """Where the noise of a part's block is."""
+    rows = {part.columns.index(name): groups[group] for name, group in part.groups.items()}
+    return Place(part.fingerprint, start, ids, rows)
 
 
 def released_columns(methods: Sequence[Perturbation]) -> list[list[str]]:

@@ -20,8 +20,9 @@ from veil._version import __version__
 from veil.data.blas import arithmetic
 from veil.data.blocks import Block, from_float
 from veil.data.dask_frames import PartitionedTable
+from veil.data.groups import ConstantColumns, GroupScan
 from veil.data.passes import Engine, map_blocks, summed
-from veil.data.schema import Column
+from veil.data.schema import Column, Role
 from veil.data.sums import Tree
 from veil.data.tables import MemoryTable, Table, TypesChanged
 from veil.errors import InputError, KeyRefusedError, VeilError
@@ -50,7 +51,7 @@ _DRIFT = (
 )
 _EQUAL_PSEUDONYMS = (
     "Equal pseudonyms tell which rows are of one person: what is constant in them is averaged, and the noise of n rows "
-    "falls to 1/√n."
+    "falls to 1/√n. With the role group, columns that are constant in a person's rows have one noise for all of them."
 )
 T = TypeVar("T")
 
@@ -104,7 +105,10 @@ class Publication:
         averaged = []
         if self._consistent_on is not None:
             averaged.append(_DRIFT)
-        if any(layout.takes is Takes.IDENTIFIERS for layout in layouts) and any(layout.addressed for layout in layouts):
+        named = {
+            name for part in self._parts if part.perturbation.layout.takes is Takes.IDENTIFIERS for name in part.columns
+        }
+        if named - {*self._private.of_role(Role.GROUP)} and any(layout.addressed for layout in layouts):
             averaged.append(_EQUAL_PSEUDONYMS)
         return [summary, *(remark for part in self._parts for remark in part.remarks), *averaged]
 
@@ -125,7 +129,8 @@ class Publication:
                 raise
             if table.schema.equals(schema):
                 return self._fit(total)
-            by_value = {*categorical(self._parts), self._consistent_on}
+            groups = self._group_scan()
+            by_value = {*categorical(self._parts), self._consistent_on, *(() if groups is None else groups.columns)}
             self._resolve(table, roles)
             if not any(reads_otherwise(schema.field(f.name), f, by_value) for f in table.schema):
                 return self._fit(total)
@@ -142,15 +147,37 @@ class Publication:
     def _scan(self) -> Scanned | None:
         columns = [name for part in self._parts for name in part.columns]
         wanted = columns if self._consistent_on is None else list(dict.fromkeys([*columns, self._consistent_on]))
-        leaf = partial(scan_block, [part.scan for part in self._parts], self._consistent_on)
+        scans = [part.scan for part in self._parts]
+        leaf = partial(scan_block, scans, self._consistent_on, groups=self._group_scan())
         return summed(leaf, self._table, wanted, engine=self._engine, what="reading", progress=self._progress)
+
+    def _group_scan(self) -> GroupScan | None:
+        """The first pass over groups that are released as pseudonyms; None without any."""
+        of_groups = self._private.of_role(Role.GROUP)
+        named = [part for part in self._parts if part.perturbation.layout.takes is Takes.IDENTIFIERS]
+        groups = tuple(name for part in named for name in part.columns if name in of_groups)
+        noisy = [part for part in self._parts if part.perturbation.layout.addressed]
+        if not groups or not noisy:
+            return None
+        gaps = [name for part in noisy if part.perturbation.layout.missing_is_category for name in part.columns]
+        columns = (*groups, *(name for part in noisy for name in part.columns))
+        # A key that is always the same for the same key: what is constant must not change when a run is continued.
+        return GroupScan(groups, columns, frozenset(gaps), int.from_bytes(self.key.derive("cells of groups")[:8]))
+
+    def _constant(self, total: Scanned | None) -> ConstantColumns:
+        """What is constant within groups."""
+        scan = self._group_scan()
+        if total is None or scan is None:
+            return ConstantColumns()
+        return ConstantColumns.of(dict(zip(scan.groups, total.groupings, strict=True)))
 
     def _fit(self, total: Scanned | None) -> list[LedgerPart]:
         self.n_rows = 0 if total is None else total.summaries[0].n_rows
         if self._consistent_on is not None and total is not None:
             check_ids(pa.chunked_array(list(total.ids)), self._consistent_on)
         summaries = [None] * len(self._parts) if total is None else total.summaries
-        entries = [part.fit(summary, self._table.schema) for part, summary in zip(self._parts, summaries, strict=True)]
+        constant, schema = self._constant(total), self._table.schema
+        entries = [part.fit(each, schema, constant) for part, each in zip(self._parts, summaries, strict=True)]
         for part, names in zip(self._parts, released_columns([p.perturbation for p in self._parts]), strict=True):
             part.rename(names)
         self._plausible = PlausibleColumns.of(self._plan.plausible, self._plan.sums, self._parts, self._private)

@@ -18,11 +18,11 @@ from veil.data.schema import UNCHANGED
 from veil.data.tables import MemoryTable, as_frame
 from veil.errors import InputError, KeyRefusedError, NotInvertibleError
 from veil.keys.key import Key, LedgerEntry
-from veil.perturbations import Perturbation, Place
+from veil.perturbations import GroupRows, Perturbation
 from veil.perturbations.driving import restored
 from veil.perturbations.registry import rebuild
 from veil.publishing.content import CONTENT, altered, block_content, check_content, content_of, content_secret
-from veil.publishing.parts import released_columns
+from veil.publishing.parts import place_of, released_columns
 from veil.release.manifest import Manifest
 from veil.release.release import Release, arrow_type
 from veil.storage.shards import BlockRows
@@ -62,10 +62,12 @@ class Restoring:
 
     def _columns(self, block: Block) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
+        told = {group for part in self.entry.parts for group in part.groups.values() if group in block.schema.names}
+        groups = {name: GroupRows.of(block.column(name)) for name in told}
         for part, names, method in zip(self.entry.parts, released_columns(self.methods), self.methods, strict=True):
             if not set(part.columns) & set(self.schema.names):
                 continue
-            values = restored(method, block.matrix(names), Place(part.fingerprint, block.start))
+            values = restored(method, block.matrix(names), place_of(part, block.start, groups))
             for name, row in zip(part.columns, values, strict=True):
                 if name not in self.schema.names:
                     continue
@@ -173,7 +175,7 @@ def _check_names(
     needed = {c["name"] for c in entry.columns if c["role"] in UNCHANGED and c["name"] not in changed}
     for part, public, names in zip(entry.parts, manifest.parts, released_columns(methods), strict=True):
         if not set(part.columns) <= set(stuck):
-            needed.update(names)
+            needed.update([*names, *part.groups.values()])
             if list(public.released) != names:
                 raise altered(entry)
     if not needed <= set(released.names):

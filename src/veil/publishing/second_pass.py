@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from veil.data.blocks import Block, array_of
 from veil.keys.randomness import id_digests
-from veil.publishing.parts import Corrections, FittedPart
+from veil.perturbations import GroupRows
+from veil.publishing.parts import Corrections, FittedPart, Groups
 from veil.publishing.plausible import PlausibleColumns
 from veil.storage.shards import BlockRows
 
@@ -61,8 +62,11 @@ class Releasing:
             ids = id_digests(self.id_secret, block.column(self.consistent_on).to_pylist())
         perturbed: dict[str, pa.Array] = {}
         corrections: Corrections = {}
-        for part in self.parts:
-            arrays_of_part, more = part.arrays(block, ids)
+        groups: Groups = {}
+        for part in sorted(self.parts, key=lambda part: bool(part.groups)):  # the pseudonyms of groups come first
+            for name in set(part.groups.values()) - set(groups):
+                groups[name] = GroupRows.of(perturbed[name])
+            arrays_of_part, more = part.arrays(block, ids, groups)
             perturbed.update(arrays_of_part)
             corrections.update(more)
         notes: dict[str, Any] = {CORRECTIONS: corrections}

@@ -27,6 +27,9 @@ the noise's given x and that of rounding; the result has ``1/(1/v + 1/w)`` for t
 distance from the population add up to the total. By the law of total variance that distance has the spread of y over
 records less what noise adds to it given x. Strong noise leaves little of the difference to be seen, so it counts as at
 least that of normal records, ``(ΣᵢᵢΣⱼⱼ + Σᵢⱼ²)/n``: with lighter tails the interval is too wide.
+
+With noise that is one draw per group, and members who resemble each other, errors are those of groups
+(:mod:`veil.recovery.clusters`); the release is then held in memory.
 """
 
 from __future__ import annotations
@@ -43,11 +46,13 @@ from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
 from veil.numerics.products import Products
+from veil.recovery.clusters import Clusters, products_in_common, shared_noise, weighted_design
 from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
 from veil.recovery.products import origin_of, product_means, release_products
 from veil.recovery.weights import Weights, as_weights
+from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
 from veil.release.release import Release
 from veil.report.recovered_text import RecoveredView
@@ -103,6 +108,7 @@ class MomentRecovery(Displayed):
     covariance_total_se_: Matrix
     n_rows_: int
     n_gaps_: int
+    _clusters: Clusters | None
 
     def __init__(self, *, published: bool = True, weights: Any = None, public: bool = True) -> None:
         self.published = flag(published, "published")
@@ -120,14 +126,15 @@ class MomentRecovery(Displayed):
             )
         weights, sums = as_weights(self.weights, release), release_products(release)
         self.n_rows_, self.n_gaps_ = sums.n_rows, sums.n_rows - sums.n
+        self._clusters = Clusters.of(release)
         if weights.given or self.n_gaps_:
             self._all_records(release, weights)
         elif isinstance(model, AdditiveModel):
-            self._additive(product_means(sums), model, origin_of(release))
+            self._additive(product_means(sums), model, release)
         elif isinstance(model, MultiplicativeModel):
-            self._multiplicative(product_means(sums), model.law, model.noise**2)
+            self._multiplicative(product_means(sums), model.law, model.noise**2, release)
         else:
-            self._lognormal(product_means(sums), model.covariance)
+            self._lognormal(product_means(sums), model.covariance, release)
         self.columns_ = release.only_part.names
         self._saw(release)
         return self
@@ -153,7 +160,9 @@ class MomentRecovery(Displayed):
             "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
         }
 
-    def _set(self, n: int, variances: Sequence[Matrix]) -> None:
+    def _set(self, n: int, variances: Sequence[Matrix], release: Release | None = None) -> None:
+        if release is not None and self._clusters is not None:
+            variances = self._raised(variances, release.only_part)
         errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors
 
@@ -163,9 +172,10 @@ class MomentRecovery(Displayed):
         columns, noise = gap_problem(release, weights, public=self.public and bool(self.n_gaps_))
         told = estimate(release, columns, d, weights, noise)
         self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
+        design = 1.0 if self._clusters is None else weighted_design(release, self._clusters, weights)
         upper, errors = np.triu_indices(d), []
         for error in (told.noise, told.total):
-            deviations = np.sqrt(np.clip(np.diag(error), 0.0, None))
+            deviations = np.sqrt(np.clip(design * np.diag(error), 0.0, None))
             second = np.empty((d, d))
             second[upper] = second.T[upper] = deviations[d:]
             errors += [deviations[:d], second]
@@ -173,19 +183,58 @@ class MomentRecovery(Displayed):
         if not known_law(release.only_part.model):
             np.fill_diagonal(self.covariance_se_, np.diag(self.covariance_total_se_))
 
+    def _raised(self, variances: Sequence[Matrix], part: Part) -> list[Matrix]:
+        """Variances as if the rows of a group were one: given x, of columns with one noise per group."""
+        assert self._clusters is not None  # noqa: S101 - for the type checker
+        design = self._clusters.design
+        grouped = np.array([name in part.groups for name in part.names])
+        if isinstance(part.model, LogNormalModel):  # noise that correlates is in part one per group
+            common = np.diag(shared_noise(part, part.model.covariance))
+            grouped |= common > 1e-9 * np.diag(part.model.covariance)
+        mean, covariance = np.where(grouped, design, 1.0), np.where(grouped[:, None] | grouped, design, 1.0)
+        factors = (mean, np.full_like(mean, design), covariance, np.full_like(covariance, design))
+        return [np.asarray(variance * factor) for variance, factor in zip(variances, factors, strict=True)]
+
+    def _of_groups(
+        self, release: Release, p: Products, model: AdditiveModel, kurtosis: float
+    ) -> tuple[Vector, Vector, Matrix, Matrix]:
+        """What groups add to the variances given x, and the variances over groups: of means, and of covariances.
+
+        Values that were made plausible tell how alike the rows of a group are; how far they spread, the products of the
+        values before.
+        """
+        assert self._clusters is not None  # noqa: S101 - for the type checker
+        part, clusters = release.only_part, self._clusters
+        y = release.to_numpy().T
+        y = y - y.mean(axis=1)[:, None]
+        if part.products is not None:
+            y *= np.sqrt(_ratio(p.power[2] - p.mean**2, (y * y).mean(axis=1)))[:, None]
+        shared = shared_noise(part, model.covariance)
+        own = np.diag(shared) * clusters.pairs / y.shape[1]
+        given = products_in_common(clusters, y, shared, model.covariance, kurtosis)
+        centred = [y * row - (y @ row / y.shape[1])[:, None] for row in y]
+        total = np.array([clusters.spread(each) for each in centred])
+        if part.products is not None:
+            total *= _ratio(p.two_two - p.one_one**2, np.array([(each * each).mean(axis=1) for each in centred]))
+        return own, clusters.spread(y), given, total
+
     @np.errstate(over="ignore", invalid="ignore")
-    def _additive(self, p: Products, model: AdditiveModel, origin: Vector) -> None:
+    def _additive(self, p: Products, model: AdditiveModel, release: Release) -> None:
         noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
-        self.mean_, self.covariance_ = p.mean + origin, spread - noise * (1.0 - 1.0 / p.n)
+        self.mean_, self.covariance_ = p.mean + origin_of(release), spread - noise * (1.0 - 1.0 / p.n)
         own, total = np.diag(noise), p.two_two - p.one_one**2
         known = model.data_covariance if self.published else None
         table = self.covariance_ if known is None else np.where(np.isnan(known), self.covariance_, known)
-        law = is_law(model.distribution)
-        given = noise_variance(table, noise, LAWS[model.distribution].kurtosis if law else 3.0)
+        law, of_mean = is_law(model.distribution), np.diag(spread)
+        kurtosis = LAWS[model.distribution].kurtosis if law else 3.0
+        given = noise_variance(table, noise, kurtosis)
+        if self._clusters is not None:
+            more, of_mean, products, total = self._of_groups(release, p, model, kurtosis)
+            own, given = own + more, given + products
         if not law:
             # Of an unknown law no fourth moment is known; by the law of total variance the whole bounds its share.
             np.fill_diagonal(given, np.diag(total))
-        self._set(p.n, [own, np.diag(spread), given, total])
+        self._set(p.n, [own, of_mean, given, total])
         if known is not None and model.data_covariance_se is not None:
             self._combine(p.n, given, total, known, model.data_covariance_se**2)
 
@@ -195,10 +244,11 @@ class MomentRecovery(Displayed):
         self.covariance_, variance = combined(self.covariance_, given, known, rounding)
         self.covariance_se_ = np.sqrt(variance)
         spread = np.clip(np.diag(self.covariance_), 0.0, None)
-        sampling = np.fmax(total - given, (np.outer(spread, spread) + self.covariance_**2) / n)
+        n_records = n if self._clusters is None else n / self._clusters.design
+        sampling = np.fmax(total - given, (np.outer(spread, spread) + self.covariance_**2) / n_records)
         self.covariance_total_se_ = np.sqrt(np.where(np.isnan(known), total, variance + sampling))
 
-    def _multiplicative(self, p: Products, law: FactorLaw, s: Vector) -> None:
+    def _multiplicative(self, p: Products, law: FactorLaw, s: Vector, release: Release) -> None:
         m1, m2, m3, m4 = law.raw_moments()
         self.mean_ = p.mean / m1
         x1, x2 = p.power[1] / m1, (p.power[2] - s) / m2
@@ -220,9 +270,9 @@ class MomentRecovery(Displayed):
         f2 = a**2 * p.power[4] + 2 * a * b * p.power[3] + b**2 * p.power[2]
         total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
         mean_given = ((m2 - m1**2) * x2 + s) / m1**2
-        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4])
+        self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4], release)
 
-    def _lognormal(self, p: Products, noise: Matrix) -> None:
+    def _lognormal(self, p: Products, noise: Matrix, release: Release) -> None:
         s = np.diag(noise)
         rows, columns = s[:, None], s[None, :]
 
@@ -246,7 +296,13 @@ class MomentRecovery(Displayed):
         true += 2 * mi * mj * both * p.one_one
         expected = both * p.one_one - 2 * np.outer(self.mean_, self.mean_)
         mean_given = m2 * (1 - np.exp(-s)) * k**2
-        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2])
+        self._set(p.n, [mean_given, (m2 - p.mean**2) * k**2, square - true, square - expected**2], release)
+
+
+def _ratio(before: Matrix, released: Matrix) -> Matrix:
+    """By what values spread more than the released ones did; 1 where these do not differ."""
+    there = (released > 0.0) & (before > 0.0)
+    return np.divide(before, released, out=np.ones_like(released), where=there)
 
 
 def _centred_products(p: Products, ratio: float, floor: Vector) -> tuple[Matrix, Matrix]:

@@ -20,6 +20,7 @@ import numpy as np
 from veil.arguments import flag
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.clusters import Clusters, clustered_dispersion, raised, weighted_design
 from veil.recovery.display import Displayed, shares_of
 from veil.recovery.gaps_of_answers import answer_proportions, likely_shares
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations, count_gaps
@@ -74,6 +75,10 @@ class ProportionRecovery(Displayed):
     Every count is a pass over the release: one for :meth:`fit`, and one more for each :meth:`joint` or
     :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records. Both
     count the records that have all reports, each once whatever its weight.
+
+    With noise that is one per group, errors are those of groups (:mod:`veil.recovery.clusters`), and reports are held
+    in memory. Errors of combinations, of answers with gaps or weights, and the test, then count the rows of a group as
+    one.
     """
 
     columns_: tuple[str, ...]
@@ -86,6 +91,7 @@ class ProportionRecovery(Displayed):
     n_gaps_: int
     _model: ResponseModel
     _release: Release
+    _clusters: Clusters | None
     _reported: Vector
 
     def __init__(self, *, weights: Any = None, public: bool = True) -> None:
@@ -100,6 +106,7 @@ class ProportionRecovery(Displayed):
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {release.method} release has no randomized categories; use another recovery")
         self._model, self._release, self.columns_ = model, release, release.only_part.names
+        self._clusters = Clusters.of(release)
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
         weights = as_weights(self.weights, release)
@@ -110,9 +117,10 @@ class ProportionRecovery(Displayed):
                 return self._all_records(weights)
             for j, (matrix, counts) in enumerate(zip(model.matrices, columns, strict=True)):
                 if model.invariant:
-                    self._set(j, counts / counts.sum(), invariant_proportions(counts, matrix))
+                    self._set(j, counts / counts.sum(), self._of_groups(j, invariant_proportions(counts, matrix)))
                     continue
-                self._set(j, constrained_proportions(counts, matrix), estimate_proportions(counts, matrix))
+                estimated = self._of_groups(j, estimate_proportions(counts, matrix))
+                self._set(j, constrained_proportions(counts, matrix), estimated)
             return self
         self._reported = self._combinations(model.compound)
         if weights.given or self.n_gaps_:
@@ -124,6 +132,9 @@ class ProportionRecovery(Displayed):
         """The estimates where reports are missing, or records have weights."""
         estimates = answer_proportions(self._release, weights, public=self.public and bool(self.n_gaps_))
         likely = [likely_shares(e.estimate, matrix) for e, matrix in zip(estimates, self._model.matrices, strict=True)]
+        if self._clusters is not None:
+            design = weighted_design(self._release, self._clusters, weights)
+            estimates = [raised(estimated, design) for estimated in estimates]
         if self._model.compound is not None:
             self._fold(self._model.compound, likely[0], estimates[0])
             return self
@@ -148,7 +159,10 @@ class ProportionRecovery(Displayed):
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""
         at = self._places(columns)
         if self._model.compound is None:
-            return joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+            joint = joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+            up = np.sqrt(self._design())
+            scaled = (up * joint.standard_errors, up * joint.randomization_se)
+            return JointProportions(joint.proportions, joint.unconstrained, *scaled)
         shape = self._shape(at)
         likely, estimated = self._compound()
         cells = np.ravel_multi_index(tuple(np.array(self._model.compound).T[at]), shape)
@@ -170,7 +184,7 @@ class ProportionRecovery(Displayed):
                 "the columns were randomized as one variable: their reports may depend where the truth does not"
             )
         at = self._places(columns)
-        return independence_test(self._cells(at))
+        return independence_test(self._cells(at) / self._design())
 
     def _places(self, columns: Sequence[str]) -> list[int]:
         names = [columns] if isinstance(columns, str) else list(columns)
@@ -224,7 +238,25 @@ class ProportionRecovery(Displayed):
     def _compound(self) -> tuple[Vector, ProportionEstimate]:
         """Both estimates over the combinations that occur."""
         (matrix,) = self._model.matrices
-        return constrained_proportions(self._reported, matrix), estimate_proportions(self._reported, matrix)
+        estimated = estimate_proportions(self._reported, matrix)
+        estimated = estimated if self._clusters is None else raised(estimated, self._design())
+        return constrained_proportions(self._reported, matrix), estimated
+
+    def _design(self) -> float:
+        """By what the variances of combinations rise where the rows of a group are one."""
+        if self._clusters is None:
+            return 1.0
+        return weighted_design(self._release, self._clusters, Weights()) if self.n_gaps_ else self._clusters.design
+
+    def _of_groups(self, j: int, estimated: ProportionEstimate) -> ProportionEstimate:
+        """An estimate with the errors of groups, where the release has noise per group."""
+        if self._clusters is None:
+            return estimated
+        if self._model.invariant:
+            return raised(estimated, self._clusters.design)
+        reports, matrix = self._release.codes()[:, j], self._model.matrices[j]
+        shared = self.columns_[j] in self._release.only_part.groups
+        return clustered_dispersion(self._clusters, reports, matrix, estimated, shared=shared)
 
     def _set(self, j: int, likely: Vector, estimated: ProportionEstimate) -> None:
         parts, name, labels = estimated.dispersion, self.columns_[j], self._model.categories[j]

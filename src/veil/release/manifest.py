@@ -23,7 +23,7 @@ from typing import Any, NoReturn, TypeVar
 from veil.data.schema import UNCHANGED, Column, Kind, Role
 from veil.errors import FileFormatError, InputError
 from veil.numerics.products import ProductSums
-from veil.release.models import Model, model_from
+from veil.release.models import Model, PseudonymModel, model_from
 from veil.release.models.base import require
 from veil.release.plausible import Plausible
 
@@ -117,6 +117,9 @@ class Part:
         The formal guarantee, or "none".
     products
         Sums of products of the released values before they were made plausible; None where none were.
+    groups
+        Of each private column whose noise is one per group, the released column of pseudonyms that tells the groups:
+        rows of one pseudonym have one draw of noise.
     """
 
     method: str
@@ -126,6 +129,7 @@ class Part:
     released: tuple[str, ...]
     guarantee: str = "none"
     products: ProductSums | None = None
+    groups: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def parameters(self) -> dict[str, Any]:
@@ -150,6 +154,7 @@ class Part:
             "released": list(self.released),
             "guarantee": self.guarantee,
             **({} if self.products is None else {"products": self.products.to_json()}),
+            **({"groups": dict(self.groups)} if self.groups else {}),
         }
 
     @classmethod
@@ -169,7 +174,13 @@ class Part:
             require(products is None or len(products.one) == len(released))
         except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             _refuse(f"parameters of {method}")
-        return cls(method, fields.text("catalogue"), model, columns, released, fields.text("guarantee"), products)
+        groups = fields.get("groups", dict) if "groups" in raw else {}
+        if not set(groups) <= {column.name for column in columns} or not all(
+            isinstance(g, str) for g in groups.values()
+        ):
+            _refuse("groups of a part")
+        guarantee = fields.text("guarantee")
+        return cls(method, fields.text("catalogue"), model, columns, released, guarantee, products, groups)
 
 
 def guarantee_of(parts: Sequence[Part]) -> str:
@@ -293,6 +304,9 @@ class Manifest:
             names
         ):
             _refuse("plausible or sums")
+        pseudonyms = {n for part in self.parts if isinstance(part.model, PseudonymModel) for n in part.released}
+        if not all(set(part.groups.values()) <= pseudonyms for part in self.parts):
+            _refuse("groups of a part")
 
 
 def _no_number(name: str) -> NoReturn:

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from veil.report.failures import Failure, TooFewRecords, UntestedKnowledge, Verdict
-from veil.report.remarks import OrderTest, PublicColumns
+from veil.report.remarks import GroupSizes, OrderTest, PublicColumns
 from veil.report.values import (
     AdviceState,
     AttackView,
@@ -30,7 +30,7 @@ from veil.report.values import (
     Unmeasured,
 )
 
-MODEL_VERSION = 6
+MODEL_VERSION = 7
 
 
 @dataclass(frozen=True)
@@ -249,9 +249,11 @@ class ReportModel:
 
     ``matching`` is "inferred" for a release from elsewhere whose row order is not known. ``remarks`` are sentences
     about the audit as a whole, ``goals`` the goals as sentences. ``order`` is whether the data support the matching of
-    a release from elsewhere, ``public`` the columns that are released unchanged. ``over`` is what advantages are
-    counted over. ``n_rows`` were audited and ``columns`` perturbed, of ``table_rows`` and ``table_columns`` that the
-    private table has (None: as many). ``timing`` is apart from what was found, which is the same under the same seed.
+    a release from elsewhere, ``public`` the columns that are released unchanged, and ``groups`` how many groups there
+    are of which sizes: not those that fewer than ``smallest_cell`` have, in the external edition. ``over`` is what
+    advantages are counted over. ``n_rows`` were audited and ``columns`` perturbed, of ``table_rows`` and
+    ``table_columns`` that the private table has (None: as many). ``timing`` is apart from what was found, which is the
+    same under the same seed.
     """
 
     model_version: int
@@ -276,6 +278,7 @@ class ReportModel:
     over: Over = Over.ABSENT
     table_rows: int | None = None
     table_columns: int | None = None
+    groups: tuple[GroupSizes, ...] = ()
 
     def __post_init__(self) -> None:
         if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from veil.errors import listed
 from veil.report.words import percent
@@ -57,3 +57,36 @@ class PublicColumns:
             f"Released unchanged: {listed(self.columns)}. {percent(self.unique)} of the records are unique on {where}."
             + weights
         )
+
+
+@dataclass(frozen=True)
+class GroupSizes:
+    """How many groups a column names, how large they are, and how many have a size that no other has.
+
+    ``sizes`` are pairs of a size and the number of groups that have it, ``other`` how many groups have sizes that are
+    not told. ``constant`` are the columns that are constant within these groups.
+
+    >>> sizes = GroupSizes("home", 63, ((1, 40), (2, 20), (3, 2), (9, 1)), unique=1)
+    >>> print(sizes.external(10))
+    'home' names 63 groups: 40 of 1 row, 20 of 2 rows, 3 of other sizes; 1 group has a size that no other has.
+    """
+
+    column: str
+    n_groups: int
+    sizes: tuple[tuple[int, int], ...]
+    unique: int
+    constant: tuple[str, ...] = ()
+    other: int = 0
+
+    def external(self, smallest_cell: int) -> GroupSizes:
+        """Without sizes that fewer groups have, which would point to them."""
+        kept = tuple((size, n) for size, n in self.sizes if n >= smallest_cell)
+        return replace(self, sizes=kept, other=self.n_groups - sum(n for _, n in kept))
+
+    def __str__(self) -> str:
+        """Their number and sizes, how many a size gives away, and what is constant within them."""
+        sizes = [f"{n:,} of {size:,} row{'s' if size != 1 else ''}" for size, n in self.sizes]
+        sizes += [f"{self.other:,} of other sizes"] if self.other else []
+        unique = f"{self.unique:,} group{'s have' if self.unique != 1 else ' has'} a size that no other has"
+        constant = f" Constant within them: {listed(self.constant)}." if self.constant else ""
+        return f"{self.column!r} names {self.n_groups:,} groups: {', '.join(sizes)}; {unique}.{constant}"

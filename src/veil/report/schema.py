@@ -33,6 +33,7 @@ _DESCRIPTIONS = {
     "ColumnView": "The score with the highest advantage on one column, and the attack and knowledge that reach it.",
     "CopiedRecords": "A release holds private records, more than have an equal among other people.",
     "Estimate": "A number with its 95 % interval.",
+    "GroupSizes": "How many groups a column names, how many have which size, and how many a size of their own.",
     "KnowledgeView": "A level of knowledge: its kind, how much of it, and the words for both.",
     "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack used it).",
     "MembershipOverGoal": "Who is in the table is told better than the goal allows, or not shown not to be.",

@@ -9,10 +9,11 @@ log-normal (P4)                ln y − ln x, normal with the published covarian
 randomized response, baskets   P[reported, true]; of a compound variable the columns that are not known are averaged out
 classes (P17), public columns  equal or not
 orthogonal (P6)                the record's length, when all columns are known and there is no translation
+pseudonyms (P20)               how many rows have the same one, beside how many people have the same group
 nothing said about the method  y − x normal, of widths that are learned; codes, kept with a probability that is learned
 =============================  ==================================================================================
 
-Pseudonyms and other methods that mix columns say nothing here.
+Other methods that mix columns say nothing here.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from veil.attacks.linkage.likelihood import (
 )
 from veil.attacks.linkage.published import noisy, responses
 from veil.attacks.linkage.regression import Rows, row_ratios
+from veil.attacks.linkage.sizes import size_clue
 from veil.attacks.linkage.unknown import (
     UnknownClue,
     UnknownCodesClue,
@@ -61,6 +63,7 @@ from veil.release.models import (
     OrthogonalModel,
     PermutedTransformModel,
     ProjectionModel,
+    PseudonymModel,
     ResponseModel,
     UnknownModel,
 )
@@ -173,6 +176,9 @@ class Evidence:
         if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             x, y = self._numbers(names), single.to_numpy()[:, shared]
             return noisy(model, shared, x, y)
+        if isinstance(model, PseudonymModel):
+            sizes = [size_clue(*self._groups(part.names[j], part.released[j])) for j in shared]
+            return [clue for clue in sizes if clue is not None]
         if isinstance(model, UnknownModel):
             same = [c for c in part.columns if c.name in names and c.name in part.released and self._is_number(c.name)]
             # What was text is released as codes, which are equal or not.
@@ -227,6 +233,13 @@ class Evidence:
         known = pa.array(list(model.categories[j]), type=values.type)
         codes = pc.index_in(values, value_set=known, skip_nulls=True).fill_null(-1)
         return np.asarray(codes.to_numpy(), dtype=np.int64)
+
+    def _groups(self, name: str, released: str) -> tuple[Codes, Codes]:
+        """The groups that external people and released rows belong to, each in codes of its own; −1 for none."""
+        columns = (self._table.column(name), self._release.table.read([released]).column(0))
+        a, b = (pc.dictionary_encode(_decoded(column.combine_chunks())).indices for column in columns)
+        people, rows = (codes.fill_null(-1).to_numpy().astype(np.int64) for codes in (a, b))
+        return people, rows
 
     def _equal(self, name: str) -> tuple[Codes, Codes]:
         """External and released values of a public column as codes that are equal where the values are."""

@@ -14,8 +14,8 @@ value alone: a block's row is told what the rows of the same or the nearest valu
 it in the file, are to be found nowhere else. Whether these tell of it, the rows that are learned from show, as they are
 runs of neighbours (:mod:`veil.attacks.posterior.relatives`): where they do, nothing is learned, and the whole table is
 read into memory. So it is for attributes that are known of everybody, which have a value for each row, for pseudonyms
-of which two are equal, for public values that repeat more often than some rows can show, and for known texts that name
-single people.
+of which two are equal, for columns with one noise per group, for public values that repeat more often than some rows
+can show, and for known texts that name single people.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from veil.attacks.posterior.own_rows import people_are_known, told_by_others, wi
 from veil.attacks.posterior.reading import draft_parts, observe, present_cells, read_columns, signs
 from veil.attacks.posterior.relatives import values_repeat
 from veil.attacks.posterior.row_marks import pseudonyms, pseudonyms_repeat
+from veil.attacks.posterior.shared_noise import shared_by
 from veil.data.blocks import Block, one_array
 from veil.release.manifest import Manifest
 from veil.release.release import Release, memory_release
@@ -122,6 +123,8 @@ def learn_blocks(
     ``at`` says where the guessed columns stand among all private ones.
     """
     manifest = release.manifest
+    if shared_by(manifest):
+        return None
     columns = read_columns(manifest)
     table = rows_of(release, (*columns, *pseudonyms(manifest)), rows)
     some = memory_release(table, manifest, "pyarrow", {})

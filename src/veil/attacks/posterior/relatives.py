@@ -14,12 +14,14 @@ prior learns how much that tells. A column that others do not predict, by the co
 none. Within a group predictions and released values have a constant sum, noise included, which a prior that tells
 groups apart would learn: the mixtures do not see the predictions of numbers, and groups that known columns tell apart
 get none. Records of a sample whose public columns are known get predictions by the release's rows as well.
+
+Columns with one noise per group say it once for each group (:mod:`veil.attacks.posterior.shared_noise`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +34,7 @@ from veil.attacks.posterior.covariates import FEW_VALUES, exact_number, with_sam
 from veil.attacks.posterior.observations import Codes, Draft, Variable
 from veil.attacks.posterior.predictions import complete, group_prediction, neighbour_prediction
 from veil.attacks.posterior.row_marks import row_groups
+from veil.attacks.posterior.shared_noise import Units, shared_by, unit_name, units_of
 from veil.data.blocks import Matrix, Vector, one_array, to_float
 from veil.data.schema import Kind, kind_of
 from veil.release.manifest import RowOrder
@@ -48,6 +51,7 @@ MOST_STATES = 32
 """States of a variable that others may tell."""
 MOST_TOLD = 0.5
 """The share of all differences between groups that known columns may tell, for the others of a group to be asked."""
+_NOBODY = np.empty(0, dtype=np.intp)
 SURELY, MOST_PREDICTIONS = 4.0, 4
 """Standard errors by which a prediction must correlate with what was released, and how many are taken of a number."""
 SURELY_BY_SOME = 8.0
@@ -76,34 +80,71 @@ def add_relatives(
     """
     n, m = draft.n_rows, 0 if sampled is None else sampled.num_rows
     exact = [number.z for number in draft.numbers if number.known is not None]
-    marked = [codes for codes in row_groups(release, draft, present) if not _is_told(codes, exact)]
-    kinds: list[tuple[list[Predictor], bool]] = [
-        (
-            [_of_group(codes, n, own) for codes, own in _groups(release, sampled) if not _is_told(codes[:n], exact)],
-            False,
-        ),
-        ([_of_neighbours(*order) for order in _orders(release, sampled)], False),
-        ([*(_of_group(codes, n) for codes in marked), *_of_file(release)], True),
-    ]
+    marks, shared, units = row_groups(release, draft, present), shared_by(release.manifest), units_of(release, m)
+    told_by = {name: _Told.of(release, sampled, marks, exact, n, units.get(name)) for name in ("", *units)}
     numbers = [number for number in draft.numbers if number.place >= 0 and number.known is None]
     variables = [
         variable
         for variable in draft.variables
         if max(variable.places) >= 0 and variable.channel.shape[1] <= MOST_STATES and not set(variable.names) & {*known}
     ]
-    for predictors, own_row in kinds:
+    for kind, own_row in enumerate((False, False, True)):
         for number in numbers:
-            for prediction, alike in _surest(predictors, _below(number.z[:, None], m), MOST_PREDICTIONS, surely):
+            others = told_by[shared.get(number.name, "")]
+            for prediction, alike in others.predictions(kind, _below(number.z[:, None], m), MOST_PREDICTIONS, surely):
                 read = None if alike is None else alike.numbers(prediction[:, 0])
                 feature = exact_number(draft, of_others(number.name), prediction[:, 0], feature=True, read=read)
                 draft.add([replace(feature, own_row=own_row)], np.zeros((1, 1)))
         for variable in variables:
             reports = np.equal.outer(variable.reports, np.arange(len(variable.channel))).astype(np.float64)
             reports[variable.reports < 0] = np.nan
-            for prediction, alike in _surest(predictors, _below(reports, m), 1, surely):
+            others = told_by[unit_name(shared, variable.names)]
+            for prediction, alike in others.predictions(kind, _below(reports, m), 1, surely):
                 told = _told(variable, prediction, n)
                 read_codes = None if alike is None else alike.codes(told.reports)
                 draft.variables.append(replace(told, own_row=own_row, read=read_codes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What predicts a column: public groups, orders, and marks of rows; of rows, or of units that show one noise."""
+
+    kinds: tuple[list[Predictor], list[Predictor], list[Predictor]]
+    units: Units | None
+
+    @classmethod
+    def of(
+        cls,
+        release: Release,
+        sampled: pa.Table | None,
+        marks: Sequence[Codes],
+        exact: Sequence[Vector],
+        n: int,
+        units: Units | None,
+    ) -> _Told:
+        groups: list[tuple[Codes, Alike | None]] = list(_groups(release, sampled))
+        orders: list[tuple[Rows, Rows, Alike | None]] = list(_orders(release, sampled))
+        file = np.arange(n, dtype=np.intp)
+        if units is not None:
+            # A unit's prediction is that of its first row, which says nothing of which other rows are like it.
+            groups = [(units.of_rows(codes), None) for codes, _ in groups]
+            marks, exact = [units.of_rows(each) for each in marks], [units.of_rows(each) for each in exact]
+            orders = [(units.order(rows), units.codes[unplaced].astype(np.intp), None) for rows, unplaced, _ in orders]
+            file, n = units.order(file), units.n_among(n)
+        of_file = [] if release.manifest.row_order is RowOrder.SHUFFLED else [_of_neighbours(file, _NOBODY)]
+        kinds = (
+            [_of_group(codes, n, alike) for codes, alike in groups if not _is_told(codes[:n], exact)],
+            [_of_neighbours(*order) for order in orders],
+            [*(_of_group(codes, n) for codes in marks if not _is_told(codes, exact)), *of_file],
+        )
+        return cls(kinds, units)
+
+    def predictions(self, kind: int, z: Matrix, most: int, surely: float) -> list[tuple[Matrix, Alike | None]]:
+        """What others say of some columns, by the predictors that say it most surely."""
+        if self.units is None:
+            return _surest(self.kinds[kind], z, most, surely)
+        found = _surest(self.kinds[kind], self.units.seen(z), most, surely)
+        return [(prediction[self.units.codes], None) for prediction, _ in found]
 
 
 def _below(z: Matrix, m: int) -> Matrix:
@@ -211,13 +252,6 @@ def values_repeat(release: Release, share: float) -> bool:
         if max(FEW_VALUES, n / LEAST_GROUP) < len(counts) and pairs > (LEAST_GROUP - 1.0) * n * share / 8.0:
             return True
     return False
-
-
-def _of_file(release: Release) -> list[Predictor]:
-    """By neighbours in the file, where its rows are not in a secret order."""
-    if release.manifest.row_order is RowOrder.SHUFFLED:
-        return []
-    return [_of_neighbours(np.arange(count_rows(release), dtype=np.intp), np.empty(0, dtype=np.intp))]
 
 
 def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, Rows, Alike]]:

@@ -42,6 +42,7 @@ from veil.auditing.advice.wording import (
 )
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
+from veil.data.schema import Role
 from veil.data.sources import as_table
 from veil.progress import Course, Progress
 from veil.publishing.plan import Plan, as_plan
@@ -102,7 +103,8 @@ class Search:
     ) -> None:
         self._goals, self._grants, self._roles, self._seed = goals, grants, roles, seed
         self._time = TimeLeft.of(seconds)
-        self._table, self._sampled, self._n_rows = audited_records(as_table(table), MOST_RECORDS, seed)
+        groups = [name for name, role in roles.items() if role == Role.GROUP]
+        self._table, self._sampled, self._n_rows = audited_records(as_table(table), MOST_RECORDS, seed, groups)
         self._findings = Findings(goals)
         self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan)
         self._families, self._fixed = self._choices.methods(candidates)

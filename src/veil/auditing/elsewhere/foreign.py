@@ -46,6 +46,7 @@ from veil.auditing.judge import Judge
 from veil.auditing.membership import ADDRESS, WITHHELD, People, n_people, other_rows
 from veil.auditing.previous import matched_previous
 from veil.auditing.utility import rowless_utilities
+from veil.data.groups import constant_in
 from veil.data.schema import Kind, Role, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
@@ -55,6 +56,7 @@ from veil.publishing.plan import Plan, resolve
 from veil.publishing.publish import publish
 from veil.release.manifest import (
     KeyOrigin,
+    Part,
     ReleasedColumn,
     RowOrder,
 )
@@ -179,6 +181,7 @@ class ForeignExposures(Exposures):
         foreign = foreign.select([*names, *public])
         manifest = replace(
             described.manifest,
+            parts=tuple(_with_shared_noise(part, foreign) for part in described.manifest.parts),
             public=tuple(c for c in described.manifest.public if c.name in public),
             schema=tuple(ReleasedColumn(f.name, str(f.type)) for f in foreign.schema),
             key=KeyOrigin.UNKNOWN,
@@ -298,3 +301,15 @@ class ForeignExposures(Exposures):
     def digest(self, cache: Cache) -> str:
         """A keyed hash of both tables."""
         return f"{cache.table_digest(self._table)} {cache.table_digest(self._foreign)} {self.matched}"
+
+
+def _with_shared_noise(part: Part, foreign: pa.Table) -> Part:
+    """A part with one noise per group only where the rows of another tool show it: equal values in every group."""
+    released = dict(zip(part.names, part.released, strict=False))
+    told = {name: group for name, group in part.groups.items() if group in foreign.column_names}
+    groups = {
+        name: group
+        for name, group in told.items()
+        if constant_in(foreign, [group], [released[name]]).groups.get(released[name]) == group
+    }
+    return replace(part, groups=groups)

@@ -79,7 +79,8 @@ class Target:
         given = tuple(i for i, j in enumerate(self.at) if j in open_columns)
         if given not in self._judges:
             exact = self.truth.categorical | self._responses
-            held = (self.truth.values, self.truth.columns, self._tolerance, exact, given)
+            groups = self._exposures.groups.of_columns(self.truth.columns)
+            held = (self.truth.values, self.truth.columns, self._tolerance, exact, given, groups)
             self._judges[given] = self._exposures.judge(*held)
         return self._judges[given]
 

@@ -1,0 +1,124 @@
+"""Errors of estimates where noise is one per group: 200 releases, and how often the intervals hold the truth."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import veil
+from veil.recovery.clusters import Clusters
+
+RUNS = 200
+FEWEST = binom.ppf(0.0005, RUNS, 0.9545)
+"""Intervals of two standard errors that hold the truth, in all but one of 2,000 experiments."""
+
+
+def people(rng: np.random.Generator, n: int = 150) -> pd.DataFrame:
+    home = np.repeat(np.arange(n), rng.integers(1, 7, n))
+    income = rng.normal(size=n)
+    return pd.DataFrame(
+        {
+            "home": home,
+            "income": income[home],
+            "wealth": (0.5 * income + rng.normal(size=n))[home],
+            "age": 0.6 * income[home] + rng.normal(size=len(home)),
+        }
+    )
+
+
+def moments(method: veil.Perturbation, frame: pd.DataFrame, seed: int) -> veil.MomentRecovery:
+    release, _ = veil.publish(frame, method.set_params(random_state=seed), roles={"home": "group"})
+    return veil.MomentRecovery(published=False).fit(release.part(0))
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        veil.AdditiveNoise(1.0, relative=False),
+        veil.AdditiveNoise(1.0, relative=False, distribution="laplace"),
+        veil.AdditiveNoise(covariance=[[1.0, 0.5, 0.4], [0.5, 1.0, 0.3], [0.4, 0.3, 1.0]]),
+    ],
+    ids=["normal", "laplace", "correlated"],
+)
+def test_intervals_for_the_table_hold_it(method):
+    frame = people(np.random.default_rng(0))
+    truth = frame[["income", "wealth", "age"]].to_numpy()
+    mean, covariance = np.zeros(3), np.zeros((3, 3))
+    for run in range(RUNS):
+        recovery = moments(method, frame, run)
+        mean += np.abs(recovery.mean_ - truth.mean(axis=0)) <= 2.0 * recovery.mean_se_
+        covariance += np.abs(recovery.covariance_ - np.cov(truth.T, bias=True)) <= 2.0 * recovery.covariance_se_
+    assert (mean >= FEWEST).all()
+    assert (covariance >= FEWEST).all()
+
+
+def test_intervals_for_the_population_hold_it_and_those_of_rows_would_not():
+    rng = np.random.default_rng(1)
+    held, alone, covariance = np.zeros(3), np.zeros(3), np.zeros(3)
+    for run in range(RUNS):
+        recovery = moments(veil.AdditiveNoise(1.0, relative=False), people(rng), run)
+        held += np.abs(recovery.mean_) <= 2.0 * recovery.mean_total_se_
+        alone += np.abs(recovery.mean_) <= 2.0 * np.sqrt((np.diag(recovery.covariance_) + 1.0) / recovery.n_rows_)
+        variances = np.diag(recovery.covariance_) - np.array([1.0, 1.25, 1.36])
+        covariance += np.abs(variances) <= 2.0 * np.diag(recovery.covariance_total_se_)
+    assert (held >= FEWEST).all()
+    assert (covariance >= FEWEST).all()
+    assert (alone[:2] < 0.85 * RUNS).all()
+
+
+def test_factors_count_the_rows_of_a_group_as_one():
+    rng = np.random.default_rng(2)
+    frame = people(rng)
+    names = ["income", "wealth", "age"]
+    frame[names] = np.exp(0.5 * frame[names])
+    held = np.zeros(3)
+    for run in range(RUNS):
+        recovery = moments(veil.MultiplicativeNoise(), frame, run)
+        held += np.abs(recovery.mean_ - frame[names].mean().to_numpy()) <= 2.0 * recovery.mean_se_
+    assert (held >= FEWEST).all()
+
+
+def test_proportions_of_groups_that_answer_once():
+    rng = np.random.default_rng(3)
+    held, randomized, alone = 0, 0, 0
+    for run in range(RUNS):
+        frame = people(rng)[["home", "income"]]
+        frame["tenure"] = np.where(frame["income"] > 0.5, "owner", "tenant")
+        response = veil.RandomizedResponse(keep=0.75, random_state=run)
+        release, _ = veil.publish(frame[["home", "tenure"]], veil.Plan([("tenure", response)]), roles={"home": "group"})
+        recovery = veil.ProportionRecovery().fit(release.part(0))
+        estimate = recovery.unconstrained_["tenure"]["owner"]
+        own = float((frame["tenure"] == "owner").mean())
+        randomized += abs(estimate - own) <= 2.0 * recovery.randomization_se_["tenure"]["owner"]
+        held += abs(estimate - 0.30854) <= 2.0 * recovery.standard_errors_["tenure"]["owner"]
+        n = recovery.n_rows_
+        alone += abs(estimate - own) <= 2.0 * np.sqrt(0.75 * 0.25 / n) / 0.5
+    assert min(held, randomized) >= FEWEST
+    assert alone < 0.85 * RUNS
+
+
+def test_tests_of_independence_keep_their_level():
+    rng = np.random.default_rng(4)
+    rejected = 0
+    for run in range(RUNS):
+        frame = people(rng)
+        frame["tenure"] = np.where(frame["income"] > 0.0, "owner", "tenant")
+        side = rng.random(150) < 0.5
+        frame["side"] = np.where(side[frame["home"]], "north", "south")
+        plan = veil.Plan([(["tenure", "side"], veil.RandomizedResponse(keep=0.9, random_state=run))])
+        release, _ = veil.publish(frame[["home", "tenure", "side"]], plan, roles={"home": "group"})
+        rejected += veil.ProportionRecovery().fit(release.part(0)).association(["tenure", "side"]).p_value < 0.05
+    assert rejected <= binom.ppf(0.9995, RUNS, 0.05)
+
+
+def test_equal_groups_have_the_errors_of_their_number():
+    frame = pd.DataFrame(
+        {"home": np.repeat(np.arange(100), 4), "x": np.repeat(np.random.default_rng(0).normal(size=100), 4)}
+    )
+    release, _ = veil.publish(frame, veil.AdditiveNoise(1.0, relative=False), roles={"home": "group"})
+    recovery = veil.MomentRecovery().fit(release.part(0))
+    assert recovery.mean_se_ == pytest.approx([np.sqrt(1.0 / 100)])
+    clusters = Clusters.of(release.part(0))
+    assert (clusters.design, clusters.pairs) == (4.0, 1_200.0)
+    single, _ = veil.publish(frame[::4][["x"]], veil.AdditiveNoise(1.0, relative=False))
+    assert Clusters.of(single) is None
