@@ -26,7 +26,7 @@ def add_responses(
         for j, name in enumerate(names):
             n, places = len(model.categories[j]), (first + j,)
             channel, reports = (np.eye(n), given[j]) if j in given else (model.matrices[j], codes[:, j])
-            encode = _category_encoder(model.categories[j])
+            encode = category_encoder(model.categories[j])
             draft.variables.append(Variable((name,), reports, channel, np.arange(n)[:, None], places, encode))
         return
     states = np.array(model.compound, dtype=np.int64)
@@ -44,7 +44,9 @@ def add_responses(
     draft.variables.append(Variable(names, reports, channel, states, every, _compound_encoder(model)))
 
 
-def _category_encoder(categories: tuple[object, ...]) -> Callable[[Matrix], Codes]:
+def category_encoder(categories: tuple[object, ...]) -> Callable[[Matrix], Codes]:
+    """What turns records of a sample into codes of the categories."""
+
     def encode(x: Matrix) -> Codes:
         return category_codes(x[:, 0], categories)
 
