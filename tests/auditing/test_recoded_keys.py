@@ -59,3 +59,35 @@ def test_numbers_and_categories_of_one_part_are_scored_as_what_they_are():
     columns = {column.name: column for column in candidate.columns}
     assert columns["sex"].score.rate.value > 0.95
     assert columns["age"].score.rate.value < 0.4
+
+
+def test_the_report_counts_the_keys_as_they_are_released():
+    frame = survey().assign(stands_for=25)
+    roles = {**dict.fromkeys(KEYS, "key"), "stands_for": "weight"}
+    noise = ("income", veil.AdditiveNoise(5.0))
+    method = veil.LocalSuppression(3, width={"age": 10}, hierarchies={"town": TOWNS})
+    settings = {"grants": veil.Grants.only(), "attacks": ["noise-distribution-attack"], "repetitions": 2, "seed": 0}
+    before = veil.audit(frame, veil.Plan([noise], roles=roles), **settings).model().candidates[0].keys
+    after = veil.audit(frame, veil.Plan([(KEYS, method), noise], roles=roles), **settings).model().candidates[0].keys
+    assert (before.unique, before.n_cells) == (len(frame), len(frame))
+    assert before.expected == pytest.approx(len(frame) * np.log(25) / 24, rel=1e-6)
+    assert after.unique == after.below_3 == 0
+    assert after.expected < before.expected / 2
+    assert "0 records are alone" in str(after)
+
+
+def test_the_external_edition_says_no_number_below_ten():
+    frame = pd.DataFrame({"sex": ["f"] * 60 + ["m"] * 40, "age": [30] * 58 + [1, 2] + [30] * 40, "x": np.arange(100.0)})
+    plan = veil.Plan([("x", veil.AdditiveNoise(5.0))], roles={"sex": "key", "age": "key"})
+    settings = {"grants": veil.Grants.only(), "attacks": ["noise-distribution-attack"], "repetitions": 2, "seed": 0}
+    audit = veil.audit(frame, plan, **settings)
+    external, internal = (audit.model(internal=internal).candidates[0].keys for internal in (False, True))
+    assert (internal.unique, internal.below_3) == (2, 2)
+    assert (external.unique, external.below_3) == (None, None)
+    assert "fewer than 10 records are alone" in str(external)
+    assert "2 records" not in audit.to_json()
+
+
+def test_reports_without_keys_say_nothing_of_them():
+    audit = audited(veil.Plan([("income", veil.AdditiveNoise(5.0))], roles=dict.fromkeys(KEYS, "drop")), ["pca-attack"])
+    assert audit.model().candidates[0].keys is None

@@ -7,14 +7,15 @@ Values are told apart by keyed hashes (:mod:`veil.data.hashing`) and counted by 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, Vector, to_float
 from veil.data.distinct import DistinctSample, IntegerRun, integer_run, sampled, sampled_values
-from veil.data.hashing import present_hashes, record_hashes
+from veil.data.hashing import column_hashes, combined_hashes, present_hashes
 from veil.data.schema import Kind, kind_of
 from veil.data.sources import count_numbers, possible_identifiers, possible_numbers
 from veil.data.tables import Table
@@ -40,6 +41,10 @@ class Questions:
         How many are numbers: texts whose first rows are so mostly.
     quasi
         How many records are alike on all of these.
+    subsets
+        How many records are alike on these of the quasi columns.
+    weight
+        The column of weights, if there is one.
     key
         That of the hashes.
     """
@@ -51,14 +56,32 @@ class Questions:
     nearly: tuple[str, ...]
     quasi: tuple[str, ...]
     key: int
+    subsets: tuple[tuple[str, ...], ...] = ()
+    weight: str | None = None
 
 
-def questions_of(table: Table, quasi: tuple[str, ...], key: int) -> Questions:
+MOST_LEFT_OUT, MOST_PAIRED = 12, 6
+"""Keys of which each is left out in turn, and of which all pairs are looked at."""
+
+
+def subsets_of(quasi: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """All keys but one, and pairs of them.
+
+    >>> subsets_of(("sex", "age", "town"))
+    (('age', 'town'), ('sex', 'town'), ('sex', 'age'))
+    """
+    n = len(quasi)
+    others = [quasi[:j] + quasi[j + 1 :] for j in range(n)] if 2 <= n <= MOST_LEFT_OUT else []
+    return tuple(dict.fromkeys([*others, *(combinations(quasi, 2) if n <= MOST_PAIRED else ())]))
+
+
+def questions_of(table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None) -> Questions:
     """What is to be asked of a table, by its types and first rows."""
     numeric = table.numeric()
     texts = tuple(f.name for f in table.schema if kind_of(f.type) in (Kind.TEXT, Kind.CATEGORY))
     integers, nearly = tuple(possible_identifiers(table, numeric)), tuple(possible_numbers(table))
-    return Questions(tuple(table.schema.names), numeric, integers, texts, nearly, quasi, key)
+    subsets, names = subsets_of(quasi), tuple(table.schema.names)
+    return Questions(names, numeric, integers, texts, nearly, quasi, key, subsets, weight if quasi else None)
 
 
 @dataclass(frozen=True)
@@ -71,8 +94,8 @@ class Tally:
         Of numbers, the grid that they are on.
     numbers
         Of columns that are nearly numeric, the texts that are numbers and all texts.
-    cells
-        Records by their values on the quasi columns, if there are such columns.
+    cells, subsets
+        Records by their values on the quasi columns, if there are such columns, and on subsets of these.
     """
 
     missing: npt.NDArray[np.int64]
@@ -83,6 +106,7 @@ class Tally:
     texts: tuple[DistinctSample, ...]
     numbers: npt.NDArray[np.int64]
     cells: DistinctSample | None
+    subsets: tuple[DistinctSample, ...] = ()
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -94,6 +118,7 @@ class Tally:
             tuple(a + b for a, b in zip(self.texts, other.texts, strict=True)),
             self.numbers + other.numbers,
             None if self.cells is None or other.cells is None else self.cells + other.cells,
+            tuple(a + b for a, b in zip(self.subsets, other.subsets, strict=True)),
         )
 
 
@@ -104,7 +129,8 @@ def tally(questions: Questions, block: Block) -> Tally:
     if infinite.any():
         matrix = np.where(infinite, np.nan, matrix)
     key, moments = questions.key, block_moments(matrix)
-    quasi = [block.column(name) for name in questions.quasi]
+    quasi = {name: column_hashes(block.column(name), key) for name in questions.quasi}
+    weights = None if questions.weight is None else _weights(block, questions.weight)
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
@@ -113,8 +139,14 @@ def tally(questions: Questions, block: Block) -> Tally:
         integers=tuple(integer_run(block.column(name), key) for name in questions.integers),
         texts=tuple(sampled_values(present_hashes(_decoded(block.column(n)), key)) for n in questions.texts),
         numbers=np.array([count_numbers(block.column(name)) for name in questions.nearly], dtype=np.int64),
-        cells=sampled(record_hashes(quasi, key)) if quasi else None,
+        cells=sampled(combined_hashes(list(quasi.values()), key), weights=weights) if quasi else None,
+        subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
     )
+
+
+def _weights(block: Block, name: str) -> Vector:
+    """People that each record stands for: itself at least, and itself alone where nothing is said."""
+    return np.fmax(np.nan_to_num(to_float(block.column(name), name), nan=1.0, posinf=1.0), 1.0)
 
 
 def _decoded(values: pa.Array) -> pa.Array:

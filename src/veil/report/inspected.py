@@ -10,12 +10,12 @@ from rich.text import Text
 
 from veil.report.console import grid, shown
 from veil.report.escaping import visible
-from veil.report.inspection import Inspection
+from veil.report.inspection import Inspection, KeyFacts
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_SHOWN = 12
+MOST_SHOWN, MOST_PAIRS = 12, 5
 
 
 def print_inspection(inspection: Inspection, name: str, console: Console) -> None:
@@ -28,6 +28,9 @@ def print_inspection(inspection: Inspection, name: str, console: Console) -> Non
     console.print()
     for sentence in inspection.advice:
         console.print(Text(f"  {visible(sentence)}"))
+    if inspection.keys is not None:
+        console.print()
+        console.print(_keys(inspection, inspection.keys))
     if inspection.noise_risks:
         console.print()
         console.print(_risks(inspection))
@@ -44,6 +47,26 @@ def _columns(inspection: Inspection) -> Table:
         role = shown(column.role) if column.role else Text("decide", "bold red")
         missing = f"{column.missing:,}" if column.missing else ""
         table.add_row(shown(column.name), column.kind, role, missing, shown(column.note))
+    return table
+
+
+def _keys(inspection: Inspection, keys: KeyFacts) -> Table:
+    """Records in small cells on all keys, on all but one, and on pairs."""
+    n = max(inspection.n_rows, 1)
+    counted = "" if keys.exact else " (estimates)"
+    table = grid(
+        "keys", caption=f"Records that are alone with their values, or share them with few{counted}", side="left"
+    )
+    for heading in ("combinations", "alone", "fewer than 3", "fewer than 5"):
+        table.add_column(heading, justify="right")
+    few = [f"{count:,} ({count / n:.0%})" for count in (keys.unique, keys.below_3, keys.below_5)]
+    table.add_row(shown(", ".join(keys.columns)), f"{keys.n_cells:,}", *few)
+    for each in keys.without[:MOST_SHOWN]:
+        table.add_row(shown(f"without {each.columns[0]}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim")
+    for each in [pair for pair in keys.pairs if pair.unique][:MOST_PAIRS]:
+        table.add_row(
+            shown(f"only {' and '.join(each.columns)}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim"
+        )
     return table
 
 

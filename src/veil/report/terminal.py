@@ -121,6 +121,8 @@ def _candidate(index: int, candidate: CandidateView, model: ReportModel, width: 
     parts += [_columns(candidate, width)] if candidate.columns else []
     if candidate.membership is not None:
         parts.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
+    if candidate.keys is not None:
+        parts.append(_prose(str(candidate.keys), width))
     if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
         parts.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
     parts += [_utility(candidate, model, width)] if candidate.utility else []

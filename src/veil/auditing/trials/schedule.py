@@ -305,6 +305,7 @@ class Schedule:
             breaks=breaks,
             untested=untested,
             membership=membership,
+            keys=self._runner.keys(index),
         )
 
     def _asked_for(self, untested: Sequence[UntestedKnowledge]) -> list[UntestedKnowledge]:

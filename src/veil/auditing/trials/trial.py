@@ -18,6 +18,7 @@ from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
 from veil.auditing.membership import Membership, membership
+from veil.auditing.released_keys import released_keys
 from veil.auditing.scores import GuessScores
 from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, together
 from veil.data.blocks import Matrix
@@ -26,6 +27,7 @@ from veil.measures import Measure
 from veil.publishing.plan import Plan
 from veil.release.manifest import Manifest
 from veil.report.model import Picture
+from veil.report.remarks import ReleasedKeys
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,22 @@ class TrialRunner:
         self._targets: dict[int, list[PartTarget]] = {}
         self._whole: dict[int, WholeTarget] = {}
         self._manifests: dict[int, Manifest] = {}
+        self._keys: dict[int, ReleasedKeys | None] = {}
         self._last: tuple[tuple[int, Level, int], Exposure] | None = None
 
     def manifest(self, candidate: int) -> Manifest:
         """What a candidate's first release says about itself."""
         return self._manifests[candidate]
 
+    def keys(self, candidate: int) -> ReleasedKeys | None:
+        """How many records are alone with the keys of a candidate's first release."""
+        return self._keys[candidate]
+
     def targets(self, candidate: int) -> list[PartTarget]:
         """The parts of a candidate's releases, and those that can be looked at together."""
         if candidate not in self._targets:
-            self._manifests[candidate] = self._exposed(candidate, self.exposures.levels[0], 0).release.manifest
+            release = self._exposed(candidate, self.exposures.levels[0], 0).release
+            self._manifests[candidate], self._keys[candidate] = release.manifest, released_keys(release)
             parts, tolerance = self._manifests[candidate].parts, self.tolerance
             targets = [
                 PartTarget(i, part, self.exposures, tolerance, methods=(part.method,) if len(parts) > 1 else ())
