@@ -62,7 +62,7 @@ class LocalSuppression(Perturbation):
     >>> release, _ = veil.publish(frame, plan)
     >>> release.data["age"].tolist()
     ['< 40', '< 40', '< 40', '>= 50', '< 40', '< 40', '>= 50']
-    >>> release.data["sex"].tolist()
+    >>> release.table.read(["sex"]).column(0).to_pylist()
     ['f', 'f', 'f', None, 'm', 'm', None]
     """
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
 from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices
+from veil.auditing.advice.key_recoding import key_recoding
 from veil.auditing.advice.prediction import Survey
 from veil.auditing.advice.row_order import order_tells
 from veil.auditing.advice.settings import Numbers, Setting
@@ -21,6 +22,7 @@ from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
 from veil.perturbations.layout import Takes
+from veil.perturbations.local_suppression import LocalSuppression
 from veil.publishing.plan import Plan, as_plan, resolve
 from veil.report.words import listed
 
@@ -35,17 +37,28 @@ class Choices:
     """The methods that a table allows, as plans.
 
     ``categories`` are the columns that are no numbers, and ``numbers`` those that are. ``shuffle`` says whether rows
-    are released in a secret order; None does so where their order tells something.
+    are released in a secret order; None does so where their order tells something. ``links`` is the most that may be
+    gained on links by outsiders who know the keys; None where that does not count.
     """
 
     def __init__(
-        self, table: pa.Table, roles: Mapping[str, str], *, tolerance: float, seed: int | None, shuffle: bool | None
+        self,
+        table: pa.Table,
+        roles: Mapping[str, str],
+        *,
+        tolerance: float,
+        seed: int | None,
+        shuffle: bool | None,
+        links: float | None = None,
     ) -> None:
         self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
+        self.recoded: tuple[tuple[str, ...], LocalSuppression] | None = None
         self.categories = self._categorical()
         self.names = tuple(self._numeric())
         private = Truth.of(table, [*self.names, *self.categories])
         self.shuffle = order_tells(private) if shuffle is None else shuffle
+        given = parse_roles(self._roles, table.column_names)
+        self.recoded = None if links is None else key_recoding(table, given, links)
 
     def _categorical(self) -> list[str]:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
@@ -111,9 +124,12 @@ class Choices:
 
     def of_method(self, method: Perturbation | Plan, doubt: float | None = None) -> Plan:
         """A method for the numbers, with randomized responses for the categories."""
-        if isinstance(method, Plan) or not self.categories or method.method_name() == RESPONSE.name:
-            return as_plan(method)
-        return Plan([(None, method), (self.categories, RESPONSE.make((doubt or 1.0,)))])
+        if isinstance(method, Plan):
+            return method
+        parts: list[tuple[Sequence[str] | None, Perturbation]] = [(None, method)]
+        if self.categories and method.method_name() != RESPONSE.name:
+            parts.append((self.categories, RESPONSE.make((doubt or 1.0,))))
+        return Plan([*parts, *([self.recoded] if self.recoded is not None else [])])
 
     def thinned(self) -> pa.Table:
         """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""

@@ -100,7 +100,8 @@ class Search:
         self._time = TimeLeft.of(seconds)
         self._table, self._sampled = audited_records(as_table(table), MOST_RECORDS, seed)
         self._findings = Findings(goals)
-        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle)
+        links = goals.limits.get(Scored.LINKS) if grants.external else None
+        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, links=links)
         self._families, self._fixed = self._choices.methods(candidates)
         self._family_of: dict[str, str] = {}
         self._strongest: Setting | None = None
@@ -341,7 +342,7 @@ class Search:
 
     def _with_doubt(self, plan: Plan, doubt: float) -> Plan:
         """A plan made before the strength of the responses was known."""
-        if len(plan.parts) == 2 and plan.parts[1][0] == tuple(self._choices.categories):
+        if len(plan.parts) > 1 and plan.parts[1][0] == tuple(self._choices.categories):
             return self._choices.of_method(plan.parts[0][1], doubt).shuffled(plan.shuffle)
         return plan
 

@@ -147,7 +147,8 @@ class TrialRunner:
         except (InputError, MissingKnowledgeError, NotApplicableError) as error:
             # An attack that is better with knowledge may have nothing to go on without it: that is no omission.
             needless = isinstance(error, NotApplicableError) and trial.level.kind == "nothing" and bool(attack.uses)
-            return Outcome(refusal=str(error), applies=not needless)
+            # Nor is it one where the owner calls no column of a part secret, as of recoded keys.
+            return Outcome(refusal=str(error), applies=not (needless or target.is_known(())))
         seconds = time.perf_counter() - began
         tested = self.exposures.tested(trial.level, used)
         if isinstance(finding, Links):
