@@ -120,3 +120,17 @@ def test_a_table_of_another_type_is_refused():
     release = released(frame, veil.LocalSuppression(3, width={"age": 10}, random_state=0))
     with pytest.raises(veil.InputError, match="'age' must hold numbers"):
         linked(release, frame.assign(age="x"))
+
+
+def test_guesses_are_written_as_categories(tmp_path):
+    frame = people()
+    release = released(frame, veil.LocalSuppression(3, width={"age": 10}, hierarchies={"town": TOWNS}, random_state=0))
+    release.save(tmp_path / "release")
+    plan = release.manifest.parts[0].model
+    assert plan == veil.Release.load(tmp_path / "release").manifest.parts[0].model
+    from _program import call
+
+    call("attack", "release", "--attack", "joint-posterior-attack", "-o", "guess.csv", cwd=tmp_path)
+    guess = pd.read_csv(tmp_path / "guess.csv")
+    assert set(guess["town"]) <= set(TOWNS)
+    assert guess["age"].dropna().between(0, 110).all()

@@ -91,3 +91,18 @@ def test_the_external_edition_says_no_number_below_ten():
 def test_reports_without_keys_say_nothing_of_them():
     audit = audited(veil.Plan([("income", veil.AdditiveNoise(5.0))], roles=dict.fromkeys(KEYS, "drop")), ["pca-attack"])
     assert audit.model().candidates[0].keys is None
+
+
+def test_a_release_of_recoded_keys_that_is_read_from_a_folder_is_audited(tmp_path):
+    frame = survey()
+    method = veil.LocalSuppression(3, width={"age": 10}, hierarchies={"town": TOWNS})
+    plan = veil.Plan([(KEYS, method), ("income", veil.AdditiveNoise(5.0))], roles=dict.fromkeys(KEYS, "key"))
+    veil.publish(frame, plan)[0].save(tmp_path / "release")
+    audit = veil.audit(
+        frame,
+        release=tmp_path / "release",
+        grants=veil.Grants.only(external=True),
+        attacks=["linkage-attack"],
+        seed=0,
+    )
+    assert links_of(audit) <= 1 / 3

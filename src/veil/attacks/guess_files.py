@@ -24,7 +24,6 @@ from veil.data.files import format_of
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.progress import Progress, silent
-from veil.release.models import ResponseModel
 from veil.release.release import Release
 from veil.storage.jobs import Job, Output, as_rows, file_job
 from veil.storage.shards import BlockRows
@@ -148,8 +147,10 @@ def _column(release: Release, guess: Guess, j: int) -> pa.Array:
     """A guessed column; codes of categories as the categories themselves, and what is not guessed as missing."""
     values, name = guess.values[:, j], guess.columns[j]
     for part in release.manifest.parts:
-        if isinstance(part.model, ResponseModel) and name in part.names:
+        listings = part.model.private_categories()
+        listing = listings[part.names.index(name)] if listings is not None and name in part.names else None
+        if listing is not None:
             silent = np.isnan(values)
             codes = pa.array(np.where(silent, 0.0, values).astype(np.int64), mask=silent)
-            return pa.array(list(part.model.categories[part.names.index(name)])).take(codes)
+            return pa.array(list(listing)).take(codes)
     return pa.array(values, from_pandas=True)

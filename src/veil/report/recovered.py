@@ -11,6 +11,7 @@ from veil.report.drawing import Area, drawing
 from veil.report.html import POLICY, stylesheet
 from veil.report.markup import Markup, el, scrolling
 from veil.storage.atomic import write_public
+from veil.storage.json_values import json_value
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class RecoveredView:
 def write_recovered(view: RecoveredView, path: Path) -> None:
     """Write the recovery as a page, or as JSON where the name says so; an existing file is replaced."""
     plain = path.suffix == ".json"
-    content = json.dumps(view.to_dict(), indent=2, ensure_ascii=False) if plain else recovered_page(view)
+    content = json.dumps(json_value(view.to_dict()), indent=2, ensure_ascii=False) if plain else recovered_page(view)
     write_public(path, content.encode("utf-8", errors="backslashreplace"), replace=True)
 
 

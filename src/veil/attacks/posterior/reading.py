@@ -243,7 +243,8 @@ def _add_recoded(
         if name in known:
             channel, reports = np.eye(n), category_codes(known[name], listing)
         encode = category_encoder(listing)
-        draft.variables.append(Variable((name,), reports, channel, np.arange(n)[:, None], (place,), encode))
+        states, places = np.arange(n)[:, None], (place,)
+        draft.variables.append(Variable((name,), reports, channel, states, places, encode, hidden=True))
     else:
         z = np.array(to_float(released, name))
         grain = (_EXACT * max(float(np.nanstd(z)) if np.isfinite(z).any() else 0.0, 1e-12)) ** 2
