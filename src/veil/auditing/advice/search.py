@@ -104,7 +104,10 @@ class Search:
         self._time = TimeLeft.of(seconds)
         self._table, self._sampled, self._n_rows = audited_records(as_table(table), MOST_RECORDS, seed)
         self._findings = Findings(goals)
-        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan)
+        links = goals.limits.get(Scored.LINKS) if grants.external else None
+        self._choices = Choices(
+            self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan, links=links
+        )
         self._families, self._fixed = self._choices.methods(candidates)
         # The responses and each family, then methods as they are, what is confirmed, and what is of use.
         self._course = Course(progress, stages=len(self._families) + 4, share=SHARE_OF_TRIAL)
