@@ -86,6 +86,9 @@ from veil.perturbations.base import Perturbation as Perturbation
 from veil.perturbations.baskets import MarketBasket as MarketBasket
 from veil.perturbations.binary import BinaryProjection as BinaryProjection
 from veil.perturbations.discretization import Discretize as Discretize
+from veil.perturbations.local_suppression import LocalSuppression as LocalSuppression
+from veil.perturbations.recoding import GlobalRecoding as GlobalRecoding
+from veil.perturbations.top_coding import TopCoding as TopCoding
 from veil.perturbations.linear import LinearTransform as LinearTransform
 from veil.perturbations.lognormal import LogNormalNoise as LogNormalNoise
 from veil.perturbations.mechanisms import GaussianMechanism as GaussianMechanism

@@ -29,9 +29,13 @@ WITH_SETTINGS = [
     veil.Discretize(4),
     veil.RandomizedResponse(epsilon=1.0),
     veil.RandomizedResponse(gamma=3.0, joint=True),
+    veil.GlobalRecoding(hierarchies={"x0": {"a": "A", "b": "A", "c": "C"}}),
+    veil.GlobalRecoding(hierarchies={"x0": {"a": "A", "b": "A", "c": "C"}}, width={"x1": 2}),
+    veil.LocalSuppression(20, width={"x1": 2}),
+    veil.TopCoding(top=0.1),
 ]
-# Bounds and strengths that a formal guarantee rests on have no default.
-WITHOUT_DEFAULT = {veil.LaplaceMechanism, veil.GaussianMechanism, veil.RandomizedResponse}
+# Bounds and strengths that a formal guarantee rests on have no default, nor have hierarchies of texts.
+WITHOUT_DEFAULT = {veil.LaplaceMechanism, veil.GaussianMechanism, veil.RandomizedResponse, veil.GlobalRecoding}
 ALL = [*(cls() for cls in PERTURBATIONS.values() if cls not in WITHOUT_DEFAULT), *WITH_SETTINGS]
 
 

@@ -17,7 +17,8 @@ SEED = 424242
 
 def fitted(cls):
     rng = np.random.default_rng(1)
-    method = cls(random_state=SEED)
+    of_texts = {"a": {"x7391": "x", "y7391": "y"}}  # which have no default
+    method = cls(random_state=SEED, **({"hierarchies": of_texts} if cls is veil.GlobalRecoding else {}))
     if method.layout.tabular:
         table = pd.DataFrame({"a": rng.choice(["x7391", "y7391"], 200, p=[0.635, 0.365]), "b": rng.integers(0, 3, 200)})
     elif method.layout.takes is Takes.BITS:

@@ -24,7 +24,6 @@ from veil.data.files import target_format
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.progress import Progress, silent
-from veil.release.models import ResponseModel
 from veil.release.release import Release
 from veil.storage.jobs import Job, Output, as_rows, file_job
 from veil.storage.shards import BlockRows
@@ -154,8 +153,10 @@ def _links(links: Links) -> tuple[pa.Table, GuessFile]:
 def _categories(release: Release, name: str) -> pa.Array | None:
     """The categories of a private column, in the order of their codes; None where it has none."""
     for part in release.manifest.parts:
-        if isinstance(part.model, ResponseModel) and name in part.names:
-            return pa.array(list(part.model.categories[part.names.index(name)]))
+        listings = part.model.private_categories()
+        listing = listings[part.names.index(name)] if listings is not None and name in part.names else None
+        if listing is not None:
+            return pa.array(list(listing))
     return None
 
 

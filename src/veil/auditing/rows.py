@@ -12,6 +12,7 @@ from veil.auditing.scores import Score
 from veil.measures import Measure
 from veil.report.failures import AdvantageOverGoal, Failure, UntestedKnowledge
 from veil.report.model import Picture
+from veil.report.remarks import ReleasedKeys
 from veil.report.values import AttackView, Scored
 
 
@@ -173,6 +174,7 @@ class Candidate:
     breaks: tuple[Break, ...] = ()
     untested: tuple[UntestedKnowledge, ...] = ()
     membership: Membership | None = None
+    keys: ReleasedKeys | None = None
 
     @property
     def failures(self) -> tuple[Failure, ...]:

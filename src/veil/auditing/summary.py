@@ -76,6 +76,7 @@ def _view(
         untested=candidate.untested,
         too_few=_too_few(candidate, goals),
         membership=_membership(candidate, goals),
+        keys=candidate.keys if internal or candidate.keys is None else candidate.keys.external(SMALLEST_CELL),
     )
 
 

@@ -82,7 +82,7 @@ class Truth:
             if categories is None:
                 continue
             for name, known in zip(part.names, categories, strict=True):
-                if name not in listings:
+                if name not in listings or known is None:
                     continue
                 listing, j = listings[name], self.columns.index(name)
                 meaning = [
@@ -100,7 +100,7 @@ class Truth:
         for part in release.manifest.parts:
             for name, known in zip(part.names, part.model.private_categories() or (), strict=False):
                 listing, j = self.categories[self.columns.index(name)], self.columns.index(name)
-                if listing is not None:
+                if listing is not None and known is not None:
                     places = {value: float(i) for i, value in enumerate(known)}
                     codes[j] = np.array([places.get(value, -1.0) for value in listing])
         return codes

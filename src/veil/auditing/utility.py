@@ -36,6 +36,7 @@ from veil.release.models import (
     ClassModel,
     ForeignModel,
     PseudonymModel,
+    RecodedModel,
     RecordProjectionModel,
     UnknownModel,
 )
@@ -57,6 +58,8 @@ def plan_utilities(
     for i, part in enumerate(release.manifest.parts):
         truth, released = private.part(part.names), release.part(i)
         model = part.model
+        if isinstance(model, RecodedModel):
+            continue
         if model.private_categories() is not None:
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
                 by_name.setdefault("proportions", []).append(proportions_kept(truth, released))

@@ -25,7 +25,7 @@ from veil.attacks.knowledge import (
     TimeOrder,
 )
 from veil.attacks.knowledge.previous_releases import PreviousReleases
-from veil.checks.tables import SEED, category_table, expect, seeded, table_for
+from veil.checks.tables import SEED, category_table, expect, for_categories, seeded, table_for
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.keys.key import Key
@@ -69,7 +69,7 @@ def _check_on_numbers(attack: Attack, method: Perturbation, x: Matrix) -> bool:
 
 def _check_on_categories(attack: Attack, cls: type[Perturbation]) -> bool:
     """The attack on randomized categories, where it applies and what it requires can be said of categories."""
-    release, _ = publish(category_table(), seeded(cls()))
+    release, _ = publish(category_table(), seeded(for_categories(cls)))
     known = _known_of_categories(cls)
     if not attack.applies_to(release.only_part.model) or not set(attack.requires) <= known.keys():
         return False
@@ -128,7 +128,7 @@ def _drawn(attack: Attack, x: Matrix) -> dict[type[Knowledge], Knowledge]:
 
 def _known_of_categories(cls: type[Perturbation]) -> dict[type[Knowledge], Knowledge]:
     """What an attacker may know about a release of categories, beside numbers."""
-    earlier, _ = publish(category_table(), seeded(cls(), SEED + 1))
+    earlier, _ = publish(category_table(), seeded(for_categories(cls), SEED + 1))
     known = (IndependentSignals(), TimeOrder(), ExternalTable(category_table().slice(0, 20)), PreviousReleases(earlier))
     return {type(item): item for item in known}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,13 @@ def category_table(n: int = 300, changed: int = 0) -> pa.Table:
     text, numbers = rng.choice(["a", "b", "c"], n), rng.integers(0, 4, n)
     text[:changed] = np.where(text[:changed] == "a", "b", "a")
     return pa.table({"x0": text, "x1": numbers})
+
+
+def for_categories(cls: type[Perturbation]) -> Perturbation:
+    """A method with the settings that :func:`category_table` needs: hierarchies of texts have no default."""
+    if "hierarchies" not in inspect.signature(cls).parameters:
+        return cls()
+    return cls(hierarchies={"x0": {"a": "A", "b": "A", "c": "C"}})  # type: ignore[call-arg]
 
 
 def seeded(perturbation: Perturbation, seed: int = SEED) -> Perturbation:

@@ -9,6 +9,7 @@ import click
 from veil.cli.engines import chosen_engine, engine_options
 from veil.cli.options import json_option
 from veil.cli.printing import check_page, print_json, print_line, terminal
+from veil.storage.json_values import json_value
 
 
 @click.command()
@@ -42,7 +43,7 @@ def recover(
     if output is not None:
         write_recovered(recovered, output)
     if as_json:
-        print_json(recovered.to_dict())
+        print_json(json_value(recovered.to_dict()))
         return
     from veil.report.recovered_text import print_recovered
 

@@ -23,13 +23,13 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Words, values_of
+from veil.data.blocks import Vector, Words, values_of
 from veil.data.hashing import column_hashes
 
 CAP = 65_536
@@ -44,12 +44,16 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class DistinctSample:
-    """The values whose hashes are below 2^(64 − level), sorted; and, where they are counted, how often each occurs."""
+    """The values whose hashes are below 2^(64 − level), sorted; and, where they are counted, how often each occurs.
+
+    ``totals`` are sums of the weights of the records that have each value, where these have weights.
+    """
 
     hashes: Words
     sizes: npt.NDArray[np.int64] | None = None
     level: int = 0
     cap: int = CAP
+    totals: Vector | None = None
 
     @property
     def exact(self) -> bool:
@@ -76,11 +80,9 @@ class DistinctSample:
         order = np.argsort(hashes, kind="stable")  # two sorted runs: one merge
         hashes = hashes[order]
         first = np.flatnonzero(np.append(True, hashes[1:] != hashes[:-1])[: len(hashes)])
-        sizes = None
-        if one.sizes is not None and two.sizes is not None:
-            both = np.concatenate([one.sizes, two.sizes])[order]
-            sizes = np.add.reduceat(both, first) if len(first) else both
-        return DistinctSample(hashes[first], sizes, level, self.cap)._within_cap()
+        sizes = _added(one.sizes, two.sizes, order, first)
+        totals = _added(one.totals, two.totals, order, first)
+        return DistinctSample(hashes[first], sizes, level, self.cap, totals)._within_cap()
 
     def at(self, level: int) -> DistinctSample:
         """The same sample at a level that is not lower."""
@@ -89,7 +91,8 @@ class DistinctSample:
         n = int(np.searchsorted(self.hashes, np.uint64(1 << (64 - level))))
         # Copies: a slice would hold the memory of what was let go.
         sizes = None if self.sizes is None else self.sizes[:n].copy()
-        return DistinctSample(self.hashes[:n].copy(), sizes, level, self.cap)
+        totals = None if self.totals is None else self.totals[:n].copy()
+        return DistinctSample(self.hashes[:n].copy(), sizes, level, self.cap, totals)
 
     def _within_cap(self) -> DistinctSample:
         sample = self
@@ -98,10 +101,22 @@ class DistinctSample:
         return sample
 
 
-def sampled(hashes: Words, *, cap: int = CAP) -> DistinctSample:
-    """The sample of some records' values, with counts."""
-    values, sizes = np.unique(hashes, return_counts=True)
-    return DistinctSample(values, sizes, cap=cap)._within_cap()
+def _added(a: Any, b: Any, order: npt.NDArray[np.intp], first: npt.NDArray[np.intp]) -> Any:
+    """Counts of two samples by their merged values."""
+    if a is None or b is None:
+        return None
+    both = np.concatenate([a, b])[order]
+    return np.add.reduceat(both, first) if len(first) else both
+
+
+def sampled(hashes: Words, *, weights: Vector | None = None, cap: int = CAP) -> DistinctSample:
+    """The sample of some records' values, with counts, and with sums of their weights."""
+    if weights is None:
+        values, sizes = np.unique(hashes, return_counts=True)
+        return DistinctSample(values, sizes, cap=cap)._within_cap()
+    values, at, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
+    totals = np.bincount(at, weights=weights, minlength=len(values)).astype(np.float64)
+    return DistinctSample(values, sizes, cap=cap, totals=totals)._within_cap()
 
 
 def sampled_values(hashes: Words, *, cap: int = CAP) -> DistinctSample:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,14 @@ def column_hashes(values: pa.Array, key: int) -> Words:
 
 def record_hashes(columns: list[pa.Array], key: int) -> Words:
     """The numbers of records: equal where all of their cells are."""
+    return combined_hashes([column_hashes(values, key) for values in columns], key)
+
+
+def combined_hashes(columns: Sequence[Words], key: int) -> Words:
+    """The numbers of records from those of their cells."""
     words = np.full(len(columns[0]), _missing(key))
-    for values in columns:
-        words = mixed(words * _GOLDEN + column_hashes(values, key))
+    for cells in columns:
+        words = mixed(words * _GOLDEN + cells)
     return words
 
 

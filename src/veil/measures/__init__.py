@@ -25,6 +25,15 @@ from veil.measures.exposure import (
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
 from veil.measures.intervals import Interval, RatioEstimate, ratio_interval, repetition_interval, wilson
+from veil.measures.key_risk import (
+    CellCounts,
+    KeyRisks,
+    cell_counts,
+    diversity,
+    individual_risk,
+    key_risks,
+    negative_binomial_risk,
+)
 from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
@@ -93,11 +102,13 @@ from veil.measures.widths import interval_privacy
 from veil.measures.withholding import records_to_withhold
 
 __all__ = [
+    "CellCounts",
     "CorrelationRisk",
     "DifferenceVariances",
     "DimensionRange",
     "Direction",
     "Interval",
+    "KeyRisks",
     "Measure",
     "NoiseAdvice",
     "PosteriorGain",
@@ -117,6 +128,7 @@ __all__ = [
     "breach_rate",
     "breached",
     "canonical_privacy",
+    "cell_counts",
     "cell_sizes",
     "choose_projection_dimension",
     "choose_rotation_pairs",
@@ -139,6 +151,7 @@ __all__ = [
     "distance_distortion",
     "distance_variance",
     "distribution_distance",
+    "diversity",
     "effective_dimension",
     "eigen_ratio",
     "entropy_privacy",
@@ -147,12 +160,14 @@ __all__ = [
     "fisher_information_loss",
     "frobenius_error",
     "heavy_tailed",
+    "individual_risk",
     "inner_product_distortion",
     "inner_product_variance",
     "interval_privacy",
     "invariance",
     "johnson_lindenstrauss_dimension",
     "johnson_lindenstrauss_probability",
+    "key_risks",
     "l_secure",
     "linkage_baseline",
     "linkage_rate",
@@ -164,6 +179,7 @@ __all__ = [
     "mean_squared_error",
     "membership_advantage",
     "membership_bound",
+    "negative_binomial_risk",
     "neighbour_retention",
     "noise_for_threshold",
     "norm_range",

@@ -30,7 +30,7 @@ def cell_sizes(columns: Columns) -> Codes:
     >>> cell_sizes([[20, 30, 20, 20], ["M", "F", "M", None]]).tolist()
     [2, 1, 2, 1]
     """
-    cells = _cells(columns)
+    cells = cell_numbers(columns)
     return np.asarray(np.bincount(cells)[cells], dtype=np.int64)
 
 
@@ -81,7 +81,7 @@ def discernibility(columns: Columns, k: int, suppressed: npt.ArrayLike | None = 
     12.0
     """
     least = whole(k, "k", least=1)
-    cells = _cells(columns)
+    cells = cell_numbers(columns)
     n = len(cells)
     published = cells if suppressed is None else cells[~_mask(suppressed, n)]
     sizes = np.bincount(published)
@@ -110,7 +110,7 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
     2 [2, 2] higher is distorted
     """
     least = whole(k, "k", least=1)
-    cells = _cells(columns)
+    cells = cell_numbers(columns)
     given = column_of(labels, "labels")
     if len(given.values) != len(cells):
         raise InputError(
@@ -118,7 +118,7 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
         )
     classes, count = factorised(given, "labels")
     sizes = np.bincount(cells)
-    pairs, n_pairs = _compact(cells * count + classes, len(sizes) * count)
+    pairs, n_pairs = compact(cells * count + classes, len(sizes) * count)
     home = np.empty(n_pairs, dtype=np.int64)
     home[pairs] = cells
     majority = np.zeros_like(sizes)
@@ -126,14 +126,14 @@ def classification_cost(columns: Columns, labels: npt.ArrayLike, k: int) -> Meas
     return Measure(float(np.where(sizes >= least, sizes - majority, sizes).sum()), higher_is="distorted")
 
 
-def _cells(columns: Columns) -> Codes:
+def cell_numbers(columns: Columns) -> Codes:
     """The number of each record's cell, from 0 without gaps."""
     first, *others = columns_of(columns)
-    cells, count = _compact(*factorised(first, "columns"))
+    cells, count = compact(*factorised(first, "columns"))
     for column in others:  # made small at each column, so that numbers stay below (records)² and do not overflow
         codes, values = factorised(column, "columns")
         if count < len(cells):  # otherwise all are alone already
-            cells, count = _compact(cells * values + codes, count * values)
+            cells, count = compact(cells * values + codes, count * values)
     return cells
 
 
@@ -144,7 +144,7 @@ def _mask(suppressed: npt.ArrayLike, n: int) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def _compact(codes: Codes, bound: int) -> tuple[Codes, int]:
+def compact(codes: Codes, bound: int) -> tuple[Codes, int]:
     """Numbers below ``bound`` as numbers from 0 without gaps, and how many there are."""
     if bound <= ROOM * len(codes):
         present = np.zeros(bound, dtype=bool)

@@ -68,6 +68,9 @@ _USUAL = {Takes.IDENTIFIERS: pa.string(), Takes.BITS: pa.bool_()}
 
 def released_types(layout: Layout, model: Model, private: Sequence[pa.DataType], k: int) -> list[pa.DataType]:
     """Types of the k released columns of private columns of these types."""
+    kept = model.kept_types([plain_type(dtype) for dtype in private])
+    if kept is not None:
+        return kept
     categories = model.released_categories()
     if categories is None:
         return model.released_types(_USUAL.get(layout.takes, pa.float64()), len(private), k)

@@ -8,7 +8,6 @@ digit of their width.
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,10 @@ from veil.errors import InputError
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
+from veil.perturbations.edges import class_names, given_edges
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise
-from veil.perturbations.method import Learned, one_of
+from veil.perturbations.method import Learned
 from veil.perturbations.special_scans import GRAIN
 from veil.release.models import ClassModel
 
@@ -78,7 +78,7 @@ class Discretize(Perturbation):
     def learn(self, facts: Facts) -> ClassModel:
         """The edges: given, fixed by an earlier release, or rounded ones of the table."""
         if self.edges is not None:
-            edges = [_given(self.edges, name) for name in facts.columns]
+            edges = [given_edges(self.edges, name) for name in facts.columns]
         else:
             n_bins = whole(self.n_bins, "n_bins", least=2)
             choice(self.strategy, "strategy", STRATEGIES)
@@ -126,24 +126,3 @@ def _coarse(edge: float, gap: float) -> float:
         return two
     step = 10.0 ** np.floor(np.log10(gap))
     return float(f"{np.rint(edge / step) * step:.15g}")
-
-
-def class_names(edges: Vector) -> list[str]:
-    """Names of the classes between edges.
-
-    >>> class_names(np.array([10.0, 20.0]))
-    ['< 10', '[10, 20)', '>= 20']
-    """
-    shown = [repr(float(edge)).removesuffix(".0") for edge in edges]
-    return [f"< {shown[0]}", *(f"[{low}, {high})" for low, high in pairwise(shown)), f">= {shown[-1]}"]
-
-
-def _given(edges: Any, name: str) -> Vector:
-    listing = one_of(edges, name)
-    try:
-        values = np.array(listing, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.empty(0)
-    if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not (np.diff(values) > 0).all():
-        raise InputError(f"edges must be finite numbers that rise, for column {name!r}")
-    return values

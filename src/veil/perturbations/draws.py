@@ -133,6 +133,11 @@ class Draws:
         """The block's first row in the table."""
         return self._place.start
 
+    @property
+    def table(self) -> str:
+        """The table's fingerprint."""
+        return self._place.fingerprint
+
     def room(self, k: int) -> Matrix:
         """Memory for the k released columns of the block, where they are to end up if that is known."""
         return self._room if self._room is not None else room_for(k, self._block.shape[1])

@@ -19,10 +19,11 @@ from veil.perturbations.categories import CategoryScan, ValueScan
 from veil.perturbations.codecs import decoded, encoded, released_types
 from veil.perturbations.draws import Draws, Place, Secrets
 from veil.perturbations.facts import Facts, Fixed
+from veil.perturbations.key_scan import KeyScan, Recodes
 from veil.perturbations.layout import Takes
 from veil.perturbations.method import Method
 from veil.perturbations.scan import Scan, ScanResult
-from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan
+from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan, TailScan
 from veil.release.models import Model
 
 
@@ -32,12 +33,17 @@ def scan_for(perturbation: Method, columns: Sequence[str], secret: bytes) -> Sca
     if layout.takes is Takes.CATEGORIES:
         missing = layout.missing_is_category
         return CategoryScan(columns, secret=secret, method=method, missing=missing, joint=layout.combinations)
+    if isinstance(perturbation, Recodes):
+        rules = perturbation.rules(columns)
+        return KeyScan(columns, secret=secret, method=method, rules=rules, joint=layout.combinations)
     if layout.takes is Takes.IDENTIFIERS:
         return ValueScan(columns, secret=secret, method=method)
     if layout.takes is Takes.BITS:
         return BinaryScan(columns, secret=secret, method=method)
     if layout.takes is Takes.POSITIVE:
         return LogScan(columns, secret=secret, method=method)
+    if layout.tails:
+        return TailScan(columns, secret=secret, method=method)
     if layout.quantiles:
         return QuantileScan(columns, secret=secret, method=method)
     missing, covariance = layout.passes_missing, layout.covariance

@@ -17,6 +17,7 @@ class Takes(StrEnum):
     BITS = "zeros and ones"
     CATEGORIES = "categories"
     IDENTIFIERS = "identifiers"
+    KEYS = "numbers and categories"
 
 
 class MadeOf(StrEnum):
@@ -41,6 +42,7 @@ _COVERS = {
     Takes.BITS: frozenset({Kind.NUMERIC, Kind.BOOLEAN}),
     Takes.CATEGORIES: frozenset({Kind.CATEGORY, Kind.TEXT, Kind.BOOLEAN, Kind.NUMERIC}),
     Takes.IDENTIFIERS: frozenset({Kind.CATEGORY, Kind.TEXT, Kind.BOOLEAN, Kind.NUMERIC}),
+    Takes.KEYS: frozenset({Kind.CATEGORY, Kind.TEXT, Kind.BOOLEAN, Kind.NUMERIC}),
 }
 
 
@@ -52,7 +54,7 @@ class Layout:
     ----------
     takes, made_of, noise
         What its columns hold, what a released cell is made of, and how its noise is drawn.
-    covariance, quantiles, combinations, grids, extremes
+    covariance, quantiles, combinations, grids, extremes, tails
         What ``learn`` wants to be told beside means and variances (of categories: beside how often each occurs).
     spread
         Whether it measures the spread of each column, for which a table needs 2 rows.
@@ -75,6 +77,7 @@ class Layout:
     combinations: bool = False
     grids: bool = False
     extremes: bool = False
+    tails: bool = False
     spread: bool = False
     missing_is_category: bool = False
     apart: bool = False
@@ -96,8 +99,8 @@ class Layout:
 
     @property
     def tabular(self) -> bool:
-        """Whether its columns are no numbers, so that it works on tables and not on arrays."""
-        return self.takes in (Takes.CATEGORIES, Takes.IDENTIFIERS)
+        """Whether its columns need not be numbers, so that it works on tables and not on arrays."""
+        return self.takes in (Takes.CATEGORIES, Takes.IDENTIFIERS, Takes.KEYS)
 
     @property
     def fewest_rows(self) -> int:

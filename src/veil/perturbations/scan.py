@@ -38,6 +38,7 @@ class ScanResult:
     quantiles: tuple[Vector, ...] | None = None
     grids: tuple[Steps | None, ...] | None = None
     spreads: tuple[Spread | None, ...] | None = None
+    tails: tuple[tuple[Vector, Vector], ...] | None = None
 
 
 @dataclass(frozen=True)

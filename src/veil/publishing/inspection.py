@@ -27,6 +27,7 @@ from veil.publishing.inspection_advice import (
     rotation_advice,
     rotation_ranges,
 )
+from veil.publishing.inspection_keys import key_advice, key_facts
 from veil.publishing.inspection_pass import Questions, Tally, questions_of, tally
 from veil.publishing.inspection_suspects import (
     MARKS,
@@ -96,15 +97,18 @@ def inspect(
     covariance = moments.covariance if moments.n_complete > 2 else None
     if covariance is not None and len(covariance) > 1:
         advice.append(correlation_advice(covariance))
+    keys = None
     if answers.cells is not None:
         advice.append(cell_advice(questions.quasi, answers.cells, moments.n_rows))
+        keys = key_facts(questions, answers)
+        advice += key_advice(keys)
     if covariance is None:
-        return Inspection(moments.n_rows, facts, tuple(advice))
+        return Inspection(moments.n_rows, facts, tuple(advice), keys=keys)
     advice += rotation_advice(moments)
     advice += grid_advice(questions.numeric, answers.grids, moments)
     risks, ranges = noise_risks(questions.numeric, covariance), rotation_ranges(questions.numeric, covariance)
     levels = NOISE_LEVELS if risks else ()
-    return Inspection(moments.n_rows, facts, tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges)
+    return Inspection(moments.n_rows, facts, tuple(advice), levels, risks, ROTATION_THRESHOLD, ranges, keys)
 
 
 def _asked(
@@ -117,7 +121,8 @@ def _asked(
         quasi = [
             f.name for f in schema if given.get(f.name) in (Role.QUASI, Role.KEY) and kind_of(f.type) is not Kind.OTHER
         ]
-        questions = questions_of(source, tuple(quasi), key)
+        weights = [f.name for f in schema if given.get(f.name) is Role.WEIGHT and kind_of(f.type) is Kind.NUMERIC]
+        questions = questions_of(source, tuple(quasi), key, weights[0] if weights else None)
         try:
             answers = summed(partial(tally, questions), source, engine=engine, progress=progress)
         except TypesChanged:

@@ -7,14 +7,15 @@ Values are told apart by keyed hashes (:mod:`veil.data.hashing`) and counted by 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, Vector, to_float
 from veil.data.distinct import DistinctSample, IntegerRun, integer_run, sampled, sampled_values
-from veil.data.hashing import present_hashes, record_hashes
+from veil.data.hashing import column_hashes, combined_hashes, present_hashes
 from veil.data.schema import Kind, kind_of
 from veil.data.sources import count_numbers, possible_identifiers, possible_numbers
 from veil.data.tables import Table
@@ -43,6 +44,10 @@ class Questions:
         How many records are alike on all of these.
     codes
         Whole numbers whose first rows look like codes for categories.
+    subsets
+        How many records are alike on these of the quasi columns.
+    weight
+        The column of weights, if there is one.
     key
         That of the hashes.
     """
@@ -55,9 +60,26 @@ class Questions:
     quasi: tuple[str, ...]
     codes: tuple[str, ...]
     key: int
+    subsets: tuple[tuple[str, ...], ...] = ()
+    weight: str | None = None
 
 
-def questions_of(table: Table, quasi: tuple[str, ...], key: int) -> Questions:
+MOST_LEFT_OUT, MOST_PAIRED = 12, 6
+"""Keys of which each is left out in turn, and of which all pairs are looked at."""
+
+
+def subsets_of(quasi: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """All keys but one, and pairs of them.
+
+    >>> subsets_of(("sex", "age", "town"))
+    (('age', 'town'), ('sex', 'town'), ('sex', 'age'))
+    """
+    n = len(quasi)
+    others = [quasi[:j] + quasi[j + 1 :] for j in range(n)] if 2 <= n <= MOST_LEFT_OUT else []
+    return tuple(dict.fromkeys([*others, *(combinations(quasi, 2) if n <= MOST_PAIRED else ())]))
+
+
+def questions_of(table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None) -> Questions:
     """What is to be asked of a table, by its types and first rows."""
     numeric = table.numeric()
     texts = tuple(f.name for f in table.schema if kind_of(f.type) in (Kind.TEXT, Kind.CATEGORY))
@@ -65,7 +87,8 @@ def questions_of(table: Table, quasi: tuple[str, ...], key: int) -> Questions:
     whole = [name for name in numeric if pa.types.is_integer(table.schema.field(name).type)]
     first = table.head(whole) if whole else None
     codes = () if first is None else tuple(name for name in whole if looks_like_a_code(first.column(name), name))
-    return Questions(tuple(table.schema.names), numeric, integers, texts, nearly, quasi, codes, key)
+    subsets, names = subsets_of(quasi), tuple(table.schema.names)
+    return Questions(names, numeric, integers, texts, nearly, quasi, codes, key, subsets, weight if quasi else None)
 
 
 @dataclass(frozen=True)
@@ -78,8 +101,8 @@ class Tally:
         Of numbers, the grid that they are on.
     numbers
         Of columns that are nearly numeric, the texts that are numbers and all texts.
-    cells
-        Records by their values on the quasi columns, if there are such columns.
+    cells, subsets
+        Records by their values on the quasi columns, if there are such columns, and on subsets of these.
     records
         Records by all of their values.
     ends
@@ -99,6 +122,7 @@ class Tally:
     records: DistinctSample
     ends: Ends
     marks: npt.NDArray[np.int64]
+    subsets: tuple[DistinctSample, ...] = ()
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -113,6 +137,7 @@ class Tally:
             self.records + other.records,
             self.ends + other.ends,
             self.marks + other.marks,
+            tuple(a + b for a, b in zip(self.subsets, other.subsets, strict=True)),
         )
 
 
@@ -123,7 +148,9 @@ def tally(questions: Questions, block: Block) -> Tally:
     if infinite.any():
         matrix = np.where(infinite, np.nan, matrix)
     key, moments = questions.key, block_moments(matrix)
-    quasi = [block.column(name) for name in questions.quasi]
+    hashes = {name: column_hashes(block.column(name), key) for name in questions.columns}
+    quasi = {name: hashes[name] for name in questions.quasi}
+    weights = None if questions.weight is None else _weights(block, questions.weight)
     texts = [_decoded(block.column(name)) for name in questions.texts]
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
@@ -133,11 +160,17 @@ def tally(questions: Questions, block: Block) -> Tally:
         integers=tuple(integer_run(block.column(name), key) for name in questions.integers),
         texts=tuple(sampled_values(present_hashes(values, key)) for values in texts),
         numbers=np.array([count_numbers(block.column(name)) for name in questions.nearly], dtype=np.int64),
-        cells=sampled(record_hashes(quasi, key)) if quasi else None,
-        records=sampled(record_hashes([block.column(name) for name in questions.columns], key)),
+        cells=sampled(combined_hashes(list(quasi.values()), key), weights=weights) if quasi else None,
+        records=sampled(combined_hashes(list(hashes.values()), key)),
         ends=ends_of(matrix, moments.minimum, moments.maximum),
         marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
+        subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
     )
+
+
+def _weights(block: Block, name: str) -> Vector:
+    """People that each record stands for: itself at least, and itself alone where nothing is said."""
+    return np.fmax(np.nan_to_num(to_float(block.column(name), name), nan=1.0, posinf=1.0), 1.0)
 
 
 def _decoded(values: pa.Array) -> pa.Array:

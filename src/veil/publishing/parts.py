@@ -62,6 +62,7 @@ class FittedPart:
         self.groups = self._grouped(constant)
         self.remarks = (*p.fit_scan(self.columns, result, self._key, self._fixed()), *self._of_groups(constant))
         self.n_missing = 0 if p.layout.missing_is_category else int(result.moments.missing.sum())
+        self.n_missing += p.model_.n_suppressed
         self.fields = released_fields(p, self.columns, schema)
         self.means, self._least = result.moments.mean, result.moments.minimum
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))

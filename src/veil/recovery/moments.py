@@ -5,6 +5,7 @@ P1 P2  ``y = x + r``                            Σx = Σy − Σr
 P3 P22 ``y = x·r + e``                          E x = E y/E r; E x² = (E y² − σe²)/E r²;
                                                 Cov(xᵢ, xⱼ) = Cov(yᵢ, yⱼ)/(E r)² for i ≠ j
 P4     ``ln y = ln x + e``                      E x = E y·e^(−s/2); E xᵢxⱼ = E yᵢyⱼ·e^(−(sᵢ + sⱼ)/2 − sᵢⱼ)
+P24    x, or the mean of those beyond           E x = E y, but for the rounding of that mean; no covariance
 =====  =======================================  =====================================================
 
 (Huang 2005; Liu 2007, eq. 3.1–3.5, corrected by errata L-k, L-m, L-n.)
@@ -35,12 +36,13 @@ With noise that is one draw per group, and members who resemble each other, erro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from veil.arguments import choice, flag
-from veil.data.blocks import Matrix, Vector
+from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
@@ -53,9 +55,15 @@ from veil.recovery.gaps_of_numbers import gap_problem, known_law
 from veil.recovery.products import origin_of, product_means, release_products
 from veil.recovery.weights import Weights, as_weights
 from veil.release.manifest import Part
-from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
+from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel, TopCodedModel
 from veil.release.release import Release
 from veil.report.recovered_text import RecoveredView
+
+
+def coded_counts(columns: tuple[str, ...], stand_ins: Matrix, block: Block) -> Matrix:
+    """d × 2: how many values of a block stand for others below and above."""
+    y = block.matrix(columns)
+    return np.array([(y == ends[:, None]).sum(axis=1) for ends in stand_ins.T], dtype=np.float64).T
 
 
 class MomentRecovery(Displayed):
@@ -120,6 +128,9 @@ class MomentRecovery(Displayed):
         if not isinstance(release, Release):
             raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
         model = release.only_part.model
+        if isinstance(model, TopCodedModel):
+            self._coded_ends(release, model)
+            return self
         if not isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
             raise NotApplicableError(
                 f"the moments behind a {release.method} release do not come back; added and multiplied noise tells them"
@@ -271,6 +282,30 @@ class MomentRecovery(Displayed):
         total[diagonal] = m1**4 * (f2 - (a * p.power[2] + b * p.power[1]) ** 2)
         mean_given = ((m2 - m1**2) * x2 + s) / m1**2
         self._set(p.n, [mean_given, np.diag(spread) / m1**2, given / m1**4, total / m1**4], release)
+
+    def _coded_ends(self, release: Release, model: TopCodedModel) -> None:
+        """Values beyond a limit have their mean, rounded to two digits; what their spread was is lost."""
+        if model.kind != "mean":
+            raise NotApplicableError(
+                "values beyond the limits were released as the limits, which do not tell their mean; TopCoding("
+                "replace='mean') does"
+            )
+        names = release.only_part.released
+        products = product_means(release_products(release))
+        coded = release.summed(partial(coded_counts, names, model.stand_ins)) / products.n_rows
+        ends = np.where(np.isfinite(model.stand_ins) & (model.stand_ins != 0), np.abs(model.stand_ins), 1.0)
+        step = np.where(np.isfinite(model.stand_ins), 10.0 ** (np.floor(np.log10(ends)) - 1), 0.0)
+        rounding = (coded**2 * step**2).sum(axis=1) / 12.0
+        spread = products.one_one - np.outer(products.mean, products.mean)
+        whole = ~coded.any(axis=1)
+        self.mean_, both = products.mean, np.outer(whole, whole)
+        self.covariance_ = np.where(both, spread, np.nan)
+        total = np.where(both, products.two_two - products.one_one**2, np.nan)
+        zero = np.where(both, 0.0, np.nan)
+        self._set(products.n, [rounding * products.n, np.diag(spread) + rounding * products.n, zero, total])
+        self.n_rows_, self.columns_ = products.n_rows, release.only_part.names
+        self.n_gaps_ = products.n_rows - products.n
+        self._saw(release)
 
     def _lognormal(self, p: Products, noise: Matrix, release: Release) -> None:
         s = np.diag(noise)

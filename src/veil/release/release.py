@@ -28,6 +28,7 @@ from veil.data.tables import FrameKind, MemoryTable, Table
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
+from veil.release.models import RecodedModel
 from veil.storage.atomic import write_public
 from veil.storage.hashes import sha256_of, sha256_of_shards
 from veil.storage.jobs import Job, Output, file_job
@@ -103,6 +104,8 @@ class Release:
             raise NotApplicableError(f"a {self.method} release has no categories")
         columns = []
         for name, known in zip(self.only_part.released, categories, strict=True):
+            if known is None:
+                raise NotApplicableError(f"column {name!r} of a {self.method} release holds numbers, not categories")
             values = self._table.read([name]).column(0)
             if pa.types.is_dictionary(values.type):
                 values = values.cast(values.type.value_type)
@@ -247,7 +250,9 @@ def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> No
     for part in manifest.parts:
         listings = part.model.private_categories()
         if listings is not None:
-            for name, categories in zip(part.released, listings, strict=True):
+            for name, categories in zip(part.released, _released_listings(part, listings), strict=True):
+                if categories is None:
+                    continue
                 dtype = schema.field(name).type
                 try:
                     pa.array(list(categories), dtype.value_type if pa.types.is_dictionary(dtype) else dtype)
@@ -256,6 +261,13 @@ def _check_categories(manifest: Manifest, schema: pa.Schema, folder: Path) -> No
                     raise FileFormatError(
                         f"{folder}: its {MANIFEST} is damaged or of another version: {line}"
                     ) from None
+
+
+def _released_listings(part: Part, listings: Sequence[Sequence[Any] | None]) -> Sequence[Sequence[Any] | None]:
+    """What the released columns hold: recoded ones their labels, others the private categories."""
+    if not isinstance(part.model, RecodedModel):
+        return listings
+    return [None if known is None else c.released for c, known in zip(part.model.columns, listings, strict=True)]
 
 
 def _read_as(dtype: pa.DataType) -> pa.DataType:

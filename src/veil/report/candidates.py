@@ -65,6 +65,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
         _strongest(row, model.over) if row else None,
         _failures(candidate),
         _too_few(candidate),
+        _keys(candidate),
         exposed_columns(candidate),
         _membership(candidate),
         _utility(model, candidate, key),
@@ -139,6 +140,11 @@ def _too_few(candidate: CandidateView) -> Markup | None:
         [el("li", f"And {counted(more, 'more column')}.")] if more else []
     )
     return join(el("h4", "What this table is too small to show"), el("ul", items, class_="too-few"))
+
+
+def _keys(candidate: CandidateView) -> Markup | None:
+    """How many records are alone with the keys that are released."""
+    return None if candidate.keys is None else join(el("h4", "Keys"), el("p", str(candidate.keys)))
 
 
 def _membership(candidate: CandidateView) -> Markup | None:

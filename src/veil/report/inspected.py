@@ -12,7 +12,7 @@ from rich.text import Text
 
 from veil.report.console import grid, shown
 from veil.report.escaping import visible
-from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, NoiseRisk, RotationRange
+from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, KeyFacts, NoiseRisk, RotationRange
 from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
@@ -21,7 +21,7 @@ from veil.report.words import counted, percent
 if TYPE_CHECKING:
     from rich.console import Console
 
-MOST_SHOWN = 12
+MOST_SHOWN, MOST_PAIRS = 12, 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +35,7 @@ class Inspection:
     noise_risks: tuple[NoiseRisk, ...] = ()
     rotation_threshold: float = ROTATION_THRESHOLD
     rotation_ranges: tuple[RotationRange, ...] = ()
+    keys: KeyFacts | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -56,6 +57,7 @@ def inspection_pieces(inspection: Inspection, name: str = "Table") -> list[Piece
     size = f": {counted(inspection.n_rows, 'record')} × {counted(len(inspection.columns), 'column')}"
     pieces: list[Piece] = [shown(name, "bold") + Text(size), _columns(inspection)]
     pieces += [Text(f"  {visible(sentence)}") for sentence in inspection.advice]
+    pieces += [_keys(inspection, inspection.keys)] if inspection.keys is not None else []
     pieces += [_risks(inspection)] if inspection.noise_risks else []
     pieces += [_rotations(inspection)] if inspection.rotation_ranges else []
     return pieces
@@ -74,6 +76,26 @@ def _columns(inspection: Inspection) -> Table:
         role = shown(column.role) if column.role else Text("decide", "bold red")
         missing = f"{column.missing:,}" if column.missing else ""
         table.add_row(shown(column.name), column.kind, role, missing, shown(column.note))
+    return table
+
+
+def _keys(inspection: Inspection, keys: KeyFacts) -> Table:
+    """Records in small cells on all keys, on all but one, and on pairs."""
+    n = max(inspection.n_rows, 1)
+    counted = "" if keys.exact else " (estimates)"
+    table = grid(
+        "keys", caption=f"Records that are alone with their values, or share them with few{counted}", side="left"
+    )
+    for heading in ("combinations", "alone", "fewer than 3", "fewer than 5"):
+        table.add_column(heading, justify="right")
+    few = [f"{count:,} ({count / n:.0%})" for count in (keys.unique, keys.below_3, keys.below_5)]
+    table.add_row(shown(", ".join(keys.columns)), f"{keys.n_cells:,}", *few)
+    for each in keys.without[:MOST_SHOWN]:
+        table.add_row(shown(f"without {each.columns[0]}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim")
+    for each in [pair for pair in keys.pairs if pair.unique][:MOST_PAIRS]:
+        table.add_row(
+            shown(f"only {' and '.join(each.columns)}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim"
+        )
     return table
 
 

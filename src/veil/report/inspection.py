@@ -47,3 +47,42 @@ class RotationRange:
     second: str
     intervals: tuple[tuple[float, float], ...]
     share: float
+
+
+@dataclass(frozen=True)
+class KeysAlone:
+    """Some keys, and how many records are alone without them, or on them alone."""
+
+    columns: tuple[str, ...]
+    unique: int
+
+
+@dataclass(frozen=True)
+class KeyFacts:
+    """What the keys tell of people.
+
+    Attributes
+    ----------
+    columns
+        The key and quasi columns.
+    n_cells, unique, below_3, below_5
+        Combinations that occur, records that are alone, and those in cells of fewer than 3 and 5; estimates unless
+        ``exact``.
+    weight, expected
+        The column of weights, and the expected re-identifications by it.
+    without
+        By column, records that stay alone without it, fewest first.
+    pairs
+        By pair of columns, records that are alone on it, most first.
+    """
+
+    columns: tuple[str, ...]
+    n_cells: int
+    unique: int
+    below_3: int
+    below_5: int
+    exact: bool = True
+    weight: str | None = None
+    expected: float | None = None
+    without: tuple[KeysAlone, ...] = ()
+    pairs: tuple[KeysAlone, ...] = ()

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any
 
 from veil.report.failures import Failure, TooFewRecords, UntestedKnowledge, Verdict
-from veil.report.remarks import GroupSizes, OrderTest, PublicColumns
+from veil.report.remarks import GroupSizes, OrderTest, PublicColumns, ReleasedKeys
 from veil.report.values import (
     AdviceState,
     AttackView,
@@ -180,7 +180,8 @@ class CandidateView:
 
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
     ``columns`` every scored column, the most exposed first. ``untested`` is the knowledge that no attack used, and
-    ``too_few`` the columns that the records are too few for. ``membership`` is what is told about who is in the table.
+    ``too_few`` the columns that the records are too few for. ``membership`` is what is told about who is in the table,
+    ``keys`` how many records are alone with the keys that are released.
     """
 
     label: str
@@ -204,6 +205,7 @@ class CandidateView:
     untested: tuple[UntestedKnowledge, ...] = ()
     too_few: tuple[TooFewRecords, ...] = ()
     membership: MembershipView | None = None
+    keys: ReleasedKeys | None = None
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,13 @@ from veil.report.recovered import RecoveredColumn, RecoveredShares, span
 from veil.report.recovered_text import RecoveredView
 from veil.report.words import counted, digits, goal, percent
 from veil.storage.atomic import write_public
+from veil.storage.json_values import json_value
 
 
 def write_recovered(view: RecoveredView, path: Path) -> None:
     """Write the recovery as a page, or as JSON where the name says so; an existing file is replaced."""
     plain = path.suffix == ".json"
-    content = json.dumps(view.to_dict(), indent=2, ensure_ascii=False) if plain else recovered_page(view)
+    content = json.dumps(json_value(view.to_dict()), indent=2, ensure_ascii=False) if plain else recovered_page(view)
     write_public(path, content.encode("utf-8", errors="backslashreplace"), replace=True)
 
 

@@ -90,3 +90,59 @@ class GroupSizes:
         unique = f"{self.unique:,} group{'s have' if self.unique != 1 else ' has'} a size that no other has"
         constant = f" Constant within them: {listed(self.constant)}." if self.constant else ""
         return f"{self.column!r} names {self.n_groups:,} groups: {', '.join(sizes)}; {unique}.{constant}"
+
+
+@dataclass(frozen=True)
+class ReleasedKeys:
+    """How many records of a release are alone, or nearly, with the keys that it shows, suppressed cells being values.
+
+    >>> str(ReleasedKeys(("age",), 40, 12, 20, 61).external(20)).partition(": ")[2]
+    'fewer than 20 records are alone, 20 in cells of fewer than 3, 61 of fewer than 5.'
+
+    Attributes
+    ----------
+    columns
+        Columns that outsiders may know, and that are released as they are, recoded or with coded ends.
+    n_cells, unique, below_3, below_5
+        Combinations that occur, records that are alone, and those in cells of fewer than 3 and 5. None for 1 to
+        ``least`` − 1 records in the external edition.
+    least
+        The fewest records that the edition speaks of.
+    weight, expected
+        The column of weights, and the re-identifications that they let expect.
+    """
+
+    columns: tuple[str, ...]
+    n_cells: int
+    unique: int | None
+    below_3: int | None
+    below_5: int | None
+    least: int = 1
+    weight: str | None = None
+    expected: float | None = None
+
+    def external(self, least: int) -> ReleasedKeys:
+        """The same without numbers of fewer than ``least`` records."""
+        unique, below_3, below_5 = (
+            None if n is not None and 0 < n < least else n for n in (self.unique, self.below_3, self.below_5)
+        )
+        return replace(self, unique=unique, below_3=below_3, below_5=below_5, least=least)
+
+    def __str__(self) -> str:
+        """Counts in a sentence."""
+        alone, few, some = (f"fewer than {self.least}" if n is None else f"{n:,}" for n in self._counts)
+        weights = (
+            ""
+            if self.expected is None
+            else f" By the weights in {self.weight!r}, {self.expected:,.1f} re-identifications are expected."
+        )
+        one = len(self.columns) == 1
+        return (
+            f"The key{'' if one else 's'} {listed(self.columns)} as released {'has' if one else 'have'} "
+            f"{self.n_cells:,} combinations: {alone} records are alone, {few} in cells of fewer than 3, {some} of "
+            f"fewer than 5.{weights}"
+        )
+
+    @property
+    def _counts(self) -> tuple[int | None, int | None, int | None]:
+        return self.unique, self.below_3, self.below_5

@@ -45,6 +45,7 @@ _DESCRIPTIONS = {
     "Picture": "Counts of (original, guess) in bins of standard units, small cells suppressed.",
     "PointView": "One setting of a method that the advice tried: its risk, as the goals see it, and its utility.",
     "PublicColumns": "The columns that are released unchanged, and the share of records that are unique on them.",
+    "ReleasedKeys": "Combinations of the keys as released, and records in small ones (null: fewer than the smallest).",
     "ReportModel": "The report of an audit or of advice: its headline in words, and everything that renderers show.",
     "RiskView": "One of the three risks that regulators ask about, at the strongest attack that bears on it.",
     "RocView": "How well people in a table are told from others: the area under the ROC curve, and TPR − FPR.",

@@ -137,6 +137,8 @@ def findings(candidate: CandidateView, model: ReportModel, width: int) -> list[T
     lines += [_columns(candidate, width)] if candidate.columns else []
     if candidate.membership is not None:
         lines.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
+    if candidate.keys is not None:
+        lines.append(_prose(str(candidate.keys), width))
     if candidate.too_few and candidate.verdict.privacy != State.HOLDS:  # else the verdict says it
         lines.append(_prose(f"Too few records: {too_few_words(candidate.too_few)}", width))
     return [*lines, _utility(candidate, model, width)] if candidate.utility else lines

@@ -23,12 +23,13 @@ from veil.arguments import flag, renamed, whole
 from veil.attacks.base import Details, Guess, GuessingAttack, full_guess
 from veil.attacks.categories.response_prior import joint_prior, table_of
 from veil.attacks.knowledge import Knowledge
+from veil.attacks.recoded import likely_categories, recoded_columns
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.measures import PosteriorGain, posterior_gain
 from veil.numerics.response_likelihood import most_likely
 from veil.numerics.response_matrix import gamma_matrix, kron_apply, posterior
-from veil.release.models import BasketModel, Model, ResponseModel
+from veil.release.models import BasketModel, Model, RecodedModel, ResponseModel
 from veil.release.release import Release
 
 MOST_CELLS = 50_000
@@ -115,12 +116,18 @@ class ResponsePosteriorAttack(GuessingAttack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Randomized response, and market baskets that are one (items flipped by themselves, or whole patterns)."""
+        """Randomized response, market baskets that are one (items flipped by themselves, or whole patterns), and
+        categories up a hierarchy.
+        """
+        if isinstance(model, RecodedModel):
+            return any(column.categories is not None for column in model.columns)
         return isinstance(model, ResponseModel) or (isinstance(model, BasketModel) and model.kind != "select")
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:
         whole(self.random_state, "random_state")
         flag(self.joint, "joint")
+        if isinstance(release.only_part.model, RecodedModel):
+            return _of_labels(release, release.only_part.model)
         responses = response_posteriors(release, joint=self.joint, seed=self.random_state)
         columns = responses.columns
         confidence = np.column_stack([c.posterior.max(axis=1)[c.rows] for c in columns])
@@ -136,6 +143,17 @@ class ResponsePosteriorAttack(GuessingAttack):
                 steps=responses.steps,
             ),
         )
+
+
+def _of_labels(release: Release, model: RecodedModel) -> Guess:
+    """Of recoded categories: nothing tells those of one label apart, so any is as good; numbers are left out."""
+    guesses = []
+    for column, places in zip(model.columns, recoded_columns(release), strict=True):
+        if column.categories is None or places is None:
+            guesses.append(np.full(release.table.read().num_rows, np.nan))
+        else:
+            guesses.append(np.append(likely_categories(column), np.nan)[places])
+    return full_guess(release, np.column_stack(guesses))
 
 
 class ResponsePosteriors(NamedTuple):

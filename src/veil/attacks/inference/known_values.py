@@ -106,6 +106,7 @@ def categories_of(release: Release) -> dict[str, Sequence[object]]:
         name: categories
         for part in release.manifest.parts
         for name, categories in zip(part.names, part.model.private_categories() or (), strict=False)
+        if categories is not None
     }
 
 

@@ -26,6 +26,7 @@ from veil.attacks.inference.learning import People
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.classes import ClassColumn
+from veil.attacks.recoded import likely_categories, private_places, released_places
 from veil.data.blocks import Vector, one_array
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError, NotApplicableError
@@ -38,7 +39,10 @@ from veil.release.models import (
     LogNormalModel,
     Model,
     MultiplicativeModel,
+    RecodedColumn,
+    RecodedModel,
     ResponseModel,
+    TopCodedModel,
     UnknownModel,
 )
 from veil.release.release import Release
@@ -50,6 +54,8 @@ COLUMNWISE: Final = (
     BasketModel,
     ResponseModel,
     ClassModel,
+    RecodedModel,
+    TopCodedModel,
     UnknownModel,
 )
 """Models whose released columns stand for the private columns of the same names."""
@@ -216,10 +222,27 @@ def _of_people(release: Release, table: pa.Table) -> list[_Known]:
             values = as_numbers(theirs, name)
             classes = np.where(np.isnan(values), np.nan, np.searchsorted(model.edges[at], values, side="right"))
             known.append(_numbers(name, _missing(_class_codes(ours, model, at)), classes))
+        elif isinstance(model, RecodedModel):
+            known.append(_recoded(name, model.columns[part.released.index(name)], ours, theirs))
+        elif isinstance(model, TopCodedModel):
+            values = as_numbers(theirs, name)
+            coded = model.coded(np.tile(values[:, None], len(part.names)))[:, j]
+            known.append(_numbers(name, as_numbers(ours, name), coded))
         else:
             category = part.columns[j].kind not in (Kind.NUMERIC, Kind.BOOLEAN)
             known.append(_compared(name, ours, theirs, category=category))
     return [each for each in known if each is not None and np.ptp(np.nan_to_num(each.rows, nan=-1.0)) > 0]
+
+
+def _recoded(name: str, column: RecodedColumn, ours: pa.Array, theirs: pa.Array) -> _Known | None:
+    """A recoded column beside people's own values, which are released as its classes or labels."""
+    if column.is_exact_number:
+        return _compared(name, ours, theirs)
+    rows, people = released_places(ours, column), private_places(theirs, column, name)
+    if column.edges is not None:
+        return _numbers(name, _missing(rows), _missing(people))
+    texts = pa.array([*(str(value) for value in column.released), None], type=pa.string())
+    return _categories(name, texts.take(pa.array(rows % len(texts))), texts.take(pa.array(people % len(texts))))
 
 
 def _compared(name: str, ours: pa.Array, theirs: pa.Array, *, category: bool = False) -> _Known | None:
@@ -268,11 +291,12 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
     released = released_array(single, name)
     if isinstance(model, ClassModel):
         codes = _class_codes(released, model, at)
-        counts = np.bincount(codes[codes >= 0], minlength=len(model.names[at]))
-        whole = part.columns[j].is_integer
-        column = ClassColumn(edges=model.edges[at], counts=counts, whole=whole, limits=None, known=np.empty(0))
-        reach = tolerance * column.unit()
-        return of_codes(name, codes, np.array([each.hit(reach) for each in column.posteriors()]), reach)
+        return _of_classes(name, model.edges[at], codes, part.columns[j].is_integer, tolerance)
+    if isinstance(model, RecodedModel) and not model.columns[at].is_exact_number:
+        recoded, codes = model.columns[at], released_places(released, model.columns[at])
+        if recoded.edges is not None:
+            return _of_classes(name, recoded.edges, codes, part.columns[j].is_integer, tolerance)
+        return of_codes(name, codes, likely_categories(recoded))
     values = as_numbers(released, name)
     if part.columns[j].kind is Kind.NUMERIC:
         noise = math.sqrt(float(model.covariance[j, j])) if isinstance(model, AdditiveModel) else 0.0
@@ -280,6 +304,14 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
     listing = np.unique(values[~np.isnan(values)])
     codes = np.where(np.isnan(values), -1, np.searchsorted(listing, np.nan_to_num(values))).astype(np.int64)
     return of_codes(name, codes, listing)
+
+
+def _of_classes(name: str, edges: Vector, codes: Codes, whole: bool, tolerance: float) -> Hidden:
+    """A column of classes, each of which stands for the value that hits most in it."""
+    counts = np.bincount(codes[codes >= 0], minlength=len(edges) + 1)
+    column = ClassColumn(edges=edges, counts=counts, whole=whole, limits=None, known=np.empty(0))
+    reach = tolerance * column.unit()
+    return of_codes(name, codes, np.array([each.hit(reach) for each in column.posteriors()]), reach)
 
 
 def _class_codes(texts: pa.Array, model: ClassModel, at: int) -> Codes:

@@ -154,7 +154,8 @@ class KnownRanges(Knowledge):
     @classmethod
     def idle(cls, model: Model) -> bool:
         """Categories have no range."""
-        return model.private_categories() is not None
+        categories = model.private_categories()
+        return categories is not None and None not in categories
 
     @classmethod
     def label(cls, amount: float) -> str:

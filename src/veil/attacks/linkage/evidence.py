@@ -8,6 +8,8 @@ multiplicative, combined       density of y = x·r + e given x; exact zeros are 
 log-normal (P4)                ln y − ln x, normal with the published covariance
 randomized response, baskets   P[reported, true]; of a compound variable the columns that are not known are averaged out
 classes (P17), public columns  equal or not
+recoded columns (P23, P25)     the class or label of the private value, equal or not; a suppressed cell says nothing
+coded ends (P24)               the value as it is coded, equal or not
 orthogonal (P6)                the record's length, when all columns are known and there is no translation
 pseudonyms (P20)               how many rows have the same one, beside how many people have the same group
 nothing said about the method  y − x normal, of widths that are learned; codes, kept with a probability that is learned
@@ -48,6 +50,7 @@ from veil.attacks.linkage.unknown import (
     rows_to_learn_from,
     spread,
 )
+from veil.attacks.recoded import private_places, released_places
 from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import Kind, kind_of
@@ -64,12 +67,14 @@ from veil.release.models import (
     PermutedTransformModel,
     ProjectionModel,
     PseudonymModel,
+    RecodedModel,
     ResponseModel,
+    TopCodedModel,
     UnknownModel,
 )
 from veil.release.release import Release, memory_release
 
-NUMBERS = (AdditiveModel, MultiplicativeModel, LogNormalModel, UnknownModel)
+NUMBERS = (AdditiveModel, MultiplicativeModel, LogNormalModel, TopCodedModel, UnknownModel)
 """Models whose released columns can be compared with the private ones as they are."""
 MIXED = (OrthogonalModel, NormalizedRotationModel, ProjectionModel, PermutedTransformModel)
 """Models of one matrix for all records."""
@@ -152,6 +157,8 @@ class Evidence:
                 single, model = self._release.part(i), part.model
                 if isinstance(model, ClassModel):
                     clues.append(EqualityClue(*self._classes(part, model, j), gain=0.0, cost=-0.5))
+                elif isinstance(model, RecodedModel):
+                    clues.append(EqualityClue(*self._recoded(part, model, j), gain=0.0, cost=-0.5))
                 elif isinstance(model, ResponseModel):
                     clues.append(EqualityClue(self._codes(single, j), single.codes()[:, j], gain=0.0, cost=-0.5))
                 elif isinstance(model, NUMBERS) and self._is_number(name):
@@ -171,6 +178,10 @@ class Evidence:
                 return []
             items = [(j, _bits(self._numbers([part.names[j]])[:, 0])) for j in shared]
             return responses(basket_response(model), single.to_numpy().astype(np.int64), items)
+        if isinstance(model, RecodedModel):
+            return [EqualitiesClue([self._recoded(part, model, j) for j in shared])]
+        if isinstance(model, TopCodedModel):
+            return [EqualitiesClue([self._coded_ends(part, model, j) for j in shared])]
         if isinstance(model, OrthogonalModel):
             return self._length(single, model) if len(shared) == len(part.names) and not model.translated else []
         if isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel):
@@ -224,6 +235,19 @@ class Evidence:
         rows = pc.index_in(texts, value_set=pa.array(list(model.names[j]))).fill_null(-1)
         codes = np.searchsorted(model.edges[j], x, side="right")
         return np.where(np.isnan(x), -1, codes).astype(np.int64), rows.to_numpy().astype(np.int64)
+
+    def _recoded(self, part: Part, model: RecodedModel, j: int) -> tuple[Codes, Codes]:
+        column, name = model.columns[j], part.names[j]
+        if column.is_exact_number:
+            return _number_codes(self._numbers([name])[:, 0], self._released(part.released[j]))
+        released = self._release.table.read([part.released[j]]).column(0).combine_chunks()
+        records = self._table.column(name).combine_chunks()
+        return private_places(records, column, name), released_places(released, column)
+
+    def _coded_ends(self, part: Part, model: TopCodedModel, j: int) -> tuple[Codes, Codes]:
+        known = np.zeros((self._table.num_rows, len(part.names)))
+        known[:, j] = self._numbers([part.names[j]])[:, 0]
+        return _number_codes(model.coded(known)[:, j], self._released(part.released[j]))
 
     def _codes(self, single: Release, j: int) -> Codes:
         """External categories as the manifest's codes; −1 for missing values and other categories."""

@@ -22,7 +22,17 @@ from veil.attacks.noise.patterns import by_pattern
 from veil.attacks.noise.shrinkage import pooled_filter, whitening
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.release.models import AdditiveModel, ClassModel, ForeignModel, LogNormalModel, Model, MultiplicativeModel
+from veil.release.models import (
+    AdditiveModel,
+    ClassModel,
+    ForeignModel,
+    LogNormalModel,
+    Model,
+    MultiplicativeModel,
+    RecodedColumn,
+    RecodedModel,
+    TopCodedModel,
+)
 from veil.release.release import Release
 
 HIT_REACH = 0.1
@@ -87,13 +97,18 @@ class NoiseDistributionAttack(BlockwiseAttack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Any release whose columns are the private ones with noise on them."""
-        return isinstance(model, AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel | ForeignModel)
+        if isinstance(model, RecodedModel):
+            return any(column.categories is None for column in model.columns)
+        named = AdditiveModel | MultiplicativeModel | LogNormalModel | ClassModel | TopCodedModel | ForeignModel
+        return isinstance(model, named)
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
         """Nothing: the manifest says it all."""
         model, released = release.only_part.model, release.only_part.released
         if isinstance(model, ClassModel):
             return Reconstruction(columns=released, guess=partial(class_middles, released, model.edges, model.names))
+        if isinstance(model, RecodedModel):
+            return Reconstruction(columns=released, guess=partial(recoded_face_value, released, model.columns))
         if isinstance(model, ForeignModel):
             return _same_names(release)
         factor = model.law.raw_moments()[0] if isinstance(model, MultiplicativeModel) else 1.0
@@ -117,6 +132,17 @@ def _same_names(release: Release) -> Reconstruction:
     if any(pa.types.is_string(types[name]) or pa.types.is_dictionary(types[name]) for name in released):
         raise NotApplicableError(f"a {release.method} release holds texts, not numbers; use release.data")
     return Reconstruction(columns=shared, guess=partial(face_value, shared, names, 1.0))
+
+
+def recoded_face_value(columns: Sequence[str], rules: Sequence[RecodedColumn], block: Block) -> BlockGuess:
+    """Numbers that are left as they are, and the middles of classes; NaN for categories."""
+    values = np.full((block.n_rows, len(columns)), np.nan)
+    for j, (name, rule) in enumerate(zip(columns, rules, strict=True)):
+        if rule.edges is not None and rule.labels is not None:
+            values[:, j] = class_middles([name], [rule.edges], [rule.labels], block).values[:, 0]
+        elif rule.categories is None:
+            values[:, j] = block.matrix([name])[0]
+    return BlockGuess(values)
 
 
 def class_middles(

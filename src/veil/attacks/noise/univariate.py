@@ -20,13 +20,14 @@ from veil.attacks.blockwise import BlockGuess, BlockwiseAttack, Reconstruction
 from veil.attacks.knowledge import Knowledge, KnownNoise, KnownRanges, KnownSample
 from veil.attacks.noise.additive import HIT_REACH, published_noise
 from veil.attacks.noise.classes import ClassColumn, block_class_counts, class_guess
+from veil.attacks.noise.coded_ends import coded_end_guess, coded_end_guesses
 from veil.attacks.noise.whole_numbers import known_whole
 from veil.data.blocks import Block, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.column_priors import column_priors, deconvolve, reconstructed_priors
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.priors import Grid, GridPrior, NormalPrior, Prior
-from veil.release.models import AdditiveModel, ClassModel, Model
+from veil.release.models import AdditiveModel, ClassModel, Model, TopCodedModel
 from veil.release.release import Release
 
 MOST_NOISE = 1.5
@@ -156,14 +157,16 @@ class UnivariateBayesAttack(BlockwiseAttack):
 
     @classmethod
     def applies_to(cls, model: Model) -> bool:
-        """Any release with additive noise, or in classes."""
-        return isinstance(model, AdditiveModel | ClassModel)
+        """Any release with additive noise, in classes, or with coded ends."""
+        return isinstance(model, AdditiveModel | ClassModel | TopCodedModel)
 
     def learn(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction:
         """The columns' priors, from moments and counts."""
         choice(self.aim, "aim", ("mean", "hit"))
         if isinstance(release.only_part.model, ClassModel):
             return self._of_classes(release, release.only_part.model, knowledge)
+        if isinstance(release.only_part.model, TopCodedModel):
+            return self._of_coded_ends(release, release.only_part.model, knowledge)
         sigmas = np.sqrt(np.diag(published_noise(release, knowledge)))
         known = granted(knowledge, KnownSample)
         if known is not None:
@@ -217,6 +220,18 @@ class UnivariateBayesAttack(BlockwiseAttack):
             errors[j] = float(own @ [each.variance for each in posteriors]) / max(int(own.sum()), 1)
         guess = partial(class_guess, part.released, model.names, tuple(guesses))
         return Reconstruction(columns=part.released, guess=guess, details=UnivariateDetails(errors, ("classes",) * d))
+
+    def _of_coded_ends(self, release: Release, model: TopCodedModel, knowledge: Sequence[Knowledge]) -> Reconstruction:
+        """Values within the limits as they are; for those beyond, one guess for each end of each column."""
+        part, sample = release.only_part, granted(knowledge, KnownSample)
+        known = np.empty((0, len(part.names))) if sample is None else sample.sample
+        check_width(known, release, "KnownSample.sample")
+        reach = HIT_REACH * np.sqrt(release.moments().variance)
+        hit = self.aim == "hit" and self.variant == "best"
+        guesses = coded_end_guesses(model, known, reach if hit else None)
+        errors, kinds = np.zeros(len(part.names)), ("coded ends",) * len(part.names)
+        guess = partial(coded_end_guess, part.released, model, guesses)
+        return Reconstruction(columns=part.released, guess=guess, details=UnivariateDetails(errors, kinds))
 
 
 def _whole(release: Release, sample: KnownSample | None) -> npt.NDArray[np.bool_]:

@@ -9,6 +9,7 @@ multiplicative (P3)            number, u = ln |x|, z = ln |y| − E ln r; sign a
 combined (P22)                 number, u = x, z = y/E r; e has the mean variance of the error
 log-normal (P4)                number, u = ln x
 randomized response, baskets   variable; columns randomized as one are one variable of all combinations
+recoded categories (P23, P25)  variable; every category has one label, and a suppressed cell shows nothing
 classes (P17)                  number, z the middle of the class, e of the variance that values in it have
 public and known columns       number or variable without noise
 =============================  =====================================================================================

@@ -21,8 +21,9 @@ from veil.attacks.posterior.observations import Codes, Draft, Number, Observatio
 from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
 from veil.attacks.posterior.relatives import SURELY, SURELY_BY_SOME, add_relatives
-from veil.attacks.posterior.responses import add_responses
-from veil.data.blocks import Matrix, Vector
+from veil.attacks.posterior.responses import add_responses, category_codes, category_encoder
+from veil.attacks.recoded import released_places
+from veil.data.blocks import Matrix, Vector, to_float
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.laws import NORMAL, is_law
 from veil.release.manifest import Manifest, Part
@@ -34,16 +35,21 @@ from veil.release.models import (
     MechanismModel,
     Model,
     MultiplicativeModel,
+    RecodedColumn,
+    RecodedModel,
     ResponseModel,
 )
 from veil.release.release import Release
+
+_EXACT = 1e-3
+"""Of its spread, the noise that a number without any is taken to have."""
 
 
 def supported(model: Model) -> bool:
     """Whether every record has draws of its own, from a published law."""
     if isinstance(model, AdditiveModel):
         return is_law(model.distribution)
-    kinds = (MultiplicativeModel, LogNormalModel, ResponseModel, ClassModel)
+    kinds = (MultiplicativeModel, LogNormalModel, ResponseModel, ClassModel, RecodedModel)
     return isinstance(model, kinds) or (isinstance(model, BasketModel) and model.kind != "select")
 
 
@@ -144,6 +150,13 @@ def _add_part(draft: Draft, single: Release, part: Part, first: int, known: dict
             else:
                 _add_class(draft, single, model, part, j, first + j)
         return
+    if isinstance(model, RecodedModel):
+        for j, (name, column) in enumerate(zip(part.names, model.columns, strict=True)):
+            if name in known and column.categories is None:
+                add_covariate(draft, name, known[name], first + j)
+            else:
+                _add_recoded(draft, single, column, part, j, first + j, known)
+        return
     y = single.to_numpy()
     numbers, noise = _noisy(draft, model, part, y, first)
     given = np.array([name in known for name in part.names])
@@ -222,12 +235,16 @@ def _sign_codes(x: Matrix) -> Codes:
 
 
 def _add_class(draft: Draft, single: Release, model: ClassModel, part: Part, j: int, place: int) -> None:
-    """A column of classes: the middle of each with the error of a value spread evenly over it."""
+    """A column of classes."""
     texts = single.table.read([part.released[j]]).column(0).combine_chunks()
     if pa.types.is_dictionary(texts.type):
         texts = texts.cast(texts.type.value_type)
     codes = pc.index_in(texts, value_set=pa.array(list(model.names[j]), type=texts.type)).fill_null(-1).to_numpy()
-    edges = model.edges[j]
+    _add_classes(draft, model.edges[j], codes, part, j, place)
+
+
+def _add_classes(draft: Draft, edges: Vector, codes: Codes, part: Part, j: int, place: int) -> None:
+    """The middle of each class with the error of a value spread evenly over it."""
     width = float(np.diff(edges).mean()) if len(edges) > 1 else abs(float(edges[0])) or 1.0
     ends = np.r_[edges[0] - width, edges, edges[-1] + width]
     middle, there = (ends[1:] + ends[:-1]) / 2, codes >= 0
@@ -237,3 +254,26 @@ def _add_class(draft: Draft, single: Release, model: ClassModel, part: Part, j: 
     law = Interval(open_ends[np.maximum(codes, 0)], open_ends[np.maximum(codes, 0) + 1], width)
     number = Number(part.names[j], place, z, law=law, whole=part.columns[j].is_integer)
     draft.add([number], np.array([[variance]]))
+
+
+def _add_recoded(
+    draft: Draft, single: Release, column: RecodedColumn, part: Part, j: int, place: int, known: dict[str, Vector]
+) -> None:
+    """A recoded column: classes, categories through their labels, or what is left as it is."""
+    name = part.names[j]
+    released = single.table.read([part.released[j]]).column(0).combine_chunks()
+    if column.edges is not None:
+        _add_classes(draft, column.edges, released_places(released, column), part, j, place)
+    elif column.categories is not None:
+        listing, n = column.categories, len(column.categories)
+        channel, reports = column.channel, released_places(released, column)
+        draft.codes[name] = reports
+        if name in known:
+            channel, reports = np.eye(n), category_codes(known[name], listing)
+        encode = category_encoder(listing)
+        states, places = np.arange(n)[:, None], (place,)
+        draft.variables.append(Variable((name,), reports, channel, states, places, encode, hidden=True))
+    else:
+        z = np.array(to_float(released, name))
+        grain = (_EXACT * max(float(np.nanstd(z)) if np.isfinite(z).any() else 0.0, 1e-12)) ** 2
+        draft.add([Number(name, place, z, whole=part.columns[j].is_integer)], np.array([[grain]]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -27,7 +27,7 @@ def add_responses(
         for j, name in enumerate(names):
             n, places = len(model.categories[j]), (first + j,)
             channel, reports = (np.eye(n), given[j]) if j in given else (model.matrices[j], codes[:, j])
-            encode = partial(_of_category, model.categories[j])
+            encode = category_encoder(model.categories[j])
             draft.variables.append(Variable((name,), reports, channel, np.arange(n)[:, None], places, encode))
         return
     states = np.array(model.compound, dtype=np.int64)
@@ -43,6 +43,11 @@ def add_responses(
         reports = reports.ravel().astype(np.int64)
     every = tuple(range(first, first + len(names)))
     draft.variables.append(Variable(names, reports, channel, states, every, partial(_of_compound, model)))
+
+
+def category_encoder(categories: tuple[object, ...]) -> Callable[[Matrix], Codes]:
+    """What turns records of a sample into codes of the categories; it travels to other processes."""
+    return partial(_of_category, categories)
 
 
 def _of_category(categories: tuple[object, ...], x: Matrix) -> Codes:

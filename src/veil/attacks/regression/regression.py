@@ -26,7 +26,15 @@ from veil.attacks.knowledge import Knowledge, KnownPairs, KnownSample
 from veil.attacks.regression.learned_map import learn_map
 from veil.data.blocks import Vector
 from veil.errors import InputError
-from veil.release.models import ClassModel, Model, PseudonymModel, RecordProjectionModel, ResponseModel, UnknownModel
+from veil.release.models import (
+    ClassModel,
+    Model,
+    PseudonymModel,
+    RecodedModel,
+    RecordProjectionModel,
+    ResponseModel,
+    UnknownModel,
+)
 from veil.release.release import Release
 
 
@@ -73,7 +81,7 @@ class RegressionAttack(GuessingAttack):
     @classmethod
     def applies_to(cls, model: Model) -> bool:
         """Everything whose rows are records of numbers, described or not (pseudonyms are not)."""
-        others = RecordProjectionModel | ResponseModel | ClassModel | PseudonymModel
+        others = RecordProjectionModel | ResponseModel | ClassModel | PseudonymModel | RecodedModel
         return type(model) is not UnknownModel and not isinstance(model, others)
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Guess:

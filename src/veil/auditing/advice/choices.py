@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
 from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices
+from veil.auditing.advice.key_recoding import key_recoding
 from veil.auditing.advice.prediction import Survey
 from veil.auditing.advice.row_order import order_tells
 from veil.auditing.advice.settings import Numbers, Setting
@@ -21,6 +22,7 @@ from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
 from veil.perturbations.layout import Takes
+from veil.perturbations.local_suppression import LocalSuppression
 from veil.publishing.plan import Plan, resolve
 from veil.report.words import listed
 
@@ -36,7 +38,8 @@ class Choices:
 
     ``categories`` are the columns that are no numbers, and ``numbers`` those that are. ``shuffle`` says whether rows
     are released in a secret order; None does so where their order tells something. Columns that the owner's ``plan``
-    names keep their methods; what the plan has for the rest is tried with everything else.
+    names keep their methods; what the plan has for the rest is tried with everything else. ``links`` is the most that
+    may be gained on links by outsiders who know the keys; None where that does not count.
     """
 
     def __init__(
@@ -48,8 +51,10 @@ class Choices:
         seed: int | None,
         shuffle: bool | None,
         plan: Plan | None = None,
+        links: float | None = None,
     ) -> None:
         self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
+        self.recoded: tuple[tuple[str, ...], LocalSuppression] | None = None
         parts = () if plan is None else plan.parts
         self._kept = [(columns, method) for columns, method in parts if columns is not None]
         self._settled = {name for columns, _ in self._kept for name in columns}
@@ -58,6 +63,8 @@ class Choices:
         self.names = tuple(self._numeric())
         private = Truth.of(table, [*self.names, *self.categories])
         self.shuffle = order_tells(private) if shuffle is None else shuffle
+        given = parse_roles(self._roles, table.column_names)
+        self.recoded = None if links is None else key_recoding(table, given, links)
 
     def _categorical(self) -> list[str]:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
@@ -138,7 +145,7 @@ class Choices:
         parts: list[Any] = [(None, method)]
         if self.categories and method.method_name() != RESPONSE.name:
             parts.append((self.categories, RESPONSE.make((doubt or 1.0,))))
-        return Plan([*parts, *self._kept])
+        return Plan([*parts, *self._kept, *([self.recoded] if self.recoded is not None else [])])
 
     def thinned(self) -> pa.Table:
         """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""

@@ -106,7 +106,10 @@ class Search:
         groups = [name for name, role in roles.items() if role == Role.GROUP]
         self._table, self._sampled, self._n_rows = audited_records(as_table(table), MOST_RECORDS, seed, groups)
         self._findings = Findings(goals)
-        self._choices = Choices(self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan)
+        links = goals.limits.get(Scored.LINKS) if grants.external else None
+        self._choices = Choices(
+            self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan, links=links
+        )
         self._families, self._fixed = self._choices.methods(candidates)
         # The responses and each family, then methods as they are, what is confirmed, and what is of use.
         self._course = Course(progress, stages=len(self._families) + 4, share=SHARE_OF_TRIAL)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from veil.auditing import Goals
 from veil.auditing.advice.result import Point
 from veil.auditing.advice.setting_trials import Tried
+from veil.perturbations.local_suppression import LocalSuppression
+from veil.publishing.plan import Plan
 from veil.report.words import listed, percent
 
 SHUFFLED = (
@@ -30,8 +32,22 @@ def recommendation(tried: Tried, goals: Goals, points: Sequence[Point]) -> str:
         f"Over up to {tried.runs} keys the risk stays under {percent(tried.limit)} with "
         f"{percent(tried.confidence)} confidence, and the goal is {percent(goals.max_advantage)}. "
         f"It keeps {listed(utilities)}. The strongest attack: {tried.words}."
-        f"{' ' + SHUFFLED if tried.plan.shuffle else ''}{proof(points, goals) if little else ''}"
+        f"{' ' + SHUFFLED if tried.plan.shuffle else ''}{keys_words(tried.plan)}"
+        f"{proof(points, goals) if little else ''}"
     )
+
+
+def keys_words(plan: Plan) -> str:
+    """What becomes of the keys, where a plan recodes them; nothing where it does not."""
+    for columns, method in plan.parts:
+        if isinstance(method, LocalSuppression) and columns:
+            named = listed([repr(name) for name in columns])
+            return (
+                f" Unchanged, {named} tell whose row is whose: they are recoded, and cells suppressed, until every "
+                f"combination is that of {method.k} records. Classes of your own, or a hierarchy for categories, may "
+                "lose less (GlobalRecoding, LocalSuppression)."
+            )
+    return ""
 
 
 def shortfall(point: Point, goals: Goals) -> float:

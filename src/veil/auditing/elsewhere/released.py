@@ -29,6 +29,7 @@ from veil.data.sources import as_table, nearly_numeric_columns, unique_integer_c
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.release.manifest import MANIFEST
+from veil.release.models import RecodedModel
 from veil.release.release import Release
 
 ORDER = "order"
@@ -162,6 +163,11 @@ def checked(release: Release) -> Release:
     """A release whose columns hold what the described method makes: numbers, or its own categories."""
     for i, described in enumerate(release.manifest.parts):
         part, categories = release.part(i), described.model.released_categories()
+        if isinstance(described.model, RecodedModel):
+            for name, column in zip(described.released, described.model.columns, strict=True):
+                if not column.is_exact_number:
+                    _check_categories(part, name, [*column.released, None])
+            continue
         if categories is not None:
             for name, listing in zip(described.released, categories, strict=True):
                 _check_categories(part, name, listing)

@@ -58,6 +58,7 @@ class Findings:
             breaks=breaks,
             untested=untested,
             membership=membership,
+            keys=self._runner.keys(index),
         )
 
     def _asked_for(self, untested: Sequence[UntestedKnowledge]) -> list[UntestedKnowledge]:

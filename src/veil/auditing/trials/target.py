@@ -44,6 +44,12 @@ def joined(parts: Sequence[Part], chosen: Sequence[int]) -> Part:
     )
 
 
+def categorical_names(part: Part) -> tuple[str, ...]:
+    """The columns of a part that are guessed as categories: right or wrong, not near."""
+    listings = part.model.private_categories() or ()
+    return tuple(name for name, known in zip(part.names, listings, strict=False) if known is not None)
+
+
 Used = frozenset[type[Knowledge]]
 """Kinds of knowledge that an attack used."""
 WHOLE = -1
@@ -110,7 +116,7 @@ class PartTarget(Target):
         methods: tuple[str, ...] = (),
         joins: tuple[int, ...] = (),
     ) -> None:
-        responses = part.names if part.model.private_categories() is not None else ()
+        responses = categorical_names(part)
         super().__init__(part.names, exposures, tolerance, methods=methods, responses=responses)
         self.index, self.part, self.joins = index, part, joins
 
@@ -146,7 +152,7 @@ class WholeTarget(Target):
 
     def __init__(self, parts: Sequence[Part], exposures: Exposures, tolerance: float) -> None:
         guessable = [part for part in parts if not isinstance(part.model, PseudonymModel)] or parts
-        responses = [name for part in guessable if part.model.private_categories() is not None for name in part.names]
+        responses = [name for part in guessable for name in categorical_names(part)]
         names = [name for part in guessable for name in part.names]
         super().__init__(names, exposures, tolerance, responses=responses)
 

@@ -19,6 +19,7 @@ from veil.attacks.linkage.membership import MembershipAttack
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.grants import Level
 from veil.auditing.membership import Membership, membership
+from veil.auditing.released_keys import released_keys
 from veil.auditing.scores import GuessScores
 from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, together
 from veil.data.blocks import Matrix
@@ -27,6 +28,7 @@ from veil.measures import Measure
 from veil.publishing.plan import Plan
 from veil.release.manifest import Manifest
 from veil.report.model import Picture
+from veil.report.remarks import ReleasedKeys
 
 
 @dataclass(frozen=True)
@@ -77,16 +79,22 @@ class TrialRunner:
         self._targets: dict[int, list[PartTarget]] = {}
         self._whole: dict[int, WholeTarget] = {}
         self._manifests: dict[int, Manifest] = {}
+        self._keys: dict[int, ReleasedKeys | None] = {}
         self._last: tuple[tuple[int, Level, int], Exposure] | None = None
 
     def manifest(self, candidate: int) -> Manifest:
         """What a candidate's first release says about itself."""
         return self._manifests[candidate]
 
+    def keys(self, candidate: int) -> ReleasedKeys | None:
+        """How many records are alone with the keys of a candidate's first release."""
+        return self._keys[candidate]
+
     def targets(self, candidate: int) -> list[PartTarget]:
         """The parts of a candidate's releases, and those that can be looked at together."""
         if candidate not in self._targets:
-            self._manifests[candidate] = self._exposed(candidate, self.exposures.levels[0], 0).release.manifest
+            release = self._exposed(candidate, self.exposures.levels[0], 0).release
+            self._manifests[candidate], self._keys[candidate] = release.manifest, released_keys(release)
             parts, tolerance = self._manifests[candidate].parts, self.tolerance
             targets = [
                 PartTarget(i, part, self.exposures, tolerance, methods=(part.method,) if len(parts) > 1 else ())
@@ -148,7 +156,8 @@ class TrialRunner:
         except (InputError, MissingKnowledgeError, NotApplicableError) as error:
             # An attack that is better with knowledge may have nothing to go on without it: that is no omission.
             needless = isinstance(error, NotApplicableError) and trial.level.kind == "nothing" and bool(attack.uses)
-            return Outcome(refusal=str(error), applies=not needless)
+            # Nor is it one where the owner calls no column of a part secret, as of recoded keys.
+            return Outcome(refusal=str(error), applies=not (needless or target.is_known(())))
         seconds = time.perf_counter() - began
         tested = self.exposures.tested(trial.level, used)
         if isinstance(finding, Links):

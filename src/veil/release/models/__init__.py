@@ -18,6 +18,7 @@ from veil.release.models.linear import (
     Scaled,
 )
 from veil.release.models.multiplicative import LogNormalModel, MultiplicativeModel
+from veil.release.models.recoded import RecodedColumn, RecodedModel, TopCodedModel
 
 __all__ = [
     "FOREIGN",
@@ -36,9 +37,12 @@ __all__ = [
     "PermutedTransformModel",
     "ProjectionModel",
     "PseudonymModel",
+    "RecodedColumn",
+    "RecodedModel",
     "RecordProjectionModel",
     "ResponseModel",
     "Scaled",
+    "TopCodedModel",
     "UnknownModel",
     "model_from",
 ]

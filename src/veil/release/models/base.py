@@ -13,7 +13,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,17 +71,28 @@ class Model(ABC):
         """Raise ValueError unless the model fits ``d`` private and ``k`` released columns and is finite."""
         require(k == self.n_released(d))
 
-    def private_categories(self) -> Sequence[Sequence[Any]] | None:
-        """For each private column, the categories whose codes the method takes; None for a method of other columns."""
+    def private_categories(self) -> Sequence[Sequence[Any] | None] | None:
+        """For each private column, the categories whose codes guesses are in; None for numbers, and for a method of
+        numbers alone.
+        """
         return None
 
     def released_categories(self) -> Sequence[Sequence[Any]] | None:
         """For each released column, the categories whose codes the method returns; None where it returns no codes."""
-        return self.private_categories()
+        return cast("Sequence[Sequence[Any]] | None", self.private_categories())
 
     def released_types(self, usual: pa.DataType, d: int, k: int) -> list[pa.DataType]:
         """Types of ``k`` released columns that are no categories, for ``d`` private ones; ``usual``: the layout's."""
         return [usual] * k
+
+    def kept_types(self, private: Sequence[pa.DataType]) -> list[pa.DataType] | None:
+        """Types of released columns where they depend on those of the private ones; None where they do not."""
+        return None
+
+    @property
+    def n_suppressed(self) -> int:
+        """About how many cells are released as missing that are not; no method of noise has any."""
+        return 0
 
     def column(self, j: int) -> dict[str, Any]:
         """What the noise of the ``j``-th column depends on; a later release of the same cells keeps it."""
