@@ -24,8 +24,11 @@ from veil.attacks.noise.shrinkage import pooled_filter
 from veil.attacks.posterior.candidates import Candidates, Mask, Rows, is_covariate, log_density
 from veil.attacks.posterior.components import (
     EXACT_GRAIN,
+    FINER,
+    ITERATIONS,
     Components,
     FittedRecords,
+    Spread,
     best_start,
     grained,
     of_rows,
@@ -47,6 +50,8 @@ FEWEST_JUDGES, MOST_GROUPINGS = 40, 4
 LEAST_GAIN = 15.0
 """Of Akaike's criterion, from which on several numbers are no single normal: held-out records with a long tail may be
 too few to say so."""
+CLEARLY = 10.0
+"""Of the criterion, by which one covariance for all components is to be better than one for each."""
 FEWEST = 8
 """Records for each component and number."""
 
@@ -218,7 +223,20 @@ def best_mixture(observations: Observations, split: Split, single: Candidates) -
         if (not observations.variables and usable.all()) or score.mean() > best.mean():
             chosen = other
     every = complete_records(observations, usable, split.every)
-    return Mixture(chosen.candidates(fold.records), chosen.settled(every).candidates(every), scores)
+    return Mixture(
+        chosen.candidates(fold.records), _of_own_spreads(chosen, every).settled(every).candidates(every), scores
+    )
+
+
+def _of_own_spreads(fit: Components, records: FittedRecords) -> Components:
+    """Components that differ in their covariances, unless one for all is clearly likelier.
+
+    Several covariances lose little if there is one, and one loses much if there are several.
+    """
+    if fit.spread is not Spread.COMMON or not records.z.shape[1]:
+        return fit
+    one, own = (each.climbed(records, 2 * ITERATIONS, FINER)[0] for each in (fit, fit._replace(spread=Spread.OWN)))
+    return own if one.information(records) - own.information(records) < CLEARLY else fit
 
 
 def _fits(fold: _Fold) -> list[tuple[Components, Vector]]:
