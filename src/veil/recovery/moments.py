@@ -46,7 +46,7 @@ from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
 from veil.numerics.products import Products
-from veil.recovery.clusters import Clusters, products_in_common, shared_noise, weighted_design
+from veil.recovery.clusters import Clusters, products_in_common, shared_noise
 from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
@@ -170,12 +170,11 @@ class MomentRecovery(Displayed):
         """The estimates from records with gaps, or of weights."""
         d = len(release.only_part.names)
         columns, noise = gap_problem(release, weights, public=self.public and bool(self.n_gaps_))
-        told = estimate(release, columns, d, weights, noise)
+        told = estimate(release, columns, d, weights, noise, self._clusters)
         self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
-        design = 1.0 if self._clusters is None else weighted_design(release, self._clusters, weights)
         upper, errors = np.triu_indices(d), []
         for error in (told.noise, told.total):
-            deviations = np.sqrt(np.clip(design * np.diag(error), 0.0, None))
+            deviations = np.sqrt(np.clip(np.diag(error), 0.0, None))
             second = np.empty((d, d))
             second[upper] = second.T[upper] = deviations[d:]
             errors += [deviations[:d], second]
