@@ -161,6 +161,23 @@ def test_proportions_with_gaps_or_weights_count_groups(case):
     assert min(held, randomized) >= FEWEST
 
 
+def test_intervals_of_quantiles_count_groups():
+    frame = people(np.random.default_rng(8))
+    held, wide = np.zeros(3), []
+    for run in range(50):
+        method = veil.AdditiveNoise(1.0, relative=False, random_state=run)
+        release, _ = veil.publish(frame, method, roles={"home": "group"})
+        single, _ = veil.publish(frame[["income", "wealth", "age"]], method)
+        grouped, alone = (veil.DistributionRecovery().fit(each) for each in (release.part(0), single))
+        for j, name in enumerate(("income", "wealth", "age")):
+            interval = grouped.quantile_interval(0.5, column=name)
+            held[j] += interval.low <= frame[name].median() <= interval.high
+        ends = [each.quantile_interval(0.5, column="income") for each in (grouped, alone)]
+        wide.append((ends[0].high - ends[0].low) / (ends[1].high - ends[1].low))
+    assert (held >= binom.ppf(0.0005, 50, 0.95)).all()
+    assert np.mean(wide) > 1.1
+
+
 def test_factors_count_the_rows_of_a_group_as_one():
     rng = np.random.default_rng(2)
     frame = people(rng)

@@ -101,6 +101,11 @@ def shared_noise(part: Part, covariance: Matrix) -> Matrix:
     return np.asarray(columns @ np.linalg.pinv(covariance[np.ix_(at, at)]) @ columns.T)
 
 
+def in_common(part: Part, covariance: Matrix) -> npt.NDArray[np.bool_]:
+    """Of which columns the rows of a group share noise, wholly or in part."""
+    return np.asarray(np.diag(shared_noise(part, covariance)) > 1e-9 * np.diag(covariance), dtype=np.bool_)
+
+
 def products_in_common(clusters: Clusters, y: Matrix, shared: Matrix, covariance: Matrix, kurtosis: float) -> Matrix:
     """What rows of a group add to n times the variance of Σy − Σr given x; ``y`` are d × n distances from the mean."""
     n, pairs = y.shape[1], clusters.pairs
