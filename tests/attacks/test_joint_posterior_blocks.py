@@ -248,3 +248,12 @@ def test_learning_rows_are_spread_and_rise(few_rows):
     assert (np.diff(rows) > 0).all()
     assert (rows // 4_000 == np.repeat(np.arange(10), learning_rows.RUN)).all()
     np.testing.assert_array_equal(rows, learning_rows.learning_rows(40_000))
+
+
+def test_one_noise_per_group_needs_the_whole_table():
+    """What members say of each other is counted once per group, of which some rows show a part."""
+    numbers, *_ = private(N)
+    table = pa.table({"home": np.arange(N) // 2, "income": np.repeat(numbers["x0"][::2], 2), "age": numbers["x1"]})
+    release, _ = veil.publish(table, veil.AdditiveNoise(1.0, **SEED), roles={"home": "group"}, shuffle=True)
+    assert release.manifest.parts[0].groups == {"income": "home"}
+    assert by_blocks(A28(), release, [], np.arange(0, N, 2)) is None

@@ -8,7 +8,9 @@ from tests._tables import within_standard_errors
 
 import veil
 from veil.data.groups import ConstantColumns, constant_in, grouping
+from veil.data.sources import as_table
 from veil.errors import InputError
+from veil.publishing.publication import Publication
 from veil.publishing.publish_file import publish_file
 from veil.publishing.restore_file import restore_file
 from veil.release.manifest import Manifest
@@ -213,3 +215,43 @@ def test_from_file_to_file(tmp_path, kind: str, shuffle: bool) -> None:
 def test_groups_of_one_row_are_no_groups() -> None:
     release, _ = veil.publish(households(50, 1), veil.AdditiveNoise(), roles=ROLES)
     assert release.manifest.parts[0].groups == {}
+
+
+def test_plausible_values_stay_constant_and_the_others_come_back(tmp_path) -> None:
+    frame = households(shuffled=False)
+    frame["income"] = (100.0 * frame["income"]).round().astype(int)
+    made = veil.Plan([(None, veil.AdditiveNoise(0.5, random_state=1))], plausible={"income": {"grain": 10, "low": 0}})
+    release, key = veil.publish(frame, made, roles=ROLES)
+    assert str(release.data["income"].dtype) == "int64"
+    assert [varies(release.data, name) for name in ("income", "age", "rent")] == [False, True, False]
+    again = Manifest.from_json(release.manifest.to_json()).parts[0]
+    assert again.groups == {"income": "household", "rent": "household"}
+    assert again.products is not None
+    back = veil.restore(release, key, partial=True)
+    assert list(back.columns) == ["age", "rent"]
+    assert np.allclose(back, frame[["age", "rent"]])
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    publish_file(tmp_path / "table.csv", made, tmp_path / "release", roles=ROLES, new_key=tmp_path / "key")
+    stored = veil.Release.load(tmp_path / "release")
+    assert stored.manifest.parts[0].groups == again.groups
+    assert np.allclose(stored.part(0).to_numpy(), release.part(0).to_numpy())
+
+
+def test_a_sum_has_one_noise_per_group_where_its_terms_have() -> None:
+    frame = households()
+    frame["all"] = frame["income"] + frame["rent"]
+    method = veil.AdditiveNoise(0.5, random_state=1)
+    release, key = veil.publish(frame, veil.Plan([(None, method)], sums={"all": ["income", "rent"]}), roles=ROLES)
+    assert not varies(release.data, "all")
+    assert release.manifest.parts[0].groups["all"] == "household"
+    assert np.allclose(veil.restore(release, key, partial=True)["age"], frame["age"])
+    frame["all"], frame["other"] = 10.0 * frame["rent"], 10.0 * frame["rent"] - frame["age"]
+    plan = veil.Plan([(None, method)], sums={"all": ["age", "other"]})
+    release, key = veil.publish(frame, plan, roles=ROLES)
+    assert varies(release.data, "all")
+    assert "all" not in release.manifest.parts[0].groups
+    assert any("Column 'all': constant within groups, but" in remark for remark in remarks_on(plan, frame))
+
+
+def remarks_on(plan: veil.Plan, frame: pd.DataFrame) -> list[str]:
+    return Publication(as_table(frame), plan, roles=ROLES).remarks()

@@ -8,6 +8,9 @@ derivative of that mean (Huber 1967; White 1982). So its covariance is J⁻¹ V 
 - *noise*: Σ w² Cov(ψ|x). Given the table and its gaps, the mean of ψ differs by this much from the private table's own.
   So it is the error for what the private table would tell by the same equations: its maximum-likelihood moments.
 
+Where rows of a group resemble each other or share noise, the total is that of the groups' sums of wψ (Liang and Zeger
+1986).
+
 ψ is linear in a record's terms (:mod:`veil.numerics.gap_noise`): with B = ΣA, the predictions from what is there,
 ψ = (Bδ, BTB′ about μ, less the covariance, plus the covariance of what is missing).
 """
@@ -42,6 +45,28 @@ class GapSpread:
         return GapSpread(
             self.n + other.n, self.total + other.total, self.n_noise + other.n_noise, self.noise + other.noise
         )
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Sums of wψ over the records of each group that was seen; ``codes`` say which, in order."""
+
+    codes: Indices
+    sums: Matrix
+
+    def __add__(self, other: GroupSums) -> GroupSums:
+        """Over both parts together."""
+        codes, at = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
+        sums = np.zeros((len(codes), self.sums.shape[1]))
+        for first, part in ((0, self.sums), (len(self.codes), other.sums)):
+            sums[at[first : first + len(part)]] += part
+        return GroupSums(codes, sums)
+
+    @property
+    def total(self) -> Matrix:
+        """The sum of their squares, as of so many draws of groups."""
+        n = len(self.codes)
+        return np.asarray(self.sums.T @ self.sums * (n / max(n - 1.0, 1.0)))
 
 
 @dataclass(frozen=True)
@@ -86,7 +111,23 @@ def gap_spread(
     return GapSpread(int(used.sum()), total, int(chosen.sum()), part)
 
 
-def gap_errors(sums: PatternSums, spread: GapSpread, noise: GapNoise, moments: GapMoments) -> GapErrors:
+def group_sums(released: Matrix, weights: Vector, noise: GapNoise, moments: GapMoments, codes: Indices) -> GroupSums:
+    """The sums over each group of the records of an n × d matrix of released values."""
+    used = ~np.isnan(released).all(axis=1) & (weights > 0.0)
+    released, weights = released[used], weights[used]
+    groups, at = np.unique(codes[used], return_inverse=True)
+    d = len(moments.mean)
+    sums = np.zeros((len(groups), d + d * (d + 1) // 2))
+    with one_blas_thread():
+        for records, patterns, which in _chunks(released, 4 * d**2):
+            influence = _influences(released[records], patterns, which, noise, moments)
+            np.add.at(sums, at[records], influence * weights[records][:, None])
+    return GroupSums(groups, sums)
+
+
+def gap_errors(
+    sums: PatternSums, spread: GapSpread, noise: GapNoise, moments: GapMoments, groups: GroupSums | None = None
+) -> GapErrors:
     """Covariances of the estimates; NaN where the records do not tell a moment at all."""
     with one_blas_thread():
         derivative = jacobian(sums, noise.correction, moments)
@@ -95,7 +136,8 @@ def gap_errors(sums: PatternSums, spread: GapSpread, noise: GapNoise, moments: G
     inverse = np.linalg.pinv(derivative, rcond=1e-10) * scale[:, None] / scale
     each = inverse / sums.weight.sum()
     n = spread.n
-    total = each @ spread.total @ each.T * (n / max(n - 1.0, 1.0))
+    middle = spread.total * (n / max(n - 1.0, 1.0)) if groups is None else groups.total
+    total = each @ middle @ each.T
     own = each @ spread.noise @ each.T * (n / max(spread.n_noise, 1))
     return GapErrors(own, total)
 

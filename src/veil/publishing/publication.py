@@ -25,7 +25,7 @@ from veil.data.passes import Engine, map_blocks, summed
 from veil.data.schema import Column, Role
 from veil.data.sums import Tree
 from veil.data.tables import MemoryTable, Table, TypesChanged
-from veil.errors import InputError, KeyRefusedError, VeilError
+from veil.errors import InputError, KeyRefusedError, VeilError, listed
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
 from veil.numerics.products import ProductSums
 from veil.perturbations import Perturbation, Takes
@@ -90,6 +90,7 @@ class Publication:
             raise KeyRefusedError("key must be a veil.Key; load one with veil.Key.load(path)")
         self._plan, self._consistent_on, self._progress, self._engine = plan, consistent_on, progress, engine
         self.key = key if key is not None else key_from(_random_state(plan))
+        self._summed: list[str] = []
         self._enter(self._learned(table, roles), again=again, shuffle=shuffle)
 
     def remarks(self) -> list[str]:
@@ -110,6 +111,11 @@ class Publication:
         }
         if named - {*self._private.of_role(Role.GROUP)} and any(layout.addressed for layout in layouts):
             averaged.append(_EQUAL_PSEUDONYMS)
+        if self._summed:
+            averaged.append(
+                f"Column {listed(self._summed)}: constant within groups, but released as a sum of columns that are "
+                "not, so members average its noise; leave it out of the sums for one noise per group."
+            )
         return [summary, *(remark for part in self._parts for remark in part.remarks), *averaged]
 
     # -- first pass -------------------------------------------------------------------------
@@ -169,7 +175,15 @@ class Publication:
         scan = self._group_scan()
         if total is None or scan is None:
             return ConstantColumns()
-        return ConstantColumns.of(dict(zip(scan.groups, total.groupings, strict=True)))
+        constant = ConstantColumns.of(dict(zip(scan.groups, total.groupings, strict=True)))
+        # A sum is released as the sum of its terms' released values: it has one noise per group where they all have.
+        self._summed = [
+            name
+            for name, terms in self._plan.sums.items()
+            if name in constant.groups and {constant.groups.get(term) for term in terms} != {constant.groups[name]}
+        ]
+        of_cells = {name: group for name, group in constant.groups.items() if name not in self._summed}
+        return replace(constant, groups=of_cells)
 
     def _fit(self, total: Scanned | None) -> list[LedgerPart]:
         self.n_rows = 0 if total is None else total.summaries[0].n_rows

@@ -12,11 +12,12 @@ over these pairs, which the release tells up to M·K::
 
 *Population.* Whole groups were drawn, and rows of one resemble each other, so the spread is taken over groups: with f
 the influence of a row and F its sum over a group, ``n·Var = Σ F²/n · G/(G − 1)`` (the cluster-robust estimate: Liang
-and Zeger 1986).
+and Zeger 1986). With gaps or weights the same is done with what each record adds to the estimate
+(:mod:`veil.numerics.gap_errors`).
 
-Where no formula is at hand, as with gaps, weights and multiplied noise, variances are raised by Σ m²/n, what they would
-be if the rows of a group were one (Kish 1965); with weights by Σ (Σw)²/Σ w². Of several columns of groups the one with
-the fewest counts for all, which raises errors.
+Where no formula is at hand, as for multiplied noise, and for the noise given x with gaps or weights, variances are
+raised by Σ m²/n, what they would be if the rows of a group were one (Kish 1965); with weights by Σ (Σw)²/Σ w². Of
+several columns of groups the one with the fewest counts for all, which raises errors.
 """
 
 from __future__ import annotations
@@ -98,6 +99,11 @@ def shared_noise(part: Part, covariance: Matrix) -> Matrix:
     at = [j for j, name in enumerate(part.names) if name in part.groups]
     columns = covariance[:, at]
     return np.asarray(columns @ np.linalg.pinv(covariance[np.ix_(at, at)]) @ columns.T)
+
+
+def in_common(part: Part, covariance: Matrix) -> npt.NDArray[np.bool_]:
+    """Of which columns the rows of a group share noise, wholly or in part."""
+    return np.asarray(np.diag(shared_noise(part, covariance)) > 1e-9 * np.diag(covariance), dtype=np.bool_)
 
 
 def products_in_common(clusters: Clusters, y: Matrix, shared: Matrix, covariance: Matrix, kurtosis: float) -> Matrix:

@@ -8,7 +8,7 @@ the memory that of the counts, whatever the number of records.
 Each column is recovered from its own values that are there. That is right if chance decides what is missing; if it
 depends on another column, the distribution is that of the values that are there (means by R3 and proportions by R4 use
 the other columns). A weighted record counts as its share of the weights, and the counts are worth (Σw)²/Σw² records
-(Kish 1965).
+(Kish 1965). So are those of columns with one noise per group, which count the rows of a group as one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from veil.data.blocks import Vector
 from veil.errors import InputError
 from veil.measures import Interval
 from veil.recovery.bands import counted_interval
+from veil.recovery.clusters import Clusters, in_common, weighted_design
 from veil.recovery.column_counts import count_columns, effective_counts, fine_bins
 from veil.recovery.counting import FineCounts, GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_edges, check_method, reconstruct
 from veil.recovery.display import QUANTILES, Displayed, Quantile, column_of_density
 from veil.recovery.noise import NoisyColumn, noisy_columns
-from veil.recovery.weights import as_weights
+from veil.recovery.weights import Weights, as_weights
+from veil.release.models import AdditiveModel
 from veil.release.release import Release
 from veil.report.recovered_text import RecoveredView
 
@@ -121,6 +123,7 @@ class DistributionRecovery(Displayed):
         weights = as_weights(self.weights, release)
         counted = count_columns(release, columns, most, weights)
         worth = effective_counts(release, columns, weights) if weights.given else {}
+        worth |= worth_of_groups(release, columns, counted, weights, worth)
         reconstructions = {}
         for column, fine in zip(columns, counted, strict=True):
             table = GridCounts.of_fine(fine, most)
@@ -210,6 +213,26 @@ class DistributionRecovery(Displayed):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(method={self.method!r}, n_bins={self.n_bins!r})"
+
+
+def worth_of_groups(
+    release: Release,
+    columns: Sequence[NoisyColumn],
+    counted: Sequence[FineCounts],
+    weights: Weights,
+    worth: Mapping[str, float],
+) -> dict[str, float]:
+    """How many records those are worth whose rows share noise in groups, or with weights resemble each other there."""
+    part, clusters = release.only_part, Clusters.of(release)
+    if clusters is None or not isinstance(part.model, AdditiveModel):
+        return {}
+    design = weighted_design(release, clusters, weights)
+    shared = dict(zip(part.names, in_common(part, part.model.covariance), strict=True))
+    return {
+        column.name: worth.get(column.name, float(fine.counts.sum())) / design
+        for column, fine in zip(columns, counted, strict=True)
+        if weights.given or shared[column.name]
+    }
 
 
 def check_explained(reconstruction: Reconstruction, n_counted: float, columns: Sequence[NoisyColumn]) -> None:

@@ -2,6 +2,7 @@
 
 The first adds up patterns (:mod:`veil.numerics.gap_patterns`), from which EM takes the moments
 (:mod:`veil.numerics.gap_moments`); the second adds up what their errors follow from (:mod:`veil.numerics.gap_errors`).
+Where noise is one per group, the total is over groups, and the noise counts the rows of a group as one.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import numpy as np
 
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.gap_errors import GapSpread, gap_errors, gap_spread, record_stride
+from veil.numerics.gap_errors import GapSpread, GroupSums, gap_errors, gap_spread, group_sums, record_stride
 from veil.numerics.gap_moments import Correction, GapMoments, solve
 from veil.numerics.gap_noise import GapNoise
 from veil.numerics.gap_patterns import PatternSums, pattern_sums
+from veil.recovery.clusters import Clusters, Codes, weighted_design
 from veil.recovery.gap_columns import GapColumns
 from veil.recovery.weights import Weights
 from veil.release.release import Release
@@ -37,6 +39,14 @@ def sum_spread(
     return gap_spread(columns.matrix(block), weights.of(block), noise, moments, stride, block.start)
 
 
+def sum_groups(
+    columns: GapColumns, weights: Weights, noise: GapNoise, moments: GapMoments, codes: Codes, block: Block
+) -> GroupSums:
+    """What the errors over groups need of a block."""
+    own = codes[block.start : block.start + block.n_rows]
+    return group_sums(columns.matrix(block), weights.of(block), noise, moments, own)
+
+
 @dataclass(frozen=True)
 class Estimated:
     """Moments of the private columns with the covariances of their errors, NaN where the records tell nothing.
@@ -50,8 +60,15 @@ class Estimated:
     total: Matrix
 
 
-def estimate(release: Release, columns: GapColumns, d: int, weights: Weights, every: GapNoise) -> Estimated:
-    """Moments of the first ``d`` columns, behind the noise on every one of them."""
+def estimate(
+    release: Release,
+    columns: GapColumns,
+    d: int,
+    weights: Weights,
+    every: GapNoise,
+    clusters: Clusters | None = None,
+) -> Estimated:
+    """Moments of the first ``d`` columns, behind the noise on every one of them, which ``clusters`` may share."""
     read = columns.columns + weights.columns
     sums = release.summed(partial(sum_patterns, columns, weights, every), read)
     kept = tuple(_telling(sums, d))
@@ -64,8 +81,12 @@ def estimate(release: Release, columns: GapColumns, d: int, weights: Weights, ev
     moments = solve(sums, noise.correction)
     stride = record_stride(sums.n_used, len(kept))
     spread = release.summed(partial(sum_spread, columns, weights, noise, moments, stride), read)
-    errors = gap_errors(sums, spread, noise, moments)
-    return _placed(moments, errors.noise, errors.total, sums.together, own, d)
+    if clusters is None:
+        errors = gap_errors(sums, spread, noise, moments)
+        return _placed(moments, errors.noise, errors.total, sums.together, own, d)
+    groups = release.summed(partial(sum_groups, columns, weights, noise, moments, clusters.codes), read)
+    errors, design = gap_errors(sums, spread, noise, moments, groups), weighted_design(release, clusters, weights)
+    return _placed(moments, design * errors.noise, errors.total, sums.together, own, d)
 
 
 def table_moments(values: Matrix) -> tuple[Vector, Matrix]:

@@ -11,6 +11,7 @@ import numpy as np
 from veil.data.blocks import Matrix, Vector
 from veil.errors import NotApplicableError
 from veil.numerics.gap_noise import ProductNoise
+from veil.recovery.clusters import Clusters
 from veil.recovery.gap_columns import MOST_COLUMNS, Answers, GapColumns, Public, public_columns
 from veil.recovery.gaps import estimate
 from veil.recovery.report_counts import Reports
@@ -28,12 +29,14 @@ MOST_INDICATORS = 60
 """Indicators of all columns together; beyond, each column is estimated by itself, as if chance made its gaps."""
 
 
-def answer_proportions(release: Release, weights: Weights, *, public: bool) -> list[ProportionEstimate]:
+def answer_proportions(
+    release: Release, weights: Weights, *, public: bool, clusters: Clusters | None = None
+) -> list[ProportionEstimate]:
     """Proportions of each column's categories, or of the combinations of columns that were randomized as one."""
     answers = _answers(release)
     if sum(answer.size - 1 for answer in answers) <= MOST_INDICATORS:
-        return _together(release, answers, weights, public=public)
-    return [_together(release, [answer], weights, public=public)[0] for answer in answers]
+        return _together(release, answers, weights, public=public, clusters=clusters)
+    return [_together(release, [each], weights, public=public, clusters=clusters)[0] for each in answers]
 
 
 def likely_shares(estimate: Vector, matrix: Matrix) -> Vector:
@@ -56,14 +59,16 @@ def _answers(release: Release) -> list[Answers]:
     ]
 
 
-def _together(release: Release, answers: list[Answers], weights: Weights, *, public: bool) -> list[ProportionEstimate]:
+def _together(
+    release: Release, answers: list[Answers], weights: Weights, *, public: bool, clusters: Clusters | None
+) -> list[ProportionEstimate]:
     sizes = [answer.size - 1 for answer in answers]
     d = sum(sizes)
     beside = public_columns(release, MOST_COLUMNS - d, weights.columns) if public else Public()
     extra = len(beside.numbers) + sum(len(known) - 1 for known in beside.categories.categories)
     groups = np.repeat(np.arange(len(sizes) + extra), [*sizes, *[1] * extra])
     noise = ProductNoise.of_answers(groups, np.arange(d + extra) < d)
-    told = estimate(release, GapColumns(answers=tuple(answers), public=beside), d, weights, noise)
+    told = estimate(release, GapColumns(answers=tuple(answers), public=beside), d, weights, noise, clusters)
     estimates, start = [], 0
     for answer, size in zip(answers, sizes, strict=True):
         part = slice(start, start + size)

@@ -48,7 +48,7 @@ from veil.numerics.factor_law import FactorLaw
 from veil.numerics.laws import LAWS, is_law
 from veil.numerics.noisy_covariance import combined, noise_variance
 from veil.numerics.products import Products
-from veil.recovery.clusters import Clusters, products_in_common, shared_noise, weighted_design
+from veil.recovery.clusters import Clusters, in_common, products_in_common, shared_noise
 from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
@@ -181,12 +181,11 @@ class MomentRecovery(Displayed):
         """The estimates from records with gaps, or of weights."""
         d = len(release.only_part.names)
         columns, noise = gap_problem(release, weights, public=self.public and bool(self.n_gaps_))
-        told = estimate(release, columns, d, weights, noise)
+        told = estimate(release, columns, d, weights, noise, self._clusters)
         self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
-        design = 1.0 if self._clusters is None else weighted_design(release, self._clusters, weights)
         upper, errors = np.triu_indices(d), []
         for error in (told.noise, told.total):
-            deviations = np.sqrt(np.clip(design * np.diag(error), 0.0, None))
+            deviations = np.sqrt(np.clip(np.diag(error), 0.0, None))
             second = np.empty((d, d))
             second[upper] = second.T[upper] = deviations[d:]
             errors += [deviations[:d], second]
@@ -200,8 +199,7 @@ class MomentRecovery(Displayed):
         design = self._clusters.design
         grouped = np.array([name in part.groups for name in part.names])
         if isinstance(part.model, LogNormalModel):  # noise that correlates is in part one per group
-            common = np.diag(shared_noise(part, part.model.covariance))
-            grouped |= common > 1e-9 * np.diag(part.model.covariance)
+            grouped |= in_common(part, part.model.covariance)
         mean, covariance = np.where(grouped, design, 1.0), np.where(grouped[:, None] | grouped, design, 1.0)
         factors = (mean, np.full_like(mean, design), covariance, np.full_like(covariance, design))
         return [np.asarray(variance * factor) for variance, factor in zip(variances, factors, strict=True)]

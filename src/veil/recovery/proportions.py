@@ -77,8 +77,7 @@ class ProportionRecovery(Displayed):
     count the records that have all reports, each once whatever its weight.
 
     With noise that is one per group, errors are those of groups (:mod:`veil.recovery.clusters`), and reports are held
-    in memory. Errors of combinations, of answers with gaps or weights, and the test, then count the rows of a group as
-    one.
+    in memory. Errors of combinations, and the test, then count the rows of a group as one.
     """
 
     columns_: tuple[str, ...]
@@ -130,11 +129,10 @@ class ProportionRecovery(Displayed):
 
     def _all_records(self, weights: Weights) -> Self:
         """The estimates where reports are missing, or records have weights."""
-        estimates = answer_proportions(self._release, weights, public=self.public and bool(self.n_gaps_))
+        estimates = answer_proportions(
+            self._release, weights, public=self.public and bool(self.n_gaps_), clusters=self._clusters
+        )
         likely = [likely_shares(e.estimate, matrix) for e, matrix in zip(estimates, self._model.matrices, strict=True)]
-        if self._clusters is not None:
-            design = weighted_design(self._release, self._clusters, weights)
-            estimates = [raised(estimated, design) for estimated in estimates]
         if self._model.compound is not None:
             self._fold(self._model.compound, likely[0], estimates[0])
             return self
