@@ -170,4 +170,4 @@ def test_a_table_without_a_complete_record_is_audited():
     values[::2, 0], values[1::2, 1] = np.nan, np.nan
     found = veil.audit(pd.DataFrame(values, columns=["a", "b"]), veil.AdditiveNoise(0.1), grants=NONE, seed=0)
     assert not found.passed
-    assert "means" not in found.candidates[0].utility
+    assert found.candidates[0].utility["means"] > 0.9

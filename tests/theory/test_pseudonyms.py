@@ -129,10 +129,11 @@ def test_missing_values_stay_missing():
     assert "pattern is public" in release.manifest.missing
 
 
-def test_the_empty_text_is_a_value():
-    one, two = pseudonyms(["", None], veil.Key())
-    assert one is not None
-    assert two is None
+def test_an_empty_text_is_missing_and_a_space_is_a_value():
+    empty, missing, space = pseudonyms(["", None, " "], veil.Key())
+    assert empty is None
+    assert missing is None
+    assert space is not None
 
 
 @pytest.mark.parametrize(

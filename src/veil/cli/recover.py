@@ -9,7 +9,6 @@ import click
 from veil.cli.engines import chosen_engine, engine_options
 from veil.cli.options import json_option
 from veil.cli.printing import check_page, print_json, print_line, terminal
-from veil.storage.json_values import json_value
 
 
 @click.command()
@@ -36,6 +35,7 @@ def recover(
     """
     from veil.recovery.folders import recover as run_recover
     from veil.report.recovered_page import write_recovered
+    from veil.storage.json_values import json_value
 
     check_page(output)
     with chosen_engine(workers, scheduler) as engine:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -89,13 +90,23 @@ def _is_coded(values: pa.Array, codes: Codes) -> pa.Array | None:
     if kind is Kind.TEXT:
         texts = values.cast(pa.large_string())
         if codes.texts == ("",):
-            return pc.equal(texts, "")
+            return _is_empty(texts)
         return pc.is_in(pc.utf8_trim_whitespace(texts), value_set=pa.array(codes.texts, pa.large_string()))
     if kind is Kind.NUMERIC and codes.numbers and not pa.types.is_null(dtype):
         return pc.is_in(values.cast(pa.float64(), safe=False), value_set=pa.array(codes.numbers, pa.float64()))
     if kind is Kind.TIME and codes.texts != ("",) and not pa.types.is_duration(dtype):
         return pc.is_in(values.cast(pa.string()), value_set=pa.array(codes.texts))
     return None
+
+
+def _is_empty(texts: pa.Array) -> pa.Array | None:
+    """Where a text has no letters, by the offsets of all: comparing with a Python text makes Arrow import pandas."""
+    if not len(texts):
+        return None
+    ends = np.frombuffer(texts.buffers()[1], "<i8")[texts.offset : texts.offset + len(texts) + 1]
+    empty = np.diff(ends) == 0
+    bits = pa.py_buffer(np.packbits(empty, bitorder="little"))
+    return pa.Array.from_buffers(pa.bool_(), len(empty), [None, bits]) if empty.any() else None
 
 
 def _without_entries(values: pa.Array, codes: Codes) -> pa.Array:
