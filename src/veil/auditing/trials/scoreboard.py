@@ -185,7 +185,7 @@ class Scoreboard:
         if lottery and any(self._is_below(each, trial) and self.row(each).broken for each in self._outcomes):
             return False  # less knowledge breaks a goal: more runs with this decide nothing
         if row.broken and not lottery:  # near the goal, one key may be an unlucky one
-            return n < FEWEST_REPETITIONS and self.gain(trial) <= 2 * self._goals.max_advantage
+            return n < FEWEST_REPETITIONS and not self._is_plain(trial.candidate)
         if row.broken:
             return n < (2 if row.advantage > PLAIN else FEWEST_REPETITIONS)
         if self.broken(trial.candidate, trial.level):  # another attack decides here
@@ -199,6 +199,11 @@ class Scoreboard:
         row = self.row(trial)
         scores = [row.value, row.record, *row.columns.values(), *([row.far_out] if row.far_out is not None else [])]
         return max((float(score.advantage) for score in scores if not math.isnan(score.advantage)), default=0.0)
+
+    def _is_plain(self, candidate: int) -> bool:
+        """Whether a candidate is broken by far, so that it does not matter what else breaks it a little."""
+        plain, broken = 2 * self._goals.max_advantage, [t for t in self._outcomes if self.row(t).broken]
+        return any(t.candidate == candidate and self.gain(t) > plain for t in broken)
 
     def _is_hopeless(self, trial: Trial) -> bool:
         """Whether an attack gained less than half of what breaks the goal."""
