@@ -208,3 +208,36 @@ def test_mixed_columns_have_no_rules():
     mixed = veil.Plan([(None, veil.OrthogonalTransform(random_state=1))], plausible={"age": {"grain": 1}})
     with pytest.raises(InputError, match="'age' is not released as a number of its own"):
         veil.publish(households(50), mixed, roles=SECRET)
+
+
+def test_a_formal_guarantee_stays_for_nothing_of_the_table_is_published():
+    """Two tables within the same bounds, one far from zero: rules follow from the bounds alone."""
+    texts = []
+    for shift in (0.0, 30.0):
+        frame = pd.DataFrame({"x": np.random.default_rng(0).uniform(0.0, 10.0, 500) + shift})
+        mechanism = veil.Plan([(None, veil.LaplaceMechanism(1.0, bounds=(-10.0, 50.0)))], plausible={"x": {"low": 0.0}})
+        release, _ = veil.publish(frame, mechanism)
+        part = release.manifest.parts[0]
+        assert part.guarantee != "none"
+        # Sums are about means of noisy values: with the noise's own digits, and not the table's rounded mean.
+        texts.append(part.products.origin[0])
+        assert abs(texts[-1] - frame["x"].mean()) > 1e-3
+        automatic = veil.publish(frame, veil.Plan(mechanism.parts, plausible="auto"))[0].manifest.plausible
+        assert automatic == {}
+    assert texts[0] != texts[1]
+
+
+def test_sums_decide_which_noise_is_one_per_group_in_audits_too():
+    """A total constant in households, of terms that are not: members average its noise, and an audit sees it."""
+    home = np.repeat(np.arange(100), 4)
+    draw = np.random.default_rng(3)
+    a = draw.normal(size=400)
+    frame = pd.DataFrame({"home": home, "a": a, "b": draw.normal(size=100)[home] - a})
+    frame["total"] = frame["a"] + frame["b"]
+    frame["total"] = frame.groupby("home")["total"].transform("first")
+    made = veil.Plan([(None, veil.AdditiveNoise(0.5))], sums={"total": ["a", "b"]})
+    for each in (made, made.before_rules()):
+        release, _ = veil.publish(frame, each, roles={"home": "group"})
+        assert "total" not in release.manifest.parts[0].groups
+    assert made.before_rules().sums == made.sums
+    assert veil.publish(frame, made.before_rules(), roles={"home": "group"})[0].manifest.sums == {}

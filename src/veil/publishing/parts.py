@@ -64,7 +64,7 @@ class FittedPart:
         self.n_missing = 0 if p.layout.missing_is_category else int(result.moments.missing.sum())
         self.n_missing += p.model_.n_suppressed
         self.fields = released_fields(p, self.columns, schema)
-        self.means, self._least = result.moments.mean, result.moments.minimum
+        self._least = result.moments.minimum
         reach = np.maximum(np.abs(result.moments.minimum), np.abs(result.moments.maximum))
         mixes = p.invertible(consistent=self._consistent_on is not None) and not p.layout.passes_missing
         self._large = [

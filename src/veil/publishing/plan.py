@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from veil.data.tables import Table
 from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
 from veil.perturbations.pseudonyms import Pseudonymize
-from veil.publishing.plausible import as_rules, as_totals
+from veil.publishing.plausible import Rules, Totals, as_rules, as_totals
 
 NOTHING_TO_SHUFFLE = "shuffle has nothing to shuffle: the release has no rows that are records; leave it out"
 
@@ -73,20 +74,27 @@ class Plan:
         if shuffle and self.reduces:
             raise InputError(NOTHING_TO_SHUFFLE)
         self.plausible, self.sums = as_rules(plausible), as_totals(sums)
+        self.applied: tuple[Rules | str, Totals] = (self.plausible, self.sums)
 
     def shuffled(self, shuffle: bool = True) -> Plan:
         """The same plan with its rows in a secret order, or in their own."""
-        return self if shuffle == self.shuffle else self.with_settings(shuffle=shuffle)
+        return self if shuffle == self.shuffle else self.of_parts(self.parts, shuffle=shuffle)
 
     def before_rules(self) -> Plan:
-        """The same plan without what makes values plausible."""
-        return self.with_settings(plausible=None, sums=None) if self.plausible or self.sums else self
+        """The same plan, whose values are released as they are before they are made plausible.
 
-    def with_settings(self, **changed: Any) -> Plan:
-        """The same plan with other parts or settings."""
-        settings = {"shuffle": self.shuffle, "plausible": self.plausible, "sums": self.sums}
-        parts = changed.pop("parts", self.parts)
-        return Plan(parts, self.roles, **{**settings, **changed})
+        It keeps its sums: they decide which columns have one noise per group.
+        """
+        other = copy.copy(self)
+        other.applied = ({}, {})
+        return other
+
+    def of_parts(self, parts: Any, *, shuffle: bool | None = None) -> Plan:
+        """The same plan with other parts, or its rows in another order."""
+        shuffle = self.shuffle if shuffle is None else shuffle
+        other = Plan(parts, self.roles, shuffle=shuffle, plausible=self.plausible, sums=self.sums)
+        other.applied = self.applied
+        return other
 
     @property
     def perturbations(self) -> tuple[Perturbation, ...]:
@@ -178,7 +186,7 @@ def _with_groups(plan: Plan, given: Mapping[str, Role]) -> Plan:
         return plan
     if plan.reduces:
         raise InputError(f"column {groups[0]!r} cannot be a group: the release holds sums over records; drop it")
-    return plan.with_settings(parts=[*plan.parts, (groups, Pseudonymize())])
+    return plan.of_parts([*plan.parts, (groups, Pseudonymize())])
 
 
 def _named(

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from veil.data.blocks import to_float
+from veil.data.blocks import Vector, to_float
 from veil.data.schema import Schema
+from veil.data.sums import Tree
 from veil.errors import InputError, listed
 from veil.numerics.products import ProductSums, sums_of
-from veil.numerics.rounding import two_digits
 from veil.perturbations.layout import MadeOf
 from veil.publishing.parts import FittedPart
-from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel
+from veil.release.models import AdditiveModel, LogNormalModel, MechanismModel, MultiplicativeModel
 from veil.release.plausible import Plausible
 
 AUTO = "auto"
+PRODUCTS, CUT = "products", "cut"
+"""Names of what is noted beside a block."""
 Rules = dict[str, Plausible]
 Totals = dict[str, tuple[str, ...]]
+Cuts = dict[str, tuple[float | None, float | None]]
 
 
 def as_rules(plausible: Any) -> Rules | str:
@@ -64,14 +67,14 @@ class PlausibleColumns:
     rules, totals
         By released column.
     parts
-        For each part that has such a column its released columns and the origin of its sums.
+        For each part that has such a column its released columns.
     whole
         Columns that are released as whole numbers.
     """
 
     rules: Rules
     totals: Totals
-    parts: dict[int, tuple[tuple[str, ...], tuple[float, ...]]]
+    parts: dict[int, tuple[str, ...]]
     whole: frozenset[str] = field(default_factory=frozenset)
 
     @classmethod
@@ -99,7 +102,7 @@ class PlausibleColumns:
         whole = {name for name, rule in rules.items() if rule.whole and name in integers}
         whole |= {name for name, terms in totals.items() if name in integers and whole.issuperset(terms)}
         touched = sorted({place[name] for name in (*rules, *totals)})
-        return cls(rules, totals, {i: (tuple(parts[i].released), _origin(parts[i])) for i in touched}, frozenset(whole))
+        return cls(rules, totals, {i: tuple(parts[i].released) for i in touched}, frozenset(whole))
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.totals)
@@ -112,37 +115,61 @@ class PlausibleColumns:
         """The released type of a column."""
         return pa.int64() if name in self.whole else dtype
 
-    def applied(self, arrays: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-        """A block's perturbed columns, made plausible."""
-        values = {name: self.rules[name].applied(to_float(arrays[name], name)) for name in self.rules}
+    def released(self, arrays: Mapping[str, pa.Array]) -> tuple[dict[str, pa.Array], dict[str, Any]]:
+        """A block's perturbed columns, made plausible; and of what they were before, sums as JSON values."""
+        named = {*self.rules, *self.totals, *(term for terms in self.totals.values() for term in terms)}
+        named |= {name for names in self.parts.values() for name in names}
+        before = {name: to_float(arrays[name], name) for name in sorted(named)}
+        after = {name: rule.applied(before[name]) for name, rule in self.rules.items()}
+        notes = {PRODUCTS: self._products(before), CUT: self._cut(before, after)}
         for name, terms in self.totals.items():
-            values[name] = np.sum([values.get(t, to_float(arrays[t], t)) for t in terms], axis=0)
-        return {**arrays, **{name: self._array(name, column) for name, column in values.items()}}
+            after[name] = np.sum([after.get(term, before[term]) for term in terms], axis=0)
+        return {**arrays, **{name: self._array(name, column) for name, column in after.items()}}, notes
 
-    def _array(self, name: str, column: np.ndarray[Any, np.dtype[np.float64]]) -> pa.Array:
+    def _array(self, name: str, column: Vector) -> pa.Array:
         missing = np.isnan(column)
         if name in self.whole:
             return pa.array(np.where(missing, 0.0, column).astype(np.int64), mask=missing)
         return pa.array(column, mask=missing)
 
-    def cut(self, arrays: Mapping[str, pa.Array]) -> dict[str, list[float]]:
-        """Of each column with bounds: how many values of a block lie beyond either, and their sums."""
+    def _cut(self, before: Mapping[str, Vector], after: Mapping[str, Vector]) -> dict[str, list[float]]:
+        """Of each column with bounds: how many values lie beyond either, and their sums."""
         sums = {}
         for name, rule in self.rules.items():
             if rule.low is None and rule.high is None:
                 continue
-            values, (low, high) = to_float(arrays[name], name), rule.ends
-            released = rule.applied(values)
-            below, above = released <= low, released >= high
-            sums[name] = [float(n) for each in (below, above) for n in (each.sum(), values[each].sum())]
+            low, high = rule.ends
+            below, above = after[name] <= low, after[name] >= high
+            sums[name] = [float(n) for each in (below, above) for n in (each.sum(), before[name][each].sum())]
         return sums
 
-    def products(self, arrays: Mapping[str, pa.Array]) -> dict[int, ProductSums]:
-        """Product sums of a block's perturbed columns as they were before, by part."""
+    def _products(self, before: Mapping[str, Vector]) -> dict[str, Any]:
+        """By part the product sums about the block's own means: nothing of the private table is in them but the noisy
+        values."""
         sums = {}
-        for i, (names, origin) in self.parts.items():
-            sums[i] = sums_of(np.array([to_float(arrays[name], name) for name in names]), origin)
+        for i, names in self.parts.items():
+            y = np.array([before[name] for name in names])
+            there = np.maximum((~np.isnan(y)).sum(axis=1), 1)
+            sums[str(i)] = sums_of(y, tuple((np.nansum(y, axis=1) / there).tolist())).to_json()
         return sums
+
+
+def sums_before(notes: Iterable[Mapping[str, Any]]) -> tuple[dict[int, ProductSums], Cuts]:
+    """Of the notes of all blocks in order: product sums by part, and by column the means of the values cut."""
+    trees: dict[int, Tree[ProductSums]] = {}
+    origins: dict[int, Vector] = {}
+    cut: dict[str, list[float]] = {}
+    for note in notes:
+        for i, sums in note.get(PRODUCTS, {}).items():
+            of_block, part = ProductSums.from_json(sums), int(i)
+            origin = origins.setdefault(part, np.array(of_block.origin))
+            trees.setdefault(part, Tree()).push(of_block.about(origin))
+        for name, amounts in note.get(CUT, {}).items():
+            cut[name] = [a + b for a, b in zip(cut.get(name, [0.0] * 4), amounts, strict=True)]
+    products = {i: total for i, tree in trees.items() if (total := tree.result()) is not None}
+    return products, {
+        name: (below / n if n else None, above / m if m else None) for name, (n, below, m, above) in cut.items()
+    }
 
 
 def _has_own_columns(part: FittedPart) -> bool:
@@ -156,14 +183,15 @@ def _automatic(parts: Sequence[FittedPart], place: Mapping[str, int], integers: 
     """Whole numbers stay whole, and what is never negative stays so."""
     rules: Rules = {}
     for name, i in place.items():
-        grain, low = 1.0 if name in integers else None, 0.0 if parts[i].least(name) >= 0.0 else None
+        grain, low = 1.0 if name in integers else None, 0.0 if _least(parts[i], name) >= 0.0 else None
         if name not in totals and (grain, low) != (None, None):
             rules[name] = Plausible(grain=grain, low=low)
     return rules
 
 
-def _origin(part: FittedPart) -> tuple[float, ...]:
-    """About what products are summed up: the means in two digits where noise is additive, else 0."""
-    if not isinstance(part.perturbation.model_, AdditiveModel):
-        return (0.0,) * len(part.columns)
-    return tuple(two_digits(float(mean)) for mean in part.means)
+def _least(part: FittedPart, name: str) -> float:
+    """The least value that a column can have: where bounds are declared theirs, so that a guarantee stays."""
+    model = part.perturbation.model_
+    if isinstance(model, MechanismModel):
+        return float(model.bounds[part.columns.index(name), 0])
+    return part.least(name)

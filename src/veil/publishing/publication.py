@@ -23,19 +23,17 @@ from veil.data.dask_frames import PartitionedTable
 from veil.data.groups import ConstantColumns, GroupScan
 from veil.data.passes import Engine, map_blocks, summed
 from veil.data.schema import Column, Role
-from veil.data.sums import Tree
 from veil.data.tables import MemoryTable, Table, TypesChanged
 from veil.errors import InputError, KeyRefusedError, VeilError, listed
 from veil.keys.key import Key, LedgerEntry, LedgerPart, key_from
-from veil.numerics.products import ProductSums
 from veil.perturbations import Perturbation, Takes
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
-from veil.publishing.plausible import PlausibleColumns
-from veil.publishing.second_pass import CORRECTIONS, CUT, PRODUCTS, Releasing, categorical, join_corrections
+from veil.publishing.plausible import PlausibleColumns, sums_before
+from veil.publishing.second_pass import CORRECTIONS, Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder, guarantee_of
 from veil.release.release import Release
 from veil.secret import revealed
@@ -194,7 +192,8 @@ class Publication:
         entries = [part.fit(each, schema, constant) for part, each in zip(self._parts, summaries, strict=True)]
         for part, names in zip(self._parts, released_columns([p.perturbation for p in self._parts]), strict=True):
             part.rename(names)
-        self._plausible = PlausibleColumns.of(self._plan.plausible, self._plan.sums, self._parts, self._private)
+        rules, totals = self._plan.applied
+        self._plausible = PlausibleColumns.of(rules, totals, self._parts, self._private)
         return entries
 
     def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
@@ -322,28 +321,22 @@ class Publication:
     def _keep(self, notes: Iterable[dict[str, Any]], n_rows: int) -> None:
         """Let the key keep what restores all rows, and what tells whether they are those that were released."""
         corrections: Corrections = {}
-        digests, products = [], dict[int, Tree[ProductSums]]()
-        cut: dict[str, list[float]] = {}
-        for note in notes:
+        held, digests = list(notes), []
+        for note in held:
             join_corrections(corrections, note.get(CORRECTIONS, {}))
             digests.append(note[CONTENT])
-            for i, sums in note.get(PRODUCTS, {}).items():
-                products.setdefault(int(i), Tree()).push(ProductSums.from_json(sums))
-            for name, amounts in note.get(CUT, {}).items():
-                cut[name] = [a + b for a, b in zip(cut.get(name, [0.0] * 4), amounts, strict=True)]
         self._entry.corrections.update(corrections)
-        self._tell({i: tree.result() for i, tree in products.items()}, cut)
+        if self._plausible:
+            self._tell_sums(held)
         content = content_of(content_secret(self.key), self.schema, digests, n_rows)
         if content not in self._entry.content:
             self._entry.content.append(content)
 
-    def _tell(self, products: Mapping[int, ProductSums | None], cut: Mapping[str, list[float]]) -> None:
+    def _tell_sums(self, notes: Iterable[dict[str, Any]]) -> None:
         """Add to the manifest the products of values before they were made plausible, and the means of those cut."""
+        products, cut = sums_before(notes)
         parts = [replace(part, products=products.get(i)) for i, part in enumerate(self.manifest.parts)]
-        means = {
-            name: (below / n if n else None, above / m if m else None) for name, (n, below, m, above) in cut.items()
-        }
-        self.manifest = replace(self.manifest, parts=tuple(parts), cut=means)
+        self.manifest = replace(self.manifest, parts=tuple(parts), cut=cut)
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""

@@ -21,8 +21,8 @@ from veil.publishing.parts import Corrections, FittedPart, Groups
 from veil.publishing.plausible import PlausibleColumns
 from veil.storage.shards import BlockRows
 
-CORRECTIONS, PRODUCTS, CUT = "corrections", "products", "cut"
-"""Names of what is noted beside a block."""
+CORRECTIONS = "corrections"
+"""The name of corrections among what is noted beside a block."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,8 @@ class Releasing:
             corrections.update(more)
         notes: dict[str, Any] = {CORRECTIONS: corrections}
         if self.plausible:
-            sums = self.plausible.products(perturbed)
-            notes[PRODUCTS] = {str(i): each.to_json() for i, each in sums.items()}
-            notes[CUT] = self.plausible.cut(perturbed)
-            perturbed = self.plausible.applied(perturbed)
+            perturbed, sums = self.plausible.released(perturbed)
+            notes.update(sums)
         arrays = [
             perturbed[f.name] if f.name in perturbed else clean(block.column(f.name).cast(f.type)) for f in self.schema
         ]
