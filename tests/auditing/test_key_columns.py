@@ -104,3 +104,15 @@ def test_advice_chooses_for_secrets_alone():
     release, _ = veil.publish(table, plans[0] if plans else families[0].make((1.0,)), roles=ROLES)
     assert release.data["age"].equals(table["age"])
     assert release.data["weight"].equals(table["weight"])
+
+
+def test_keys_alone_that_nobody_links_are_not_called_safe():
+    plan = veil.Plan([("age", veil.AdditiveNoise(0.01))])
+    roles = {"household": "drop", "income": "drop", "region": "public", "age": "key", "weight": "drop"}
+    alone = veil.audit(survey(100), plan, roles=roles, grants=veil.Grants.only(sample=0.1), seed=1, repetitions=2)
+    assert not alone.passed
+    assert "was not tested" in str(alone.candidates[0].failures[0])
+    linked = veil.audit(survey(100), plan, roles=roles, seed=1, attacks=["linkage-attack"], repetitions=2)
+    assert all("was not tested" not in str(failure) for failure in linked.candidates[0].failures)
+    assert [row.attack for row in linked.rows if row.links] == ["linkage-attack"]
+    assert linked.candidates[0].breaks

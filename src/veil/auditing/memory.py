@@ -133,7 +133,8 @@ class _Hasher:
 
 def candidate_words(plan: Plan) -> list[Any]:
     """All that a candidate's releases depend on beside table, roles and key."""
-    order = ["shuffled"] if plan.shuffle else []
+    order: list[Any] = ["shuffled"] if plan.shuffle else []
+    order += [plan.sums] if plan.sums else []  # they decide which noise is one per group
     return order + [
         [columns, p.method_name(), {name: revealed(value) for name, value in p.get_params(deep=False).items()}]
         for columns, p in plan.parts

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from veil.attacks import Attack, GuessingAttack
 from veil.auditing.goals import Goals
-from veil.auditing.grants import NOTHING
+from veil.auditing.grants import NOTHING, Level
 from veil.auditing.membership import Membership
 from veil.auditing.rows import AuditRow, Break, Candidate
 from veil.auditing.trials.scoreboard import Scoreboard
@@ -86,6 +86,8 @@ class Findings:
             exposures = self._runner.exposures
             levels = [level for level in exposures.levels if not target.is_known(exposures.known_columns(level))]
             failures += self._goals.untested(rows_on, levels, target.part.model, method)
+        if not failures and not any(row.states_values for row in rows):  # keys alone, and nobody to link them
+            failures.append(UntestedKnowledge((Level(NOTHING).view,)))
         return failures
 
 
