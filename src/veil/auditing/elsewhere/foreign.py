@@ -73,7 +73,7 @@ class ForeignPlan(Plan):
     """Stands for a method that nobody described."""
 
     def __init__(self) -> None:
-        self.parts, self.roles, self.shuffle = (), {}, False
+        self.parts, self.roles, self.shuffle, self.sums = (), {}, False, {}
 
     def describe(self) -> str:
         """The candidate's name."""
