@@ -54,14 +54,28 @@ def estimates(
     >>> list(islice(steps, 100))[-1].weights.round(3).tolist()
     [0.4, 0.6]
     """
-    weights = start
+    from veil.numerics.deconvolution_compiled import expected, reweighted  # compiled code is loaded where it is used
+
+    weights, table = np.ascontiguousarray(start), np.ascontiguousarray(counts, dtype=np.float64)
     while True:
-        mixture = forward(weights)
-        counted = (counts > 0) & (mixture > 0)
-        yield Estimate(weights, mixture, float(counts[counted] @ np.log(mixture[counted])))
-        ratio = np.divide(counts, mixture, out=np.zeros_like(mixture), where=counted)
-        weights = weights * backward(ratio)
-        weights = weights / weights.sum()
+        mixture = np.ascontiguousarray(forward(weights))
+        ratio = np.empty_like(mixture)
+        log_likelihood = expected(table.reshape(-1), mixture.reshape(-1), ratio.reshape(-1))
+        yield Estimate(weights, mixture, log_likelihood)
+        factors, before = np.ascontiguousarray(backward(ratio)), weights
+        weights = np.empty_like(before)
+        reweighted(before.reshape(-1), factors.reshape(-1), weights.reshape(-1))
+
+
+def chi_square(new: Matrix, old: Matrix) -> float:
+    """Σ (new − old)²/old over all places that had a weight.
+
+    >>> chi_square(np.array([0.2, 0.8]), np.array([0.4, 0.6])).__round__(4)
+    0.1667
+    """
+    from veil.numerics.deconvolution_compiled import chi_square as compiled
+
+    return float(compiled(np.ascontiguousarray(new).reshape(-1), np.ascontiguousarray(old).reshape(-1)))
 
 
 def fit_weights(counts: Vector, kernel: Vector) -> tuple[Vector, int]:
@@ -94,9 +108,7 @@ def reconstructed_weights(counts: Vector, kernel: Vector) -> tuple[Vector, int]:
     enough = CHI_SQUARE_SHARE * float(chdtri(max(size - 1, 1), 0.05))
     before = np.zeros(size)
     for step, estimate in enumerate(grid_estimates(counts, np.full(size, 1.0 / size), kernel)):
-        there = before > 0
-        change = n * float(((estimate.weights - before)[there] ** 2 / before[there]).sum())
-        if step == MOST_STEPS or (step and change < enough):
+        if step == MOST_STEPS or (step and n * chi_square(estimate.weights, before) < enough):
             break
         before = estimate.weights
     return estimate.weights, step

@@ -35,7 +35,7 @@ from veil.arguments import choice, number, whole
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.numerics.deconvolution import estimates
+from veil.numerics.deconvolution import chi_square, estimates
 from veil.numerics.laws import NoiseLaw
 
 METHODS = {"bayes": 0.001, "em": 0.1}
@@ -199,7 +199,7 @@ def _iterate(
         while not converged and len(history) <= max_iter:
             before, now = now, next(steps)
             history.append(now.log_likelihood)
-            change = n * _chi_square(now.weights, before.weights) if method == "bayes" else history[-1] - history[-2]
+            change = n * chi_square(now.weights, before.weights) if method == "bayes" else history[-1] - history[-2]
             converged = threshold > 0 and change < threshold
     return Reconstruction(now.weights, edges, len(history) - 1, converged, np.array(history), int(n_unexplained))
 
@@ -209,8 +209,3 @@ def _flat(edges: tuple[Vector, ...]) -> Matrix:
     for grid in edges:
         p = np.multiply.outer(p, np.diff(grid) / (grid[-1] - grid[0]))
     return p
-
-
-def _chi_square(new: Matrix, old: Matrix) -> float:
-    squares = np.divide((new - old) ** 2, old, out=np.zeros_like(old), where=old > 0)
-    return float(squares.sum())
