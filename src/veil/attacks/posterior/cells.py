@@ -20,6 +20,8 @@ from veil.data.blocks import Matrix, Vector
 Codes = npt.NDArray[np.int64]
 SMALL = 1e-7
 """Weights that are left out."""
+LANES = 4
+"""Rows that are done side by side, one in each lane of a vector register."""
 TIE = 1e-9
 """Windows that hold as much as the best, up to this, count alike: the middle of them is taken."""
 
@@ -55,63 +57,97 @@ def number_guesses(
     τ) of combined noise, ``ends`` (n × 2) of classes, else empty; ``widths`` are those of the grid's bins. NaN where
     nothing is left.
     """
-    size = len(place)
-    density, bins, other = np.empty(size), np.empty(size), np.empty(size)
-    steps, last = (centres - start) / step, size - 1.001
-    for i in range(len(weights)):
+    size, plain = len(place), not (len(own) or len(factor) or len(ends))
+    density, bins, sums = np.empty((size, LANES)), np.empty((size, LANES)), np.empty((size + 1, LANES))
+    means, best = np.empty(LANES), np.empty(LANES)
+    steps, last, stop = (centres - start) / step, size - 1.001, window_ends(place, widths, reach)
+    for i in range(0, len(weights), LANES):
+        n = min(LANES, len(weights) - i)
         density[:] = 0.0
         for k in range(len(first) - 1):
-            a, s = shifts[i, k], left[k]
+            s = left[k]
             if first[k + 1] - first[k] == 1:
-                w = weights[i, first[k]]
-                if w > SMALL:
-                    _add_normal(density, w, (a + centres[first[k]] - start) / step, s / step)
+                for r in range(n):
+                    w = weights[i + r, first[k]]
+                    if w > SMALL:
+                        middle = (shifts[i + r, k] + centres[first[k]] - start) / step
+                        _add_normal(density[:, r], w, middle, s / step)
                 continue
             bins[:] = 0.0
-            low, high, shift = size, -1, a / step
-            for c in range(first[k], first[k + 1]):
-                w = weights[i, c]
-                if w <= SMALL:
-                    continue
-                at = min(max(shift + steps[c], 0.0), last)
-                b = int(at)
-                share = w * (at - b)
-                bins[b] += w - share
-                bins[b + 1] += share
-                low, high = min(low, b), max(high, b + 1)
+            low, high = size, -1
+            for r in range(n):
+                shift = shifts[i + r, k] / step
+                for c in range(first[k], first[k + 1]):
+                    w = weights[i + r, c]
+                    if w <= SMALL:
+                        continue
+                    at = min(max(shift + steps[c], 0.0), last)
+                    b = int(at)
+                    share = w * (at - b)
+                    bins[b, r] += w - share
+                    bins[b + 1, r] += share
+                    low, high = min(low, b), max(high, b + 1)
             if high >= 0:
-                _blur(bins, other, s / step, low, high)
-                for b in range(size):
-                    density[b] += bins[b]
-        total = 0.0
+                low, high = _blur(bins, sums, s / step, low, high)
+                for b in range(low, high + 1):
+                    for r in range(LANES):
+                        density[b, r] += max(bins[b, r], 0.0)
         for b in range(size):
-            if density[b] <= 0.0:
-                continue
-            ratio, x = tilt[b], start + b * step
-            if ratio > 0.0 and len(own):
-                at = ((observed[i] - x) / own_reach + 1.0) * 0.5 * (len(own) - 1)
-                at = min(max(at, 0.0), len(own) - 1.001)
-                k = int(at)
-                ratio *= own[k] + (at - k) * (own[k + 1] - own[k])
-            if ratio > 0.0 and len(factor):
-                variance = max((x * factor[1]) ** 2 + factor[2] ** 2, 1e-12 * (sigma * factor[0]) ** 2)
-                normal, exact = (observed[i] - x) / sigma, (observed[i] - x) * factor[0]
-                ratio *= math.exp(min(0.5 * normal * normal - 0.5 * exact * exact / variance, 200.0))
-                ratio /= math.sqrt(variance)
-            if ratio > 0.0 and len(ends):
-                normal = (observed[i] - x) / sigma
-                ratio = ratio * math.exp(0.5 * normal * normal) if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
-            density[b] *= ratio
-            total += density[b]
-        if total <= 1e-250 and len(ends):  # no candidate reaches into the class: what is usual there
-            total = 0.0
-            for b in range(size):
-                density[b] = shape[b] if ends[i, 0] <= place[b] < ends[i, 1] else 0.0
-                total += density[b]
-        if total > 1e-250:
-            window(density, total, place, widths, reach, out[i])
-        else:
-            out[i, :] = np.nan
+            for r in range(LANES):
+                density[b, r] *= tilt[b]
+        if not plain:
+            for r in range(n):
+                limits = ends[i + r] if len(ends) else observed[:0]
+                column = density[:, r]
+                _weigh(column, start, step, place, shape, own, own_reach, factor, limits, observed[i + r], sigma)
+        _best(density, place, stop, sums, means, best)
+        for r in range(n):
+            total = sums[size, r]
+            if total > 1e-250:
+                out[i + r, 1], out[i + r, 2] = best[r] / total, means[r] / total
+                out[i + r, 0] = _window_place(density[:, r], sums[:, r], stop, place, best[r], reach)
+            else:
+                out[i + r, :] = np.nan
+
+
+@numba.njit(cache=True, nogil=True)
+def _weigh(
+    density: Vector,
+    start: float,
+    step: float,
+    place: Vector,
+    shape: Vector,
+    own: Vector,
+    own_reach: float,
+    factor: Vector,
+    ends: Vector,
+    observed: float,
+    sigma: float,
+) -> None:
+    """Multiply a density by what the column's own law of noise says more than the normal one."""
+    total = 0.0
+    for b in range(len(density)):
+        if density[b] <= 0.0:
+            continue
+        ratio, x = 1.0, start + b * step
+        if len(own):
+            at = ((observed - x) / own_reach + 1.0) * 0.5 * (len(own) - 1)
+            at = min(max(at, 0.0), len(own) - 1.001)
+            k = int(at)
+            ratio *= own[k] + (at - k) * (own[k + 1] - own[k])
+        if len(factor):
+            variance = max((x * factor[1]) ** 2 + factor[2] ** 2, 1e-12 * (sigma * factor[0]) ** 2)
+            normal, exact = (observed - x) / sigma, (observed - x) * factor[0]
+            ratio *= math.exp(min(0.5 * normal * normal - 0.5 * exact * exact / variance, 200.0))
+            ratio /= math.sqrt(variance)
+        if len(ends):
+            normal = (observed - x) / sigma
+            ratio = ratio * math.exp(0.5 * normal * normal) if ends[0] <= place[b] < ends[1] else 0.0
+        density[b] *= ratio
+        total += density[b]
+    if total <= 1e-250 and len(ends):  # no candidate reaches into the class: what is usual there
+        for b in range(len(density)):
+            density[b] = shape[b] if ends[0] <= place[b] < ends[1] else 0.0
 
 
 @numba.njit(cache=True, nogil=True)
@@ -119,7 +155,7 @@ def marginal(
     weights: Vector, first: Codes, centres: Vector, left: Vector, start: float, step: float, size: int
 ) -> Vector:
     """The candidates' own distribution of a column, on its grid."""
-    density, bins, other = np.zeros(size), np.empty(size), np.empty(size)
+    density, bins, sums = np.zeros(size), np.empty((size, LANES)), np.empty((size + 1, LANES))
     for k in range(len(first) - 1):
         if first[k + 1] - first[k] == 1:
             _add_normal(density, weights[first[k]], (centres[first[k]] - start) / step, left[k] / step)
@@ -128,11 +164,31 @@ def marginal(
         for c in range(first[k], first[k + 1]):
             at = min(max((centres[c] - start) / step, 0.0), size - 1.001)
             b = int(at)
-            bins[b] += weights[c] * (b + 1 - at)
-            bins[b + 1] += weights[c] * (at - b)
-        _blur(bins, other, left[k] / step, 0, size - 1)
-        density += bins
+            bins[b, 0] += weights[c] * (b + 1 - at)
+            bins[b + 1, 0] += weights[c] * (at - b)
+        _blur(bins, sums, left[k] / step, 0, size - 1)
+        density += np.maximum(bins[:, 0], 0.0)
     return density
+
+
+@numba.njit(cache=True, nogil=True)
+def normal_density(seen: Vector, start: float, step: float, sigma: float, out: Matrix) -> None:
+    """The normal density of every value about every point of a grid (``out`` n × size)."""
+    size, apart = out.shape[1], step / sigma
+    fall, scale = math.exp(-apart * apart), 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
+    for i in range(len(seen)):
+        # From the nearest point on, each value follows from the one before by a ratio that itself falls evenly.
+        nearest = int(min(max((seen[i] - start) / step + 0.5, 0.0), size - 1.0))
+        away = (start + nearest * step - seen[i]) / sigma
+        out[i, nearest] = peak = scale * math.exp(-0.5 * away * away)
+        for side in (1, -1):
+            value, ratio = peak, math.exp(-(0.5 * apart + side * away) * apart)
+            b = nearest + side
+            while 0 <= b < size:
+                value = value * ratio if value > 1e-290 else 0.0
+                ratio *= fall
+                out[i, b] = value
+                b += side
 
 
 @numba.njit(cache=True, nogil=True)
@@ -162,78 +218,100 @@ def _add_normal(density: Vector, weight: float, middle: float, deviation: float)
 
 
 @numba.njit(cache=True, nogil=True)
-def _blur(bins: Vector, other: Vector, deviation: float, low: int, high: int) -> None:
-    """Three boxes with fractional ends whose variances add up to a normal's (Gwosdek et al. 2011)."""
+def _blur(bins: Matrix, sums: Matrix, deviation: float, low: int, high: int) -> tuple[int, int]:
+    """Three boxes with fractional ends whose variances add up to a normal's (Gwosdek et al. 2011), of several columns.
+
+    ``low`` and ``high`` are the first and the last bin with anything in it; those of the result are returned.
+    """
     if deviation < 0.1:
-        return
-    variance = deviation * deviation / 3.0
+        return low, high
+    variance, size = deviation * deviation / 3.0, len(bins)
     inner = int((math.sqrt(12.0 * variance + 1.0) - 1.0) / 2.0)
     edge = (2 * inner + 1) * (inner * (inner + 1) - 3.0 * variance) / (6.0 * (variance - (inner + 1) ** 2))
-    scale, size = 1.0 / (2 * inner + 1 + 2.0 * edge), len(bins)
+    scale = 1.0 / (2 * inner + 1 + 2.0 * edge)
+    ends = scale * edge
     low, high = max(low - 3 * (inner + 1), 0), min(high + 3 * (inner + 1), size - 1)
     for _ in range(3):
-        running = 0.0
-        for b in range(low, min(low + inner, high + 1)):
-            running += bins[b]
+        _run(bins, sums, low, high + 1)
         for b in range(low, high + 1):
-            if b + inner <= high:
-                running += bins[b + inner]
-            if b - inner - 1 >= low:
-                running -= bins[b - inner - 1]
-            ends = 0.0
-            if b + inner + 1 <= high:
-                ends += bins[b + inner + 1]
-            if b - inner - 1 >= low:
-                ends += bins[b - inner - 1]
-            other[b] = max(scale * (running + edge * ends), 0.0)
-        for b in range(low, high + 1):
-            bins[b] = other[b]
+            up, down = min(b + inner + 1, high + 1), max(b - inner, low)
+            above, below = min(b + inner + 2, high + 1), max(b - inner - 1, low)
+            for r in range(LANES):
+                box, wide = sums[up, r] - sums[down, r], sums[above, r] - sums[below, r]
+                bins[b, r] = (scale - ends) * box + ends * wide
+    return low, high
+
+
+@numba.njit(cache=True, nogil=True)
+def _run(bins: Matrix, sums: Matrix, low: int, high: int) -> None:
+    """Running sums of the bins from ``low`` on, up to ``high``; one variable for each lane stays in a register."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    sums[low, :] = 0.0
+    for i in range(low, high):
+        a += bins[i, 0]
+        b += bins[i, 1]
+        c += bins[i, 2]
+        d += bins[i, 3]
+        sums[i + 1, 0], sums[i + 1, 1], sums[i + 1, 2], sums[i + 1, 3] = a, b, c, d
+
+
+@numba.njit(cache=True, nogil=True)
+def _best(mass: Matrix, place: Vector, stop: Codes, sums: Matrix, means: Vector, best: Vector) -> None:
+    """Of each lane's masses the running sums, the mean times the total and what the best window holds."""
+    _run(mass, sums, 0, len(mass))
+    means[:], best[:] = 0.0, -1.0
+    for b in range(len(mass)):
+        for r in range(LANES):
+            means[r] += mass[b, r] * place[b]
+            best[r] = max(best[r], sums[stop[b], r] - sums[b, r])
+
+
+@numba.njit(cache=True, nogil=True)
+def window_ends(place: Vector, widths: Vector, reach: float) -> Codes:
+    """Behind which bin a window of half-width ``reach`` ends that begins with each; a wide bin is a window."""
+    stop, end, widest = np.empty(len(place), dtype=np.int64), 0, 2.0 * reach + 1e-6 * reach
+    for b in range(len(place)):
+        while end < len(place) and place[end] - place[b] + widths[b] <= widest:
+            end += 1
+        end = max(end, b + 1)
+        stop[b] = end
+    return stop
 
 
 @numba.njit(cache=True, nogil=True)
 def window(mass: Vector, total: float, place: Vector, widths: Vector, reach: float, out: Vector) -> None:
     """The window of half-width ``reach`` that holds most: its middle, its share, and the mean of all."""
-    size = len(mass)
-    wide, slack = 2.0 * reach, 1e-6 * reach
-    end, inside, best, mean = 0, 0.0, -1.0, 0.0
-    for b in range(size):
+    stop, sums, mean, best = window_ends(place, widths, reach), np.zeros(len(mass) + 1), 0.0, -1.0
+    for b in range(len(mass)):
+        sums[b + 1] = sums[b] + mass[b]
         mean += mass[b] * place[b]
-    for b in range(size):
-        while end < size and place[end] - place[b] + widths[b] <= wide + slack:
-            inside += mass[end]
-            end += 1
-        if end == b:  # a bin wider than the window
-            inside += mass[b]
-            end += 1
-        best = max(best, inside)
-        inside -= mass[b]
-    end, inside, middle, ties = 0, 0.0, 0.0, 0
-    first, last = -1, -1
-    for b in range(size):
-        while end < size and place[end] - place[b] + widths[b] <= wide + slack:
-            inside += mass[end]
-            end += 1
-        if end == b:
-            inside += mass[b]
-            end += 1
-        if inside >= best * (1.0 - TIE):
-            middle += 0.5 * (place[b] + place[end - 1])
+    for b in range(len(mass)):
+        best = max(best, sums[stop[b]] - sums[b])
+    out[0] = _window_place(mass, sums, stop, place, best, reach)
+    out[1], out[2] = best / total, mean / total
+
+
+@numba.njit(cache=True, nogil=True)
+def _window_place(mass: Vector, sums: Vector, stop: Codes, place: Vector, best: float, reach: float) -> float:
+    """The middle of the first windows that hold as much as the best one, or the middle of what they hold."""
+    middle, ties, first, last = 0.0, 0, -1, -1
+    for b in range(len(mass)):
+        if sums[stop[b]] - sums[b] >= best * (1.0 - TIE):
+            middle += 0.5 * (place[b] + place[stop[b] - 1])
             ties += 1
             if first < 0:
-                first, last = b, end - 1
+                first, last = b, stop[b] - 1
         elif ties:
             break
-        inside -= mass[b]
-    out[0], out[1], out[2] = middle / ties, best / total, mean / total
     # A window whose content is narrow is named by it: a heap, or a value that is known better than the grid.
-    centre, held = 0.0, 0.0
+    centre, held, square = 0.0, 0.0, 0.0
     for b in range(first, last + 1):
         centre += mass[b] * place[b]
         held += mass[b]
     if held > 0.0:
         centre /= held
-        square = 0.0
         for b in range(first, last + 1):
             square += mass[b] * (place[b] - centre) ** 2
         if square / held < 0.0625 * reach * reach:
-            out[0] = centre
+            return centre
+    return middle / ties

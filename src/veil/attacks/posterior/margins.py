@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from veil.attacks.posterior.cells import Codes, marginal
+from veil.attacks.posterior.cells import Codes, marginal, normal_density
 from veil.attacks.posterior.observations import Number
 from veil.attacks.posterior.own_laws import FactorSum, Interval, OwnLaw
 from veil.data.blocks import Matrix, Vector
@@ -98,17 +98,18 @@ def beta_masses(points: Vector, step: float, ends: tuple[float, float], mean: fl
 
 def own_density(number: Number, rows: Codes, points: Vector, sigma: float) -> Matrix:
     """The density of what is seen in some rows for each point of the grid, by the column's own law."""
-    error = number.z[rows][:, None] - points
     if isinstance(number.law, Interval):
         lower, upper = number.law.lower[rows][:, None], number.law.upper[rows][:, None]
         return ((points >= lower) & (points < upper)).astype(np.float64)
     if isinstance(number.law, FactorSum):
-        m1, deviation, noise = factor_moments(number.law)
+        error, (m1, deviation, noise) = number.z[rows][:, None] - points, factor_moments(number.law)
         variance = np.maximum((points * deviation / m1) ** 2 + (noise / m1) ** 2, 1e-12 * sigma**2)
         return np.asarray(np.exp(-0.5 * error**2 / variance) / np.sqrt(2 * math.pi * variance))
-    density = np.exp(-0.5 * (error / sigma) ** 2) / (math.sqrt(2 * math.pi) * sigma)
+    density = np.empty((len(rows), len(points)))
+    normal_density(number.z[rows], float(points[0]), float(points[1] - points[0]), sigma, density)
     if isinstance(number.law, OwnLaw):
         ratios = own_ratios(number.law)
+        error = number.z[rows][:, None] - points
         errors = np.linspace(-number.law.reach, number.law.reach, len(ratios))
         density *= np.interp(error, errors, ratios)
     return density
