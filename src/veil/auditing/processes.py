@@ -76,16 +76,22 @@ class Pool(Generic[T, R]):
         return self._deadline is not None and time.monotonic() + seconds > self._deadline
 
     def map(
-        self, tasks: Sequence[T], *, most: float | None = None, put_off: Callable[[T], bool] | None = None
+        self,
+        tasks: Sequence[T],
+        *,
+        most: float | None = None,
+        put_off: Callable[[T], bool] | None = None,
+        following: int = 0,
     ) -> Iterator[tuple[T, R]]:
         """Each task with its result, in no certain order; tasks that the deadline leaves no time for are left out.
 
         Those that take longer than ``most`` seconds are cut short, and stand in ``cut`` afterwards, as do those that
-        are to be ``put_off`` when their turn comes.
+        are to be ``put_off`` when their turn comes. About so many tasks are ``following`` in later calls: more
+        processes may pay for all of them.
         """
         left, done, self.cut = list(tasks), 0, []
         put_off = put_off or _never
-        while left and (self._executor is None and (self._n < 2 or len(left) < 2 or self._soon(done, len(left)))):
+        while left and self._executor is None and (self._n < 2 or len(left) < 2 or self._soon(done, left, following)):
             if self.late():
                 return
             task = left.pop(0)
@@ -107,11 +113,13 @@ class Pool(Generic[T, R]):
     def _left(self) -> float | None:
         return None if self._deadline is None else self._deadline - time.monotonic()
 
-    def _soon(self, done: int, left: int) -> bool:
+    def _soon(self, done: int, left: Sequence[T], following: int) -> bool:
         """Whether the rest is done here, or the time is over, before other processes would have helped."""
+        if _running(self._n) is not None:
+            return False
         if (ending := self._left()) is not None and ending < WORTH_STARTING:
             return True
-        return self._spent < PATIENCE or (done > 0 and self._spent / done * left < STARTING)
+        return self._spent < PATIENCE or (done > 0 and self._spent / done * (len(left) + following) < STARTING)
 
     def _spread(self, left: list[T], most: float | None, put_off: Callable[[T], bool]) -> Iterator[tuple[T, R]]:
         if self._executor is None:
@@ -222,12 +230,18 @@ _work: tuple[int, Callable[[Any], Any]] | None = None
 """The worker that this process has, with its number in the parent process."""
 
 
+def _running(n: int) -> Any:
+    """So many processes that are kept and run already; None without."""
+    kept = _kept.get()
+    return kept.executor if kept is not None and kept.n == n else None
+
+
 def _processes(n: int) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
+    if (executor := _running(n)) is not None:
+        return executor
     kept = _kept.get()
-    if kept is not None and kept.executor is not None and kept.n == n:
-        return kept.executor
     filters = (list(warnings.filters),)
     executor = ProcessPoolExecutor(n, initializer=_prepare, initargs=filters, env={"OMP_NUM_THREADS": "1"})
     if kept is not None and kept.executor is None:

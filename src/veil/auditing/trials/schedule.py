@@ -118,7 +118,7 @@ class Schedule:
                 if self._first_break:
                     first = self._first_tries(pool, alone, granted)
                 elif deadline is None:
-                    self._perform(pool, [*measured, *alone, *members])
+                    self._perform(pool, [*measured, *alone, *members], following=len(granted))
                     granted = [run for run in granted if not self.board.needs_nothing(run.trial)]
                     self._perform(pool, granted)
                     first = [*alone, *granted]
@@ -218,11 +218,12 @@ class Schedule:
         most: float | None = None,
         slow: Sequence[Task] = (),
         late: bool = False,
+        following: int = 0,
     ) -> None:
         """Do the tasks and take their answers in, in the order of the tasks, whichever is done first.
 
         With ``most``, runs of so many seconds, and those of attacks that are ``slow`` or prove so are put off; with
-        ``late``, those that are not expected to end in time.
+        ``late``, those that are not expected to end in time. About so many tasks are ``following`` later.
         """
         answers: dict[Task, Any] = {}
         if self._broken_by:
@@ -233,7 +234,7 @@ class Schedule:
                 return self._pace.is_slow(task, [*slow, *pool.cut])
             return late and self._pace.is_late(task)
 
-        for task, answer in self._answers(pool, tasks, most, put_off):
+        for task, answer in self._answers(pool, tasks, most, put_off, following):
             answers[task] = answer
             self._done += 1
             label = self._runner.candidates[candidate_of(task)].describe()
@@ -271,7 +272,12 @@ class Schedule:
         return [*alone, *granted]
 
     def _answers(
-        self, pool: Pool[Task, Any], tasks: Sequence[Task], most: float | None, put_off: Callable[[Task], bool] | None
+        self,
+        pool: Pool[Task, Any],
+        tasks: Sequence[Task],
+        most: float | None,
+        put_off: Callable[[Task], bool] | None,
+        following: int,
     ) -> Iterator[tuple[Any, Any]]:
         """Answers that are known already first, then from runs of ``most`` seconds."""
         new = []
@@ -281,7 +287,7 @@ class Schedule:
                 new.append(task)
             else:
                 yield task, known
-        for task, answer in pool.map(new, most=most, put_off=put_off):
+        for task, answer in pool.map(new, most=most, put_off=put_off, following=following):
             self._pace.learn(task, answer)
             if self._memory:
                 self._memory[candidate_of(task)].put(self._address(task), to_json(answer))
