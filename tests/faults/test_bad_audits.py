@@ -943,7 +943,8 @@ def test_workers_leave_interrupts_to_their_parent():
 
     executor = _processes(1)
     try:
-        assert executor.submit(_do, 0, pickle.dumps(signal.getsignal), signal.SIGINT).result(PATIENCE) is signal.SIG_IGN
+        asked = executor.submit(_do, 0, pickle.dumps(signal.getsignal), signal.SIGINT, None, None)
+        assert asked.result(PATIENCE) is signal.SIG_IGN
     finally:
         executor.shutdown(wait=False, kill_workers=True)
 

@@ -24,12 +24,12 @@ from scipy.linalg import solve_triangular
 
 from veil.attacks.noise.additive import with_grain
 from veil.attacks.posterior.candidates import CELLS, LEAST, Rows, is_covariate, log_sum, patterns, plus_rows
-from veil.attacks.posterior.cells import window
 from veil.attacks.posterior.column_guesses import place_states, placed
 from veil.attacks.posterior.margins import factor_moments
 from veil.attacks.posterior.observations import Codes, Observations, Variable
 from veil.attacks.posterior.own_laws import REACH, FactorSum, Interval, OwnLaw
 from veil.attacks.posterior.sample import Sample
+from veil.attacks.posterior.windows import window
 from veil.data.blocks import Matrix, Vector
 
 IMPOSSIBLE = math.log(LEAST)
