@@ -133,14 +133,18 @@ class Scoreboard:
         lost |= {trial.candidate: True for trial in self._outcomes if self.row(trial).broken}
         trials = [t for t in self._outcomes if self._open(t, self._tries[t], lost=lost[t.candidate])]
         waiting = [trial for trial in trials if self._waits(trial, trials)]
-        runs = [Run(trial, self._tries[trial]) for trial in trials if trial not in waiting]
-        if len(trials) == 1 and not waiting and not self._lottery(trials[0]):
-            # It is not judged before the next look: runs until then can be made side by side.
-            first, limit = self._tries[trials[0]], self._repetitions if self._again else self._of_records
-            until = next((look for look in LOOKS if look > first), limit)
-            runs = [Run(trials[0], n) for n in range(first, max(min(until, limit), first + 1))]
+        runs = [run for trial in trials if trial not in waiting for run in self._until_look(trial)]
         runs += [Run(trial, n) for trial, n in self._tries.items() if self._unlucky(trial, n)]
         return sorted(runs, key=lambda run: (lost.get(run.trial.candidate, False), run.repetition))
+
+    def _until_look(self, trial: Trial) -> list[Run]:
+        """The next runs of a trial: it is not judged before its next look, so those until then are made side by side."""
+        first = self._tries[trial]
+        if self._lottery(trial):
+            return [Run(trial, first)]
+        limit = self._repetitions if self._again else self._of_records
+        until = next((look for look in LOOKS if look > first), limit)
+        return [Run(trial, n) for n in range(first, max(min(until, limit), first + 1))]
 
     def _waits(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether an attack with less knowledge is about to break the candidate, which would spare this one."""
