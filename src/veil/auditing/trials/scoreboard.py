@@ -138,7 +138,7 @@ class Scoreboard:
         return sorted(runs, key=lambda run: (lost.get(run.trial.candidate, False), run.repetition))
 
     def _until_look(self, trial: Trial) -> list[Run]:
-        """The next runs of a trial: it is not judged before its next look, so those until then are made side by side."""
+        """The next runs of a trial: those until it is judged again are made side by side."""
         first = self._tries[trial]
         if self._lottery(trial):
             return [Run(trial, first)]
