@@ -1,6 +1,7 @@
 """The public names of Veil, each once: type checkers read this file, and ``veil/__init__.py`` loads from it."""
 
 from veil import checks as checks
+from veil import datasets as datasets
 from veil import errors as errors
 from veil import measures as measures
 from veil import recovery as recovery
