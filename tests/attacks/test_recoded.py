@@ -134,3 +134,18 @@ def test_guesses_are_written_as_categories(tmp_path):
     guess = pd.read_csv(tmp_path / "guess.csv")
     assert set(guess["town"]) <= set(TOWNS)
     assert guess["age"].dropna().between(0, 110).all()
+
+
+def test_columns_of_which_nothing_is_left_do_not_stop_attackers():
+    """Every cell is suppressed: of a number that was left as it is, and of categories, of which none is listed."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"a": rng.integers(0, 200, 380), "town": [f"t{i % 190}" for i in range(380)], "x": rng.normal(size=380)}
+    )
+    plan = veil.Plan([(["a", "town"], veil.LocalSuppression(k=150)), (None, veil.AdditiveNoise(2.0))])
+    roles = {"a": "key", "town": "key"}
+    release, _ = veil.publish(frame, plan, roles=roles)
+    assert release.data[["a", "town"]].isna().all().all()
+    for attack in (veil.JointPosteriorAttack(), veil.AttributeInferenceAttack()):
+        assert np.isfinite(attack.run(release).of_columns(["x"]).values).all()
+    assert veil.audit(frame, plan, roles=roles, seed=1, workers=1, repetitions=1).passed

@@ -264,6 +264,8 @@ def _add_recoded(
     released = single.table.read([part.released[j]]).column(0).combine_chunks()
     if column.edges is not None:
         _add_classes(draft, column.edges, released_places(released, column), part, j, place)
+    elif column.categories == ():
+        return  # every cell is suppressed
     elif column.categories is not None:
         listing, n = column.categories, len(column.categories)
         channel, reports = column.channel, released_places(released, column)
@@ -275,5 +277,7 @@ def _add_recoded(
         draft.variables.append(Variable((name,), reports, channel, states, places, encode, hidden=True))
     else:
         z = np.array(to_float(released, name))
-        grain = (_EXACT * max(float(np.nanstd(z)) if np.isfinite(z).any() else 0.0, 1e-12)) ** 2
+        if np.isnan(z).all():
+            return  # every cell is suppressed
+        grain = (_EXACT * max(float(np.nanstd(z)), 1e-12)) ** 2
         draft.add([Number(name, place, z, whole=part.columns[j].is_integer)], np.array([[grain]]))
