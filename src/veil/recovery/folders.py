@@ -120,6 +120,8 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: An
         shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
 
         def shape(name: str) -> tuple[tuple[Quantile, ...], tuple[tuple[float, float], ...]]:
+            if name not in shapes.probabilities_:
+                return (), ()
             density = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
             return shapes.quantiles(name), curve_of(*density)
 

@@ -70,7 +70,7 @@ class NoisyColumn:
 
 
 def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) -> list[NoisyColumn]:
-    """The wanted columns of an additive release with their noise, as the manifest states it."""
+    """The wanted columns of an additive release with their noise, as the manifest states it: all but sums of others."""
     if not isinstance(release, Release):
         raise InputError(f"{recovery} reads a release; got a {type(release).__name__}")
     part, model = release.only_part, release.only_part.model
@@ -81,7 +81,11 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
             f"{recovery} needs noise of a law among {', '.join(LAWS)}; the manifest says {model.distribution!r}"
         )
     known = part.names
-    wanted = known if columns is None else (columns,) if isinstance(columns, str) else tuple(columns)
+    summed = [name for name, shown in zip(known, part.released, strict=True) if shown in release.manifest.sums]
+    if columns is None:  # a sum of others has another noise
+        wanted = tuple(name for name in known if name not in summed)
+    else:
+        wanted = (columns,) if isinstance(columns, str) else tuple(columns)
     absent = [name for name in wanted if name not in known]
     if absent or not wanted or len(set(wanted)) < len(wanted):
         fault = f"{listed(absent)} is not among them" if absent else f"got {len(wanted)}, or one of them twice"
@@ -89,10 +93,10 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
     scales = np.sqrt(np.diag(model.covariance))
     places = [known.index(name) for name in wanted]
     rules = release.manifest.plausible
-    summed = [known[j] for j in places if part.released[j] in release.manifest.sums]
-    if summed:
+    sums = [name for name in wanted if name in summed]
+    if sums:
         raise NotApplicableError(
-            f"column {summed[0]!r} was released as a sum of others, whose noise is another; recover these"
+            f"column {sums[0]!r} was released as a sum of others, whose noise is another; recover these"
         )
     return [
         NoisyColumn(
