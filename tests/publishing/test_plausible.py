@@ -241,3 +241,51 @@ def test_sums_decide_which_noise_is_one_per_group_in_audits_too():
         assert "total" not in release.manifest.parts[0].groups
     assert made.before_rules().sums == made.sums
     assert veil.publish(frame, made.before_rules(), roles={"home": "group"})[0].manifest.sums == {}
+
+
+@pytest.fixture(scope="module")
+def answered() -> pd.DataFrame:
+    """Households of which some did not answer, drawn with unequal weights."""
+    frame, rng = households(3000, seed=4).astype(float), np.random.default_rng(5)
+    frame.loc[rng.random(3000) < 0.2, "height"] = np.nan
+    frame.loc[rng.random(3000) < 0.1, "price"] = np.nan
+    return frame.assign(weight=rng.uniform(1.0, 5.0, 3000))
+
+
+NOISES = {
+    "added": veil.AdditiveNoise(0.8, random_state=1),
+    "factors": veil.MultiplicativeNoise(0.3, bounds=(0.1, 1.9), random_state=1),
+}
+
+
+@pytest.mark.parametrize("noise", NOISES.values(), ids=NOISES)
+@pytest.mark.parametrize("weights", [None, "weight"])
+def test_moments_with_gaps_and_weights_lose_nothing_to_rules(answered, noise, weights, tmp_path):
+    """By the sums of the values before, they are those of a release without rules, from memory and from a file."""
+    roles = {"weight": "weight"}
+    frame = answered if weights is None else answered.drop(columns=["height", "price"])
+    rules = {"wage": {"grain": 100.0, "low": 800.0, "high": 2000.0}}
+    plain = veil.publish(frame, veil.Plan([(None, noise)]), roles=roles)[0]
+    ruled = veil.publish(frame, veil.Plan([(None, noise)], plausible=rules, sums=SUMS), roles=roles)[0]
+    ruled.save(tmp_path / "release")
+    expected = veil.MomentRecovery(weights=weights, public=False).fit(plain)
+    for release in (ruled, veil.Release.load(tmp_path / "release")):
+        recovered = veil.MomentRecovery(weights=weights, public=False).fit(release)
+        spread = np.sqrt(np.diag(expected.covariance_))
+        assert np.allclose(recovered.mean_ / spread, expected.mean_ / spread, atol=1e-6)
+        assert np.allclose(
+            recovered.covariance_ / np.outer(spread, spread), expected.covariance_ / np.outer(spread, spread), atol=1e-5
+        )
+    part = Manifest.from_json(ruled.manifest.to_json()).parts[0]
+    assert (part.patterns is None) == (weights is not None)
+    assert part.weighted is not None
+
+
+def test_many_patterns_of_gaps_are_not_told(answered):
+    rng = np.random.default_rng(6)
+    holes = pd.DataFrame(rng.normal(size=(500, 8)), columns=list("abcdefgh"))
+    holes = holes.mask(rng.random(holes.shape) < 0.4)
+    release, _ = veil.publish(holes, plan(plausible={"a": {"low": 0.0}}))
+    assert release.manifest.parts[0].patterns is None
+    assert release.manifest.parts[0].products is not None
+    assert np.isfinite(veil.MomentRecovery().fit(release).mean_).all()

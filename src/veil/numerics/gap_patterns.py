@@ -6,7 +6,9 @@ weight, the sum of their values and that of the values' products (Little and Rub
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +60,65 @@ class PatternSums:
             merged(self.one, other.one),
             merged(self.two, other.two),
         )
+
+    def about(self, by: Vector) -> PatternSums:
+        """The sums of the values less ``by``.
+
+        >>> values, by = np.array([[1.0, np.nan], [2.0, 3.0]]), np.array([1.0, 5.0])
+        >>> moved, direct = pattern_sums(values).about(by), pattern_sums(values - by)
+        >>> bool(np.allclose(moved.one, direct.one)), bool(np.allclose(moved.two, direct.two))
+        (True, True)
+        """
+        by, n = np.where(self.present, by, 0.0), self.weight[:, None]
+        mixed = by[:, :, None] * self.one[:, None, :]
+        squares = n[:, :, None] * by[:, :, None] * by[:, None, :]
+        two = self.two - mixed - mixed.transpose(0, 2, 1) + squares
+        return replace(self, one=self.one - n * by, two=two)
+
+    def times(self, factors: Vector) -> PatternSums:
+        """The sums of the values times a factor for each column."""
+        return replace(self, one=self.one * factors, two=self.two * np.outer(factors, factors))
+
+    def of(self, places: Sequence[int]) -> PatternSums:
+        """The sums of some of the columns; records without a value of theirs are left out.
+
+        >>> sums = pattern_sums(np.array([[1.0, np.nan], [2.0, 3.0], [4.0, np.nan]])).of([1])
+        >>> sums.count.tolist(), sums.one.tolist(), sums.n_rows
+        ([1.0], [[3.0]], 3)
+        """
+        at = list(places)
+        there = self.present[:, at].any(axis=1)
+        one, two = self.one[there][:, at], self.two[there][:, at][:, :, at]
+        none = PatternSums(0, self.present[:0, at], self.count[:0], self.weight[:0], one[:0], two[:0])
+        some = PatternSums(self.n_rows, self.present[there][:, at], self.count[there], self.weight[there], one, two)
+        return some + none
+
+    def to_json(self) -> dict[str, Any]:
+        """The sums as JSON values; of the products the upper triangle, row by row."""
+        upper = np.triu_indices(self.present.shape[1])
+        return {
+            "n_rows": self.n_rows,
+            "present": ["".join("1" if there else "0" for there in row) for row in self.present.tolist()],
+            "count": self.count.tolist(),
+            "weight": self.weight.tolist(),
+            "one": self.one.tolist(),
+            "two": self.two[:, upper[0], upper[1]].tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any], d: int) -> PatternSums:
+        """Back from :meth:`to_json`, of d columns; ValueError for what is none."""
+        present = np.array([[c == "1" for c in row] for row in raw["present"]], dtype=np.bool_).reshape(-1, d)
+        count, weight = (np.array(raw[name], dtype=np.float64) for name in ("count", "weight"))
+        one, upper = np.array(raw["one"], dtype=np.float64).reshape(-1, d), np.triu_indices(d)
+        triangle = np.array(raw["two"], dtype=np.float64).reshape(-1, len(upper[0]))
+        if not len(present) == len(count) == len(weight) == len(one) == len(triangle):
+            raise ValueError("patterns")
+        if not all(np.isfinite(each).all() for each in (count, weight, one, triangle)):
+            raise ValueError("patterns")
+        two = np.zeros((len(present), d, d))
+        two[:, upper[0], upper[1]] = two[:, upper[1], upper[0]] = triangle
+        return cls(int(raw["n_rows"]), present, count, weight, one, two)
 
     @property
     def n_used(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import Vector, to_float
-from veil.data.schema import Schema
+from veil.data.schema import Role, Schema
 from veil.data.sums import Tree
 from veil.errors import InputError, listed
+from veil.numerics.gap_patterns import PatternSums, pattern_sums
 from veil.numerics.products import ProductSums, sums_of
 from veil.perturbations.layout import MadeOf
 from veil.publishing.parts import FittedPart
@@ -20,8 +21,10 @@ from veil.release.models import AdditiveModel, LogNormalModel, MechanismModel, M
 from veil.release.plausible import Plausible
 
 AUTO = "auto"
-PRODUCTS, CUT = "products", "cut"
+PRODUCTS, CUT, PATTERNS, WEIGHTED = "products", "cut", "patterns", "weighted"
 """Names of what is noted beside a block."""
+MOST_PATTERNS = 64
+"""Patterns of gaps from which on their sums are not told."""
 Rules = dict[str, Plausible]
 Totals = dict[str, tuple[str, ...]]
 Cuts = dict[str, tuple[float | None, float | None]]
@@ -70,12 +73,15 @@ class PlausibleColumns:
         For each part that has such a column its released columns.
     whole
         Columns that are released as whole numbers.
+    weight
+        The column of weights, if there is one.
     """
 
     rules: Rules
     totals: Totals
     parts: dict[int, tuple[str, ...]]
     whole: frozenset[str] = field(default_factory=frozenset)
+    weight: str | None = None
 
     @classmethod
     def of(
@@ -102,7 +108,9 @@ class PlausibleColumns:
         whole = {name for name, rule in rules.items() if rule.whole and name in integers}
         whole |= {name for name, terms in totals.items() if name in integers and whole.issuperset(terms)}
         touched = sorted({place[name] for name in (*rules, *totals)})
-        return cls(rules, totals, {i: tuple(parts[i].released) for i in touched}, frozenset(whole))
+        weights = private.of_role(Role.WEIGHT)
+        released = {i: tuple(parts[i].released) for i in touched}
+        return cls(rules, totals, released, frozenset(whole), weights[0] if weights else None)
 
     def __bool__(self) -> bool:
         return bool(self.rules or self.totals)
@@ -115,13 +123,18 @@ class PlausibleColumns:
         """The released type of a column."""
         return pa.int64() if name in self.whole else dtype
 
-    def released(self, arrays: Mapping[str, pa.Array]) -> tuple[dict[str, pa.Array], dict[str, Any]]:
-        """A block's perturbed columns, made plausible; and of what they were before, sums as JSON values."""
+    def released(
+        self, arrays: Mapping[str, pa.Array], weights: Vector | None = None
+    ) -> tuple[dict[str, pa.Array], dict[str, Any]]:
+        """A block's perturbed columns, made plausible; and of what they were before, sums as JSON values.
+
+        ``weights`` are those of the block's records, if they have any.
+        """
         named = {*self.rules, *self.totals, *(term for terms in self.totals.values() for term in terms)}
         named |= {name for names in self.parts.values() for name in names}
         before = {name: to_float(arrays[name], name) for name in sorted(named)}
         after = {name: rule.applied(before[name]) for name, rule in self.rules.items()}
-        notes = {PRODUCTS: self._products(before), CUT: self._cut(before, after)}
+        notes = {**self._sums(before, weights), CUT: self._cut(before, after)}
         for name, terms in self.totals.items():
             after[name] = np.sum([after.get(term, before[term]) for term in terms], axis=0)
         return {**arrays, **{name: self._array(name, column) for name, column in after.items()}}, notes
@@ -143,33 +156,73 @@ class PlausibleColumns:
             sums[name] = [float(n) for each in (below, above) for n in (each.sum(), before[name][each].sum())]
         return sums
 
-    def _products(self, before: Mapping[str, Vector]) -> dict[str, Any]:
-        """By part the product sums about the block's own means: nothing of the private table is in them but the noisy
-        values."""
-        sums = {}
+    def _sums(self, before: Mapping[str, Vector], weights: Vector | None) -> dict[str, Any]:
+        """By part product sums, and sums of records with the same gaps, plain and weighted.
+
+        They are about the block's own means: nothing of the private table is in them but the noisy values.
+        """
+        notes: dict[str, Any] = {PRODUCTS: {}, PATTERNS: {}, **({} if weights is None else {WEIGHTED: {}})}
         for i, names in self.parts.items():
             y = np.array([before[name] for name in names])
-            there = np.maximum((~np.isnan(y)).sum(axis=1), 1)
-            sums[str(i)] = sums_of(y, tuple((np.nansum(y, axis=1) / there).tolist())).to_json()
-        return sums
+            origin = np.nansum(y, axis=1) / np.maximum((~np.isnan(y)).sum(axis=1), 1)
+            rows = np.ascontiguousarray((y - origin[:, None]).T)
+            notes[PRODUCTS][str(i)] = sums_of(y, tuple(origin.tolist())).to_json()
+            for name in (PATTERNS, WEIGHTED) if weights is not None else (PATTERNS,):
+                sums = pattern_sums(rows, weights if name == WEIGHTED else None)
+                notes[name][str(i)] = sums.to_json() if len(sums.present) <= MOST_PATTERNS else None
+        return notes
 
 
-def sums_before(notes: Iterable[Mapping[str, Any]]) -> tuple[dict[int, ProductSums], Cuts]:
-    """Of the notes of all blocks in order: product sums by part, and by column the means of the values cut."""
-    trees: dict[int, Tree[ProductSums]] = {}
-    origins: dict[int, Vector] = {}
+@dataclass(frozen=True)
+class Before:
+    """What is told of a part's values before they were made plausible.
+
+    Product sums of complete records, and sums of records with the same gaps, plain and weighted, all about one origin;
+    None where they are not needed, or would be too many.
+    """
+
+    products: ProductSums
+    patterns: PatternSums | None = None
+    weighted: PatternSums | None = None
+
+
+def sums_before(notes: Sequence[Mapping[str, Any]]) -> tuple[dict[int, Before], Cuts]:
+    """Of the notes of all blocks in order: sums by part, and by column the means of the values cut."""
     cut: dict[str, list[float]] = {}
     for note in notes:
-        for i, sums in note.get(PRODUCTS, {}).items():
-            of_block, part = ProductSums.from_json(sums), int(i)
-            origin = origins.setdefault(part, np.array(of_block.origin))
-            trees.setdefault(part, Tree()).push(of_block.about(origin))
         for name, amounts in note.get(CUT, {}).items():
             cut[name] = [a + b for a, b in zip(cut.get(name, [0.0] * 4), amounts, strict=True)]
-    products = {i: total for i, tree in trees.items() if (total := tree.result()) is not None}
-    return products, {
+    summed = [note for note in notes if PRODUCTS in note]
+    before = {int(i): _before(i, summed) for i in (summed[0][PRODUCTS] if summed else ())}
+    return before, {
         name: (below / n if n else None, above / m if m else None) for name, (n, below, m, above) in cut.items()
     }
+
+
+def _before(i: str, notes: Sequence[Mapping[str, Any]]) -> Before:
+    """The sums of one part over all blocks, about the first one's means."""
+    blocks = [ProductSums.from_json(note[PRODUCTS][i]) for note in notes]
+    origins = [np.array(each.origin) for each in blocks]
+    tree = Tree[ProductSums]()
+    for each in blocks:
+        tree.push(each.about(origins[0]))
+    products = tree.result()
+    assert products is not None  # noqa: S101 - a table has a block
+    patterns, weighted = (
+        _patterns([note.get(name, {}).get(i) for note in notes], origins) for name in (PATTERNS, WEIGHTED)
+    )
+    return Before(products, patterns if products.n < products.n_rows else None, weighted)
+
+
+def _patterns(blocks: Sequence[Any], origins: Sequence[Vector]) -> PatternSums | None:
+    """Sums by pattern over all blocks, about the first origin; None where some are missing, or they are too many."""
+    tree = Tree[PatternSums]()
+    for raw, origin in zip(blocks, origins, strict=True):
+        if raw is None:
+            return None
+        tree.push(PatternSums.from_json(raw, len(origin)).about(origins[0] - origin))
+    total = tree.result()
+    return total if total is not None and len(total.present) <= MOST_PATTERNS else None
 
 
 def _has_own_columns(part: FittedPart) -> bool:

@@ -8,7 +8,7 @@ memory or to a writer. A plan gives different columns to different methods; each
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -332,10 +332,15 @@ class Publication:
         if content not in self._entry.content:
             self._entry.content.append(content)
 
-    def _tell_sums(self, notes: Iterable[dict[str, Any]]) -> None:
-        """Add to the manifest the products of values before they were made plausible, and the means of those cut."""
-        products, cut = sums_before(notes)
-        parts = [replace(part, products=products.get(i)) for i, part in enumerate(self.manifest.parts)]
+    def _tell_sums(self, notes: Sequence[dict[str, Any]]) -> None:
+        """Add to the manifest the sums of values before they were made plausible, and the means of those cut."""
+        sums, cut = sums_before(notes)
+        parts = [
+            replace(part, products=before.products, patterns=before.patterns, weighted=before.weighted)
+            if (before := sums.get(i)) is not None
+            else part
+            for i, part in enumerate(self.manifest.parts)
+        ]
         self.manifest = replace(self.manifest, parts=tuple(parts), cut=cut)
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:

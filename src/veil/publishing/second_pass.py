@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block, array_of
+from veil.data.blocks import Block, array_of, to_float
 from veil.keys.randomness import id_digests
 from veil.perturbations import GroupRows
 from veil.publishing.parts import Corrections, FittedPart, Groups
@@ -71,7 +71,9 @@ class Releasing:
             corrections.update(more)
         notes: dict[str, Any] = {CORRECTIONS: corrections}
         if self.plausible:
-            perturbed, sums = self.plausible.released(perturbed)
+            weight = self.plausible.weight
+            weights = None if weight is None else np.nan_to_num(to_float(block.column(weight), weight))
+            perturbed, sums = self.plausible.released(perturbed, weights)
             notes.update(sums)
         arrays = [
             perturbed[f.name] if f.name in perturbed else clean(block.column(f.name).cast(f.type)) for f in self.schema

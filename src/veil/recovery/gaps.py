@@ -67,17 +67,20 @@ def estimate(
     weights: Weights,
     every: GapNoise,
     clusters: Clusters | None = None,
+    sums: PatternSums | None = None,
 ) -> Estimated:
-    """Moments of the first ``d`` columns, behind the noise on every one of them, which ``clusters`` may share."""
+    """Moments of the first ``d`` columns, behind the noise on every one of them, which ``clusters`` may share.
+
+    ``sums`` are those of the columns where they are known already.
+    """
     read = columns.columns + weights.columns
-    sums = release.summed(partial(sum_patterns, columns, weights, every), read)
+    sums = release.summed(partial(sum_patterns, columns, weights, every), read) if sums is None else sums
     kept = tuple(_telling(sums, d))
     own = [j for j in kept if j < d]
     if not own or sums.n_used < 2:
         raise NotApplicableError("no column of the release has two values; moments need at least 2")
     noise, columns = every.of(np.array(kept)), replace(columns, kept=kept)
-    if len(kept) < len(every.correction.linear):
-        sums = release.summed(partial(sum_patterns, columns, weights, noise), read)
+    sums = sums.of(kept)
     moments = solve(sums, noise.correction)
     stride = record_stride(sums.n_used, len(kept))
     spread = release.summed(partial(sum_spread, columns, weights, noise, moments, stride), read)

@@ -52,7 +52,7 @@ from veil.recovery.clusters import Clusters, in_common, products_in_common, shar
 from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import gap_problem, known_law
-from veil.recovery.products import origin_of, product_means, release_products
+from veil.recovery.products import origin_of, product_means, release_products, stored_patterns
 from veil.recovery.weights import Weights, as_weights
 from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel, TopCodedModel
@@ -180,8 +180,11 @@ class MomentRecovery(Displayed):
     def _all_records(self, release: Release, weights: Weights) -> None:
         """The estimates from records with gaps, or of weights."""
         d = len(release.only_part.names)
-        columns, noise = gap_problem(release, weights, public=self.public and bool(self.n_gaps_))
-        told = estimate(release, columns, d, weights, noise, self._clusters)
+        columns, noise = gap_problem(release, weights, public=False)
+        stored = stored_patterns(release, weights, noise, np.array(columns.origin))
+        if stored is None and self.public and self.n_gaps_:
+            columns, noise = gap_problem(release, weights, public=True)
+        told = estimate(release, columns, d, weights, noise, self._clusters, stored)
         self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
         upper, errors = np.triu_indices(d), []
         for error in (told.noise, told.total):

@@ -8,7 +8,10 @@ import numpy as np
 
 from veil.data.blocks import Vector
 from veil.errors import NotApplicableError
+from veil.numerics.gap_noise import GapNoise
+from veil.numerics.gap_patterns import PatternSums
 from veil.numerics.products import Products, ProductSums, block_products
+from veil.recovery.weights import Weights
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
 
@@ -30,6 +33,20 @@ def release_products(release: Release) -> ProductSums:
     if part.products is not None:
         return part.products.about(origin)
     return release.summed(partial(block_products, part.released, tuple(origin.tolist())))
+
+
+def stored_patterns(release: Release, weights: Weights, noise: GapNoise, origin: Vector) -> PatternSums | None:
+    """Sums over the private columns, by their gaps, of values before they were made plausible; None without such.
+
+    They are told for records that count alike, and for the release's own weights.
+    """
+    part = release.only_part
+    plain = weights.column is None and weights.values is None
+    sums = part.patterns if plain else part.weighted if weights.column == release.manifest.weight else None
+    if sums is None or part.products is None:
+        return None
+    sums = sums.about(origin - np.array(part.products.origin))
+    return sums.times(noise.unbiased(np.ones((1, len(origin))))[0])
 
 
 def product_means(sums: ProductSums) -> Products:

@@ -22,6 +22,7 @@ from typing import Any, NoReturn, TypeVar
 
 from veil.data.schema import UNCHANGED, Column, Kind, Role
 from veil.errors import FileFormatError, InputError
+from veil.numerics.gap_patterns import PatternSums
 from veil.numerics.products import ProductSums
 from veil.release.models import Model, PseudonymModel, model_from
 from veil.release.models.base import require
@@ -117,6 +118,9 @@ class Part:
         The formal guarantee, or "none".
     products
         Sums of products of the released values before they were made plausible; None where none were.
+    patterns, weighted
+        The same of records with the same gaps, plain and by the release's weights, about the origin of ``products``;
+        None where there are no gaps or no weights, or too many patterns.
     groups
         Of each private column whose noise is one per group, the released column of pseudonyms that tells the groups:
         rows of one pseudonym have one draw of noise.
@@ -129,6 +133,8 @@ class Part:
     released: tuple[str, ...]
     guarantee: str = "none"
     products: ProductSums | None = None
+    patterns: PatternSums | None = None
+    weighted: PatternSums | None = None
     groups: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -153,7 +159,11 @@ class Part:
             ],
             "released": list(self.released),
             "guarantee": self.guarantee,
-            **({} if self.products is None else {"products": self.products.to_json()}),
+            **{
+                name: sums.to_json()
+                for name in ("products", "patterns", "weighted")
+                if (sums := getattr(self, name)) is not None
+            },
             **({"groups": dict(self.groups)} if self.groups else {}),
         }
 
@@ -172,6 +182,11 @@ class Part:
             model.check(len(columns), len(released))
             products = ProductSums.from_json(raw["products"]) if "products" in raw else None
             require(products is None or len(products.one) == len(released))
+            patterns, weighted = (
+                PatternSums.from_json(raw[name], len(released)) if name in raw else None
+                for name in ("patterns", "weighted")
+            )
+            require(products is not None or (patterns is None and weighted is None))
         except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
             _refuse(f"parameters of {method}")
         groups = fields.get("groups", dict) if "groups" in raw else {}
@@ -180,7 +195,8 @@ class Part:
         ):
             _refuse("groups of a part")
         guarantee = fields.text("guarantee")
-        return cls(method, fields.text("catalogue"), model, columns, released, guarantee, products, groups)
+        sums = products, patterns, weighted
+        return cls(method, fields.text("catalogue"), model, columns, released, guarantee, *sums, groups)
 
 
 def guarantee_of(parts: Sequence[Part]) -> str:
