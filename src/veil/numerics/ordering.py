@@ -41,6 +41,15 @@ def by_name(names: Sequence[str]) -> Order:
     return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
 
 
+def is_odd(order: Order) -> bool:
+    """Whether an order turns a rotation of columns into a reflection.
+
+    >>> is_odd(np.array([1, 0, 2])), is_odd(np.array([1, 2, 0]))
+    (True, False)
+    """
+    return bool(np.linalg.det(np.eye(len(order))[order]) < 0)
+
+
 def row_order(table: npt.NDArray[Any]) -> Order:
     """A shuffled order of rows that depends on their values alone; units do not matter, the order of columns does.
 

@@ -25,8 +25,8 @@ SAME: Final = 1e-9
 """Of the reach: by how much rounding may exceed it."""
 HEAPED: Final = 3.0
 """Standard deviations of noise that the quartiles of one heap are at most apart behind it; a normal law's are 1.35."""
-WITHIN: Final = 0.98
-"""Of the reach: how far from the middle of a window its classes are, since a judge's unit may be a little smaller."""
+REACHES: Final = (0.98, 1.0)
+"""Of the reach: what may be a hit, each as likely, since a judge's unit may be a little smaller than the release's."""
 EQUAL: Final = 1e-5
 """Shares that differ by less are one: they are sums in single precision."""
 
@@ -72,14 +72,13 @@ class Hidden:
     @cached_property
     def _places(self) -> Vector:
         """What may be guessed: the classes first, then the middle of every window that begins at one."""
-        last = np.searchsorted(self.values, self.values + 2.0 * WITHIN * self.reach, side="right") - 1
-        return np.concatenate([self.values, 0.5 * (self.values + self.values[last])])
+        return np.concatenate([self.values, *(_middles(self.values, share * self.reach) for share in REACHES)])
 
     @cached_property
     def _near(self) -> npt.NDArray[np.float32]:
-        """Which classes are within reach of each place."""
+        """How probably each class is within reach of each place."""
         apart = np.abs(self.values[:, None] - self._places)
-        return (apart <= self.reach * (1.0 + SAME)).astype(np.float32)
+        return np.mean([apart <= share * self.reach * (1.0 + SAME) for share in REACHES], axis=0, dtype=np.float32)
 
     def guess(self, beliefs: Beliefs, aim: str) -> Vector:
         """The value that is most probably within reach (``"hit"``), or the mean of a number (``"mean"``)."""
@@ -96,10 +95,11 @@ class Hidden:
         if not self.numeric:
             return guess
         ordered = np.sort(self.released[~np.isnan(self.released)])
-        last = np.searchsorted(ordered, ordered + 2.0 * WITHIN * self.reach, side="right")
-        fullest = int((last - np.arange(len(ordered))).argmax())
-        middle = 0.5 * float(ordered[fullest] + ordered[last[fullest] - 1])
-        return max(guess, middle, key=lambda place: int((np.abs(ordered - place) <= self.reach).sum()))
+        reaches = [share * self.reach for share in REACHES]
+        fullest = [_middles(ordered, reach)[_held(ordered, reach).argmax()] for reach in reaches]
+        apart = {place: np.abs(ordered - place) for place in (guess, *map(float, fullest))}
+        limits = [reach * (1.0 + SAME) for reach in reaches]
+        return max(apart, key=lambda place: sum(int((apart[place] <= limit).sum()) for limit in limits))
 
     def hits(self, guess: Vector, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Which of the rows a guess of their released values gets right."""
@@ -113,6 +113,18 @@ class Hidden:
     def taken(self, rows: npt.NDArray[np.intp]) -> Hidden:
         """The same classes on some rows."""
         return Hidden(self.name, self.codes[rows], self.released[rows], self.values, self.reach)
+
+
+def _held(rising: Vector, reach: float) -> Codes:
+    """How many values the window of twice a reach holds that begins at each."""
+    last = np.searchsorted(rising, rising + 2.0 * reach * (1.0 + SAME), side="right")
+    return np.asarray(last - np.arange(len(rising)))
+
+
+def _middles(rising: Vector, reach: float) -> Vector:
+    """The middle of what each of these windows holds."""
+    last = np.arange(len(rising)) + _held(rising, reach) - 1
+    return np.asarray(0.5 * (rising + rising[last]))
 
 
 def _first_of_most(shares: Beliefs) -> npt.NDArray[np.intp]:

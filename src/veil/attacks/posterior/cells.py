@@ -21,6 +21,8 @@ from veil.data.blocks import Matrix, Vector
 Codes = npt.NDArray[np.int64]
 SMALL = 1e-7
 """Weights that are left out."""
+MOST_LOG = 200.0
+"""The most that a law of noise may say for a point against the normal one, as a logarithm."""
 
 
 @numba.njit(cache=True, nogil=True)
@@ -48,11 +50,11 @@ def number_guesses(
     """Hit, its probability and the mean of one column, for the rows of a block (``out`` n × 3).
 
     ``weights`` n × m, candidates of group k from ``first[k]`` to ``first[k + 1]``; ``shifts`` n × K, ``centres`` m and
-    ``left`` K standard deviations, in the working scale. ``shape`` is the column's marginal on
-    the grid, ``tilt`` multiplies the density. ``own`` is the
-    ratio of the noise's law to the normal one over ±``own_reach``, empty where it is normal; ``factor`` (E r, √Var r,
-    τ) of combined noise, ``ends`` (n × 2) of classes, else empty; ``widths`` are those of the grid's bins. NaN where
-    nothing is left.
+    ``left`` K standard deviations, in the working scale, in which the grid has at least two points; candidates beyond
+    it stand at its ends. ``shape`` is the column's marginal on the grid, ``tilt`` multiplies the density. ``own`` is
+    the ratio of the noise's law to the normal one over ±``own_reach``, empty where it is normal; ``factor`` (E r,
+    √Var r, τ) of combined noise, ``ends`` (n × 2) of classes, else empty. Where nothing is ``observed`` (NaN) no noise
+    has a say. ``widths`` are those of the grid's bins. NaN where nothing is left.
     """
     size, plain = len(place), not (len(own) or len(factor) or len(ends))
     density, bins, sums = np.empty((size, LANES)), np.empty((size, LANES)), np.empty((size + 1, LANES))
@@ -94,6 +96,8 @@ def number_guesses(
                 density[b, r] *= tilt[b]
         if not plain:
             for r in range(n):
+                if math.isnan(observed[i + r]):
+                    continue
                 limits = ends[i + r] if len(ends) else observed[:0]
                 column = density[:, r]
                 _weigh(column, start, step, place, shape, own, own_reach, factor, limits, observed[i + r], sigma)
@@ -135,11 +139,12 @@ def _weigh(
         if len(factor):
             variance = max((x * factor[1]) ** 2 + factor[2] ** 2, 1e-12 * (sigma * factor[0]) ** 2)
             normal, exact = (observed - x) / sigma, (observed - x) * factor[0]
-            ratio *= math.exp(min(0.5 * normal * normal - 0.5 * exact * exact / variance, 200.0))
+            ratio *= math.exp(min(0.5 * normal * normal - 0.5 * exact * exact / variance, MOST_LOG))
             ratio /= math.sqrt(variance)
         if len(ends):
             normal = (observed - x) / sigma
-            ratio = ratio * math.exp(0.5 * normal * normal) if ends[0] <= place[b] < ends[1] else 0.0
+            inside = ends[0] <= place[b] < ends[1]
+            ratio = ratio * math.exp(min(0.5 * normal * normal, MOST_LOG)) if inside else 0.0
         density[b] *= ratio
         total += density[b]
     if total <= 1e-250 and len(ends):  # no candidate reaches into the class: what is usual there

@@ -30,6 +30,7 @@ from veil.attacks.rotation.principal_axes import spectral_start
 from veil.attacks.rotation.signs import SignChoice
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.numerics.ordering import by_name, is_odd
 from veil.release.models import Model, NormalizedRotationModel, OrthogonalModel, PermutedTransformModel
 from veil.release.release import Release
 
@@ -113,7 +114,7 @@ class KnownSampleAttack(GuessingAttack):
         flag(self.robust, "robust")
         known = needed(knowledge, KnownSample)
         check_width(known.sample, release, "KnownSample.sample")
-        model, y, sample = release.only_part.model, release.to_numpy(), known.sample
+        part, model, y, sample = release.only_part, release.only_part.model, release.to_numpy(), known.sample
         if len(sample) < 2 or len(y) < 2:
             raise InputError(
                 f"KnownSample.sample has {len(sample)} records and the release {len(y)}; both need at least 2"
@@ -128,12 +129,16 @@ class KnownSampleAttack(GuessingAttack):
             translated, proper = model.translated, model.proper
         else:
             raise NotApplicableError("the manifest does not describe an orthogonal transformation")
-        sample = (sample - centre) / width
+        # Searches amplify rounding: columns by name give the same bits in any order.
+        released, private = by_name(part.released), by_name(part.names)
+        back = np.argsort(private)
+        y, sample = np.ascontiguousarray(y[:, released]), np.ascontiguousarray(((sample - centre) / width)[:, private])
+        if proper and is_odd(released) != is_odd(private):  # a rotation has to stay one
+            y[:, 0] *= -1.0
         if self.variant == "paper":
             z, signs = _paper(y, sample, translated=translated, robust=self.robust)
-            return full_guess(
-                release, z * width + centre, SampleDetails(signs.margin), ambiguity=_ambiguity(signs.margin)
-            )
+            values = z[:, back] * width + centre
+            return full_guess(release, values, SampleDetails(signs.margin), ambiguity=_ambiguity(signs.margin))
         alignment = align_sample(
             y,
             sample,
@@ -147,7 +152,7 @@ class KnownSampleAttack(GuessingAttack):
         certain = alignment.twins > y.shape[1] and alignment.stability > CERTAIN and not translated
         return full_guess(
             release,
-            alignment.recover(y) * width + centre,
+            alignment.recover(y)[:, back] * width + centre,
             SampleDetails(alignment.margin, alignment.stability, alignment.twins),
             ambiguity="none" if certain else _ambiguity(alignment.margin),
         )
