@@ -130,8 +130,11 @@ class Exposures:
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
         self.unscored = tuple(j for j, name in enumerate(self.columns) if name in schema.of_role(Role.KEY))
-        outside = self._outside(known) if known else None
-        self._granted: PrivateTable = self.private.to_grant_from(outside=outside, own_sample=self.records_known)
+        named = tuple(name for name in schema.of_role(Role.GROUP) if known and name in self.columns)
+        outside = self._outside([*known, *named]) if known else None
+        self._granted: PrivateTable = self.private.to_grant_from(
+            outside=outside, own_sample=self.records_known, groups=named
+        )
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(known))
         refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
@@ -209,7 +212,7 @@ class Exposures:
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run with this level's knowledge."""
-        if attack.needs_public and not self.public:
+        if (attack.needs_public and not self.public) or (attack.needs_groups and not self._granted.groups):
             return False
         always = (PreviousReleases,) if self._previous else ()
         return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)
