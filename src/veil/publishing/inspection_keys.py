@@ -53,8 +53,8 @@ def _expected(cells: DistinctSample) -> float:
 def key_advice(facts: KeyFacts) -> list[str]:
     """What an owner should know of the keys beside the counts."""
     advice = [
-        f"Of {each.n_groups:,} groups in {each.column!r}, {each.unique:,} ({each.unique / each.n_groups:.0%}) are alone "
-        "with the keys of all their members: whoever knows these finds them."
+        f"Of {each.n_groups:,} groups in {each.column!r}, {each.unique:,} ({each.unique / each.n_groups:.0%}) are "
+        "alone with the keys of all their members: whoever knows these finds them."
         for each in facts.groups
         if each.unique
     ]

@@ -137,13 +137,10 @@ def coded(foreign: pa.Table, truth: Truth) -> pa.Table:
     for name, listing in zip(truth.columns, truth.categories, strict=True):
         if listing is None or name not in foreign.column_names:
             continue
-        known = as_texts(pa.chunked_array([pa.array(list(listing))]))
+        known = as_texts(pa.chunked_array([pa.array(list(listing))])).to_pylist()
         texts = as_texts(foreign.column(name))
-        others = [
-            text for text in sorted(pc.unique(texts).drop_null().to_pylist()) if text not in set(known.to_pylist())
-        ]
-        codes = pc.index_in(texts, value_set=pa.array([*known.to_pylist(), *others], type=pa.string()))
-        values = codes.cast(pa.float64())
+        others = sorted({*texts.drop_null().to_pylist()} - {*known})
+        values = pc.index_in(texts, value_set=pa.array([*known, *others], type=pa.string())).cast(pa.float64())
         foreign = foreign.set_column(foreign.column_names.index(name), name, values)
     return foreign
 
