@@ -77,8 +77,8 @@ class Exposures:
         The knowledge levels.
     seed
         Fixes keys and grants; None draws them afresh.
-    previous
-        Earlier releases that the attacker has.
+    previous, previous_id
+        Earlier releases that the attacker has, and the column that names people in their private tables.
     most
         Records at most; of a larger table a uniform sample is audited.
     """
@@ -95,6 +95,7 @@ class Exposures:
         grants: Grants,
         seed: int | None,
         previous: Sequence[Any] = (),
+        previous_id: str | None = None,
         most: int | None = None,
     ) -> None:
         source = as_table(table)
@@ -112,7 +113,7 @@ class Exposures:
         self._hold(private, schemas[0], grants, seed)
         self._ruled = any(as_plan(p).plausible or as_plan(p).sums for p in perturbations)
         shuffles = any(as_plan(p).shuffle for p in perturbations)
-        self._previous: Previous = matched_previous(previous, private, shuffles=shuffles)
+        self._previous: Previous = matched_previous(previous, private, shuffles=shuffles, identifier=previous_id)
 
     def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
         """Take in the private table with its roles, and what is to be granted of it."""

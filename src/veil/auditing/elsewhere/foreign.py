@@ -110,6 +110,7 @@ class ForeignExposures(Exposures):
         grants: Grants,
         seed: int | None,
         previous: Sequence[Any] = (),
+        previous_id: str | None = None,
     ) -> None:
         own = own_release(release)
         if own is not None and (described is not None or roles):
@@ -149,7 +150,7 @@ class ForeignExposures(Exposures):
         looked_at = (*self.columns, *self.public, match)
         self._undeclared = [n for n in left_out if n not in looked_at and n in foreign.column_names]
         self.order = order_test(*self._without_key(private, foreign)) if match is not None else None
-        self._previous = matched_previous(previous, private)
+        self._previous = matched_previous(previous, private, identifier=previous_id)
         if own is not None:
             names = [column.name for column in own.manifest.schema]
             self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})

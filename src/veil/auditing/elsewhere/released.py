@@ -15,6 +15,7 @@ from veil.attacks.knowledge import LARGEST
 from veil.auditing.elsewhere.columns import as_texts, beside
 from veil.auditing.truth import Truth
 from veil.data.blocks import to_float
+from veil.data.identifiers import named_once
 from veil.data.schema import (
     PERTURBED,
     Column,
@@ -154,7 +155,12 @@ def aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table,
                 f"{foreign.num_rows}; name a key column, or none"
             )
         return private, foreign
-    ours, theirs = _keys(private, match, "the table"), _keys(foreign, match, "the release")
+    for table, where in ((private, "the table"), (foreign, "the release")):
+        if match not in table.column_names:
+            raise InputError(f"match: {where} has no column {match!r}; name one that both tables have, or use order")
+    ours, theirs = (
+        named_once(table, match, "match", where) for table, where in ((private, "the table"), (foreign, "the release"))
+    )
     at = pc.index_in(ours, value_set=theirs.combine_chunks())
     both = pc.is_valid(at)
     n = pc.sum(both).as_py() or 0
@@ -164,29 +170,6 @@ def aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table,
             "written alike?"
         )
     return private.filter(both), foreign.take(at.drop_null())
-
-
-def _keys(table: pa.Table, match: str, where: str) -> pa.ChunkedArray:
-    """A key column as texts, which must name every record once."""
-    if match not in table.column_names:
-        raise InputError(f"match: {where} has no column {match!r}; name one that both tables have, or use order")
-    keys = table.column(match)
-    if pa.types.is_dictionary(keys.type):
-        keys = keys.cast(keys.type.value_type)
-    try:
-        texts = keys.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(
-            f"match: column {match!r} of {where} has the type {keys.type}; keys are numbers or texts"
-        ) from None
-    present = texts.drop_null()
-    repeated = len(present) - pc.count_distinct(present).as_py()
-    if repeated or texts.null_count:
-        raise InputError(
-            f"match: column {match!r} of {where} has {repeated} repeated and {texts.null_count} missing keys; a key "
-            "names one record"
-        )
-    return texts
 
 
 def checked(release: Release) -> Release:
