@@ -142,9 +142,7 @@ def test_earlier_releases_are_matched_by_an_identifier_that_was_never_released(t
     own[then.index] = np.arange(400)
     order = released[1][1].row_order(released[1][1].ledger[0])
     rows = [own, np.where(own >= 0, np.argsort(order)[own], -1)]
-    by_rows = {
-        "previous": [veil.PreviousReleases(release, each) for (release, _), each in zip(released, rows, strict=True)]
-    }
+    whole = [veil.PreviousReleases(release, each) for (release, _), each in zip(released, rows, strict=True)]
     errors = []
     for earlier in (by_id, {"previous": whole}):
         found = veil.audit(frame, method, roles=roles, grants=NONE, seed=0, attacks=["repeated-release"], **earlier)
