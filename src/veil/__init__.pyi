@@ -28,6 +28,7 @@ from veil.attacks.knowledge import KnownRecords as KnownRecords
 from veil.attacks.knowledge import KnownSample as KnownSample
 from veil.attacks.knowledge import PublishedResults as PublishedResults
 from veil.attacks.knowledge import TimeOrder as TimeOrder
+from veil.attacks.linkage.household import HouseholdLinkageAttack as HouseholdLinkageAttack
 from veil.attacks.linkage.linkage import LinkageAttack as LinkageAttack
 from veil.attacks.noise.additive import BayesEstimateAttack as BayesEstimateAttack
 from veil.attacks.noise.additive import NoiseDistributionAttack as NoiseDistributionAttack

@@ -127,6 +127,50 @@ def test_earlier_releases_of_overlapping_tables_are_matched_by_a_public_key():
         )
 
 
+def test_earlier_releases_are_matched_by_an_identifier_that_was_never_released(tmp_path):
+    """Other people, in another order, one release of shuffled rows: matched as if the rows had been given."""
+    frame = people(500).assign(patient=np.arange(500) + 7_000)
+    then = frame.sample(400, random_state=3)
+    roles, method = {"patient": "identifier"}, veil.AdditiveNoise(1.0)
+    released = [
+        veil.publish(then, veil.AdditiveNoise(1.0, random_state=i), roles=roles, shuffle=i == 2) for i in (1, 2)
+    ]
+    assert all("patient" not in release.data for release, _ in released)
+    pairs = [(released[0][0], then), (*released[1][:1], then, released[1][1])]
+    by_id = {"previous": pairs, "previous_id": "patient"}
+    own = np.full(500, -1)
+    own[then.index] = np.arange(400)
+    order = released[1][1].row_order(released[1][1].ledger[0])
+    rows = [own, np.where(own >= 0, np.argsort(order)[own], -1)]
+    whole = [veil.PreviousReleases(release, each) for (release, _), each in zip(released, rows, strict=True)]
+    errors = []
+    for earlier in (by_id, {"previous": whole}):
+        found = veil.audit(frame, method, roles=roles, grants=NONE, seed=0, attacks=["repeated-release"], **earlier)
+        errors.append([row.nrmse for row in found.rows])
+    assert errors[0] == errors[1]
+    alone = veil.audit(frame, method, roles=roles, grants=NONE, seed=0, attacks=["bayes-estimate"])
+    assert errors[0][0] < 0.9 * alone.rows[0].nrmse
+
+
+@pytest.mark.parametrize(
+    ("previous", "identifier", "message"),
+    [
+        (lambda release, frame: [(release, frame)], None, "say with previous_id which column"),
+        (lambda release, frame: [release], "patient", "no earlier release has its private table"),
+        (lambda release, frame: [(release, frame)], "nobody", "previous_id: the table has no column 'nobody'"),
+        (lambda release, frame: [(release, frame[:50])], "patient", "has 60 rows and its private table 50"),
+        (lambda release, frame: [(release, frame.assign(patient=1))], "patient", "59 repeated"),
+        (lambda release, frame: [(release,)], "patient", "has 1 items"),
+    ],
+)
+def test_mistakes_with_identifiers_of_earlier_releases(previous, identifier, message):
+    frame = people(60).assign(patient=np.arange(60))
+    roles = {"patient": "identifier"}
+    release, _ = veil.publish(frame, veil.AdditiveNoise(), roles=roles)
+    with pytest.raises(InputError, match=message):
+        veil.audit(frame, veil.AdditiveNoise(), roles=roles, previous=previous(release, frame), previous_id=identifier)
+
+
 def test_earlier_releases_must_be_releases():
     with pytest.raises(InputError, match="entry 0 is no release"):
         veil.audit(people(), veil.AdditiveNoise(), previous=[people()])

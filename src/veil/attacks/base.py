@@ -91,6 +91,8 @@ class Attack(ABC):
     needs_public
         Whether it reads nothing but public columns against the rest, so that audits of releases without any leave it
         out.
+    needs_groups
+        Whether it compares groups (households), so that audits without a column of them leave it out.
     blind
         Whether it needs no description of the method; an audit runs it where there is none.
     variants
@@ -108,6 +110,7 @@ class Attack(ABC):
     whole_release: ClassVar[bool] = False
     guesses_people: ClassVar[bool] = False
     needs_public: ClassVar[bool] = False
+    needs_groups: ClassVar[bool] = False
     blind: ClassVar[bool] = False
     variants: ClassVar[tuple[str, ...]] = ("best",)
     words: ClassVar[str]

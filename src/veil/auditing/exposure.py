@@ -77,8 +77,8 @@ class Exposures:
         The knowledge levels.
     seed
         Fixes keys and grants; None draws them afresh.
-    previous
-        Earlier releases that the attacker has.
+    previous, previous_id
+        Earlier releases that the attacker has, and the column that names people in their private tables.
     most
         Records at most; of a larger table a uniform sample is audited.
     """
@@ -95,6 +95,7 @@ class Exposures:
         grants: Grants,
         seed: int | None,
         previous: Sequence[Any] = (),
+        previous_id: str | None = None,
         most: int | None = None,
     ) -> None:
         source = as_table(table)
@@ -112,7 +113,7 @@ class Exposures:
         self._hold(private, schemas[0], grants, seed)
         self._ruled = any(as_plan(p).plausible or as_plan(p).sums for p in perturbations)
         shuffles = any(as_plan(p).shuffle for p in perturbations)
-        self._previous: Previous = matched_previous(previous, private, shuffles=shuffles)
+        self._previous: Previous = matched_previous(previous, private, shuffles=shuffles, identifier=previous_id)
 
     def _hold(self, private: pa.Table, schema: Schema, grants: Grants, seed: int | None) -> None:
         """Take in the private table with its roles, and what is to be granted of it."""
@@ -130,8 +131,11 @@ class Exposures:
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
         self.unscored = tuple(j for j, name in enumerate(self.columns) if name in schema.of_role(Role.KEY))
-        outside = self._outside(known) if known else None
-        self._granted: PrivateTable = self.private.to_grant_from(outside=outside, own_sample=self.records_known)
+        named = tuple(name for name in schema.of_role(Role.GROUP) if known and name in self.columns)
+        outside = self._outside([*known, *named]) if known else None
+        self._granted: PrivateTable = self.private.to_grant_from(
+            outside=outside, own_sample=self.records_known, groups=named
+        )
         levels = grants.levels(private.num_rows, len(self.columns), quasi=bool(known))
         refused = {level: level.knowledge.obstacle(self._granted, level.amount) for level in levels}
         self._left_out = tuple(f"{level.label}: {why}" for level, why in refused.items() if why)
@@ -209,7 +213,7 @@ class Exposures:
 
     def serves(self, level: Level, attack: Attack) -> bool:
         """Whether an attack is to be run with this level's knowledge."""
-        if attack.needs_public and not self.public:
+        if (attack.needs_public and not self.public) or (attack.needs_groups and not self._granted.groups):
             return False
         always = (PreviousReleases,) if self._previous else ()
         return level.serves(attack.requires, attack.uses, records=self.records_known, always=always)

@@ -54,6 +54,7 @@ def audit(
     release: Any = None,
     match: str | None = "order",
     previous: Sequence[Any] = (),
+    previous_id: str | None = None,
     attacks: Literal["all"] | Sequence[str | Attack] = "all",
     grants: Grants | None = None,
     goals: Goals | str | Sequence[str] | None = None,
@@ -87,7 +88,10 @@ def audit(
         not support what is given, that is done as well, and the stronger result counts.
     previous
         Earlier releases of the same people that the attacker has: releases, their folders, or
-        :class:`veil.PreviousReleases` with rows. Adds attacks that average and difference them.
+        :class:`veil.PreviousReleases` with rows, or tuples of a release, the private table that it was made of and, if
+        its rows were shuffled, its key. Adds attacks that average and difference them.
+    previous_id
+        The column that names a person in the table and in the private tables of such tuples. It need not be released.
     attacks
         "all" that apply, or attacks by name or object.
     grants
@@ -154,12 +158,15 @@ def audit(
             grants=grants,
             seed=seed,
             previous=_listed(previous),
+            previous_id=previous_id,
             most=None if records is None else whole(records, "records", least=4),
         )
     else:
         described = candidates[0] if candidates else None
         foreign = partial(ForeignExposures, table, release, described=described, grants=grants, seed=seed)
-        exposures = foreign(match=_as_match(match), previous=_listed(previous), roles=as_roles(roles))
+        exposures = foreign(
+            match=_as_match(match), previous=_listed(previous), previous_id=previous_id, roles=as_roles(roles)
+        )
         candidates = candidates or [ForeignPlan()]
     labels = exposures.labels(target)
     goals.check_against(exposures.levels)

@@ -69,9 +69,11 @@ class Truth:
         """Which columns are codes."""
         return np.array([listing is not None for listing in self.categories])
 
-    def to_grant_from(self, *, outside: pa.Table | None = None, own_sample: bool = False) -> PrivateTable:
+    def to_grant_from(
+        self, *, outside: pa.Table | None = None, own_sample: bool = False, groups: tuple[str, ...] = ()
+    ) -> PrivateTable:
         """These columns as knowledge is drawn from them."""
-        return PrivateTable(self.values, self.columns, self.categorical, outside, own_sample)
+        return PrivateTable(self.values, self.columns, self.categorical, outside, own_sample, groups)
 
     def stated(self, guess: Guess, release: Release) -> Guess:
         """A guess of these columns in their numbers and codes, where it was made in codes of the release's own list."""

@@ -38,8 +38,13 @@ from veil.cli.tables import also_declared, declared, table_options
 @click.option(
     "--previous",
     multiple=True,
-    type=click.Path(path_type=Path),
-    help="An earlier release (a folder) that the attacker has; may be given many times.",
+    metavar="FOLDER[=TABLE]",
+    help="An earlier release that the attacker has, and the private table it was made of; may be given many times.",
+)
+@click.option(
+    "--previous-id",
+    metavar="COLUMN",
+    help="The column that names a person in TABLE and in the tables of --previous; it need not be released.",
 )
 @click.option("--shuffle", is_flag=True, help="Audit each --method with its rows released in a secret order.")
 @list_option("methods")
@@ -97,7 +102,8 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
         candidates or None,
         release=released,
         match=None if options["match"] == "none" else options["match"],
-        previous=list(options["previous"]),
+        previous=[_previous(given) for given in options["previous"]],
+        previous_id=options["previous_id"],
         attacks=list(options["attacks"]) or "all",
         repetitions=options["repetitions"],
         cache=options["cache"],
@@ -110,6 +116,12 @@ def audit(table: Path, methods: tuple[str, ...], settings: tuple[str, ...], as_j
     if remembered and not as_json:
         print_line(f"{remembered:,} runs were remembered from an earlier audit (--no-cache runs them again).")
     exit_with(answer.passed)
+
+
+def _previous(given: str) -> Path | tuple[Path, Path]:
+    """A folder, or a folder and the private table that its release was made of."""
+    folder, separator, table = given.partition("=")
+    return Path(given) if not separator or Path(given).exists() else (Path(folder), Path(table))
 
 
 def _shuffled(candidate: Any, foreign: Path | None) -> Any:

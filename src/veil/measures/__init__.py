@@ -24,6 +24,7 @@ from veil.measures.exposure import (
 )
 from veil.measures.far_out import far_out_baseline, far_out_rate
 from veil.measures.geometry import breach_probability, sphere_breach_probability
+from veil.measures.group_risk import GroupCounts, group_counts
 from veil.measures.intervals import Interval, RatioEstimate, ratio_interval, repetition_interval, wilson
 from veil.measures.key_risk import (
     CellCounts,
@@ -107,6 +108,7 @@ __all__ = [
     "DifferenceVariances",
     "DimensionRange",
     "Direction",
+    "GroupCounts",
     "Interval",
     "KeyRisks",
     "Measure",
@@ -159,6 +161,7 @@ __all__ = [
     "far_out_rate",
     "fisher_information_loss",
     "frobenius_error",
+    "group_counts",
     "heavy_tailed",
     "individual_risk",
     "inner_product_distortion",

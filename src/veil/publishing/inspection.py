@@ -122,7 +122,8 @@ def _asked(
             f.name for f in schema if given.get(f.name) in (Role.QUASI, Role.KEY) and kind_of(f.type) is not Kind.OTHER
         ]
         weights = [f.name for f in schema if given.get(f.name) is Role.WEIGHT and kind_of(f.type) is Kind.NUMERIC]
-        questions = questions_of(source, tuple(quasi), key, weights[0] if weights else None)
+        groups = [f.name for f in schema if given.get(f.name) is Role.GROUP]
+        questions = questions_of(source, tuple(quasi), key, weights[0] if weights else None, tuple(groups))
         try:
             answers = summed(partial(tally, questions), source, engine=engine, progress=progress)
         except TypesChanged:

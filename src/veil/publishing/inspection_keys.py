@@ -6,7 +6,7 @@ from veil.data.distinct import DistinctSample
 from veil.measures import negative_binomial_risk
 from veil.publishing.inspection_advice import about
 from veil.publishing.inspection_pass import Questions, Tally
-from veil.report.inspection import KeyFacts, KeysAlone
+from veil.report.inspection import GroupsAlone, KeyFacts, KeysAlone
 
 MOST_NAMED = 3
 WORTH_SAYING = 0.5
@@ -37,6 +37,10 @@ def key_facts(questions: Questions, answers: Tally) -> KeyFacts:
         expected=None if cells.totals is None else _expected(cells),
         without=tuple(sorted(without, key=lambda each: each.unique)),
         pairs=tuple(sorted(pairs, key=lambda each: -each.unique)) if len(quasi) > 2 else (),
+        groups=tuple(
+            GroupsAlone(name, sums.n_groups, sums.unique)
+            for name, sums in zip(questions.groups, answers.members, strict=True)
+        ),
     )
 
 
@@ -48,7 +52,12 @@ def _expected(cells: DistinctSample) -> float:
 
 def key_advice(facts: KeyFacts) -> list[str]:
     """What an owner should know of the keys beside the counts."""
-    advice = []
+    advice = [
+        f"Of {each.n_groups:,} groups in {each.column!r}, {each.unique:,} ({each.unique / each.n_groups:.0%}) are "
+        "alone with the keys of all their members: whoever knows these finds them."
+        for each in facts.groups
+        if each.unique
+    ]
     if facts.expected is not None:
         advice.append(
             f"By the weights in {facts.weight!r}, {about(facts.expected) if facts.expected >= 1 else 'fewer than 1'} "

@@ -21,6 +21,7 @@ from veil.data.sources import count_numbers, possible_identifiers, possible_numb
 from veil.data.tables import Table
 from veil.numerics.grids import Grid, grids_of
 from veil.numerics.moments import Moments, block_moments
+from veil.publishing.inspection_groups import MemberSums
 from veil.publishing.inspection_suspects import MARKS, Ends, count_marks, ends_of, looks_like_a_code
 
 
@@ -48,6 +49,8 @@ class Questions:
         How many records are alike on these of the quasi columns.
     weight
         The column of weights, if there is one.
+    groups
+        Columns of groups: who belongs together.
     key
         That of the hashes.
     """
@@ -62,6 +65,7 @@ class Questions:
     key: int
     subsets: tuple[tuple[str, ...], ...] = ()
     weight: str | None = None
+    groups: tuple[str, ...] = ()
 
 
 MOST_LEFT_OUT, MOST_PAIRED = 12, 6
@@ -79,7 +83,9 @@ def subsets_of(quasi: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys([*others, *(combinations(quasi, 2) if n <= MOST_PAIRED else ())]))
 
 
-def questions_of(table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None) -> Questions:
+def questions_of(
+    table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None, groups: tuple[str, ...] = ()
+) -> Questions:
     """What is to be asked of a table, by its types and first rows."""
     numeric = table.numeric()
     texts = tuple(f.name for f in table.schema if kind_of(f.type) in (Kind.TEXT, Kind.CATEGORY))
@@ -88,7 +94,8 @@ def questions_of(table: Table, quasi: tuple[str, ...], key: int, weight: str | N
     first = table.head(whole) if whole else None
     codes = () if first is None else tuple(name for name in whole if looks_like_a_code(first.column(name), name))
     subsets, names = subsets_of(quasi), tuple(table.schema.names)
-    return Questions(names, numeric, integers, texts, nearly, quasi, codes, key, subsets, weight if quasi else None)
+    known = (weight, groups) if quasi else (None, ())
+    return Questions(names, numeric, integers, texts, nearly, quasi, codes, key, subsets, *known)
 
 
 @dataclass(frozen=True)
@@ -105,6 +112,8 @@ class Tally:
         Records by their values on the quasi columns, if there are such columns, and on subsets of these.
     records
         Records by all of their values.
+    members
+        Groups by the values of their members on the quasi columns.
     ends
         Of numbers, what is at the ends of their scales.
     marks
@@ -123,6 +132,7 @@ class Tally:
     ends: Ends
     marks: npt.NDArray[np.int64]
     subsets: tuple[DistinctSample, ...] = ()
+    members: tuple[MemberSums, ...] = ()
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -138,6 +148,7 @@ class Tally:
             self.ends + other.ends,
             self.marks + other.marks,
             tuple(a + b for a, b in zip(self.subsets, other.subsets, strict=True)),
+            tuple(a + b for a, b in zip(self.members, other.members, strict=True)),
         )
 
 
@@ -152,6 +163,7 @@ def tally(questions: Questions, block: Block) -> Tally:
     quasi = {name: hashes[name] for name in questions.quasi}
     weights = None if questions.weight is None else _weights(block, questions.weight)
     texts = [_decoded(block.column(name)) for name in questions.texts]
+    cells = combined_hashes(list(quasi.values()), key) if quasi else None
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
@@ -160,11 +172,12 @@ def tally(questions: Questions, block: Block) -> Tally:
         integers=tuple(integer_run(block.column(name), key) for name in questions.integers),
         texts=tuple(sampled_values(present_hashes(values, key)) for values in texts),
         numbers=np.array([count_numbers(block.column(name)) for name in questions.nearly], dtype=np.int64),
-        cells=sampled(combined_hashes(list(quasi.values()), key), weights=weights) if quasi else None,
+        cells=None if cells is None else sampled(cells, weights=weights),
         records=sampled(combined_hashes(list(hashes.values()), key)),
         ends=ends_of(matrix, moments.minimum, moments.maximum),
         marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
         subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
+        members=tuple(MemberSums.of(block.column(name), cells, key) for name in questions.groups if cells is not None),
     )
 
 

@@ -96,6 +96,9 @@ def _keys(inspection: Inspection, keys: KeyFacts) -> Table:
         table.add_row(
             shown(f"only {' and '.join(each.columns)}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim"
         )
+    for group in keys.groups:
+        alone = f"{group.unique:,} ({group.unique / max(group.n_groups, 1):.0%})"
+        table.add_row(shown(f"members of {group.column}"), f"{group.n_groups:,}", alone, style="dim")
     return table
 
 

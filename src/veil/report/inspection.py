@@ -58,6 +58,15 @@ class KeysAlone:
 
 
 @dataclass(frozen=True)
+class GroupsAlone:
+    """A column of groups, how many it names, and how many are alone with the keys of all their members."""
+
+    column: str
+    n_groups: int
+    unique: int
+
+
+@dataclass(frozen=True)
 class KeyFacts:
     """What the keys tell of people.
 
@@ -74,6 +83,8 @@ class KeyFacts:
         By column, records that stay alone without it, fewest first.
     pairs
         By pair of columns, records that are alone on it, most first.
+    groups
+        By column of groups, those that are alone with the keys of all their members.
     """
 
     columns: tuple[str, ...]
@@ -86,3 +97,4 @@ class KeyFacts:
     expected: float | None = None
     without: tuple[KeysAlone, ...] = ()
     pairs: tuple[KeysAlone, ...] = ()
+    groups: tuple[GroupsAlone, ...] = ()

@@ -93,6 +93,32 @@ class GroupSizes:
 
 
 @dataclass(frozen=True)
+class UniqueGroups:
+    """How many of a column's groups are alone with the released keys of all their members.
+
+    ``unique`` is None for 1 to ``least`` − 1 groups in the external edition.
+
+    >>> print(UniqueGroups("home", 400, 380))
+    Of 400 groups in 'home', 380 are alone with the keys of all their members.
+    """
+
+    column: str
+    n_groups: int
+    unique: int | None
+    least: int = 1
+
+    def external(self, least: int) -> UniqueGroups:
+        """The same without a number of fewer than ``least`` groups."""
+        few = self.unique is not None and 0 < self.unique < least
+        return replace(self, unique=None if few else self.unique, least=least)
+
+    def __str__(self) -> str:
+        """The count in a sentence."""
+        alone = f"fewer than {self.least}" if self.unique is None else f"{self.unique:,}"
+        return f"Of {self.n_groups:,} groups in {self.column!r}, {alone} are alone with the keys of all their members."
+
+
+@dataclass(frozen=True)
 class ReleasedKeys:
     """How many records of a release are alone, or nearly, with the keys that it shows, suppressed cells being values.
 
@@ -110,6 +136,8 @@ class ReleasedKeys:
         The fewest records that the edition speaks of.
     weight, expected
         The column of weights, and the re-identifications that they let expect.
+    groups
+        How many are alone with the keys of all their members, by column of groups.
     """
 
     columns: tuple[str, ...]
@@ -120,16 +148,18 @@ class ReleasedKeys:
     least: int = 1
     weight: str | None = None
     expected: float | None = None
+    groups: tuple[UniqueGroups, ...] = ()
 
     def external(self, least: int) -> ReleasedKeys:
         """The same without numbers of fewer than ``least`` records."""
         unique, below_3, below_5 = (
             None if n is not None and 0 < n < least else n for n in (self.unique, self.below_3, self.below_5)
         )
-        return replace(self, unique=unique, below_3=below_3, below_5=below_5, least=least)
+        groups = tuple(each.external(least) for each in self.groups)
+        return replace(self, unique=unique, below_3=below_3, below_5=below_5, least=least, groups=groups)
 
     def __str__(self) -> str:
-        """Counts in a sentence."""
+        """Counts in a sentence, and one for each column of groups."""
         alone, few, some = (f"fewer than {self.least}" if n is None else f"{n:,}" for n in self._counts)
         weights = (
             ""
@@ -140,7 +170,7 @@ class ReleasedKeys:
         return (
             f"The key{'' if one else 's'} {listed(self.columns)} as released {'has' if one else 'have'} "
             f"{self.n_cells:,} combinations: {alone} records are alone, {few} in cells of fewer than 3, {some} of "
-            f"fewer than 5.{weights}"
+            f"fewer than 5.{weights}{''.join(f' {each}' for each in self.groups)}"
         )
 
     @property

@@ -55,6 +55,7 @@ _DESCRIPTIONS = {
     "(taught).",
     "TimingView": "How long an attack took, in seconds per run: the one part that differs from audit to audit.",
     "TooFewRecords": "A column of which the records are too few to show that the goal holds, whatever the method.",
+    "UniqueGroups": "Groups, and those alone with the released keys of all members (null: fewer than the smallest).",
     "UntestedKnowledge": "No attack used some knowledge.",
     "UtilityUnderGoal": "A utility is under its goal, or could not be measured (null).",
     "Verdict": "How one candidate fares: its privacy goals, whether it is useful enough, and what decides.",

@@ -64,6 +64,8 @@ class PrivateTable:
         The exact columns that an outsider may have: those with the role quasi or public; None where there are none.
     own_sample
         Whether a known sample is of the table's own records, and not of other people.
+    groups
+        The columns of ``outside`` that say who belongs together.
     """
 
     values: Matrix
@@ -71,6 +73,7 @@ class PrivateTable:
     categorical: npt.NDArray[np.bool_]
     outside: pa.Table | None = field(default=None, repr=False)
     own_sample: bool = False
+    groups: tuple[str, ...] = ()
 
     @property
     def complete(self) -> Rows:
@@ -79,7 +82,7 @@ class PrivateTable:
 
     def public(self, rows: Rows) -> pa.Table | None:
         """What an outsider may have of some people besides their private values; None where there is nothing."""
-        return None if self.outside is None else self.outside.take(pa.array(rows))
+        return None if self.outside is None else self.outside.drop_columns(list(self.groups)).take(pa.array(rows))
 
 
 def no_rows() -> Rows:

@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable
+from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Rows
+from veil.data.blocks import one_array
 from veil.data.sources import as_table
 from veil.errors import InputError
 from veil.release.release import Release
@@ -87,16 +88,28 @@ class ExternalTable(Knowledge):
 
     @classmethod
     def grant(cls, private: PrivateTable, amount: float, rng: np.random.Generator) -> Grant:
-        """The exact columns with the role quasi or public, of everybody or, in a large table, of some people."""
+        """The exact columns with the role quasi or public, of everybody or, in a large table, of some people.
+
+        Who belongs together is known, too: of some people, all of their groups are there.
+        """
         n, at = len(private.values), cls.known_columns(private, amount)
         most = max(FEWEST_PEOPLE, MOST_PAIRS // n)
         if private.outside is None or n <= most:
             return Grant((cls(private.outside),), columns=at)
-        people = np.sort(rng.choice(n, most, replace=False))
+        people = np.sort(_some(private.outside, private.groups, most, rng))
         return Grant((cls(private.outside.take(pa.array(people))),), columns=at, people=people)
 
     @classmethod
     def known_columns(cls, private: PrivateTable, amount: float) -> tuple[int, ...]:
         """The perturbed columns with the role quasi."""
-        outside = () if private.outside is None else private.outside.column_names
+        outside = set() if private.outside is None else {*private.outside.column_names} - {*private.groups}
         return tuple(j for j, name in enumerate(private.columns) if name in outside)
+
+
+def _some(table: pa.Table, groups: Sequence[str], most: int, rng: np.random.Generator) -> Rows:
+    """Some rows by lot, by whole groups of the first column that says who belongs together."""
+    if not groups:
+        return rng.choice(table.num_rows, most, replace=False)
+    codes = one_array(table.column(groups[0])).dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    of_groups, alone = rng.random(int(codes.max(initial=-1)) + 2), rng.random(len(codes))
+    return np.argsort(np.where(codes < 0, alone, of_groups[codes]), kind="stable")[:most]

@@ -81,7 +81,7 @@ def link_records(release: Release, external: ExternalTable, *, variant: str = "b
         add_up(scores + np.log(each), top, mass)
     others = top + np.log(mass)
     for records, scores in scored or pair_scores(clues, m, n):
-        rows[records], probability[records], present[records] = _posterior(scores, others, each, share)
+        rows[records], probability[records], present[records] = posterior(scores, others, each, share)
     return Links(rows, probability, present, evidence.columns)
 
 
@@ -96,9 +96,7 @@ def pair_scores(clues: Sequence[Clue], m: int, n: int) -> Iterator[tuple[slice, 
         yield records, total
 
 
-def _posterior(
-    scores: Matrix, others: Vector, each: float, share: float
-) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
+def posterior(scores: Matrix, others: Vector, each: float, share: float) -> tuple[npt.NDArray[np.intp], Vector, Vector]:
     """Best row, its probability and the probability of any row, for each record of a block."""
     rows, best, total = np.empty(len(scores), dtype=np.intp), np.empty(len(scores)), np.empty(len(scores))
     _pick(scores, others, np.log(each), rows, best, total)

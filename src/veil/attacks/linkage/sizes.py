@@ -11,9 +11,12 @@ Both tables may lack members. Where as many rows agree as can, the shares of the
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from veil.attacks.linkage.likelihood import Codes, TableClue
+from veil.data.blocks import Matrix
 
 FEWEST_DIFFER = 0.05
 """The least share of people whose groups count as having other sizes in the two tables."""
@@ -32,11 +35,22 @@ def size_clue(people: Codes, rows: Codes) -> TableClue | None:
     known, released = of_people[of_people >= 0], of_rows[of_rows >= 0]
     if not len(known) or len(np.unique(released)) < 2:
         return None
+    return TableClue(_log_ratios(known, released), of_people, of_rows)
+
+
+def size_ratios(households: Codes, groups: Codes) -> Callable[[slice], Matrix]:
+    """The log-ratios of some households (rows) and all groups (columns), by how many members each has."""
+    of_households, of_groups = (np.minimum(sizes, MOST_MEMBERS) for sizes in (households, groups))
+    table = _log_ratios(of_households, of_groups)
+    return lambda some: table[np.ix_(of_households[some], of_groups)]
+
+
+def _log_ratios(known: Codes, released: Codes) -> Matrix:
+    """ln P[s | e]/π(s) by the sizes e that are known and s that are released."""
     theirs, ours = (np.bincount(each, minlength=MOST_MEMBERS + 1) / len(each) for each in (known, released))
     differ = max(1.0 - float(np.minimum(theirs, ours).sum()), FEWEST_DIFFER)
-    share = np.maximum(ours, 1.0 / len(rows))
-    ratio = np.full((len(ours), len(ours)), differ) + np.diag((1.0 - differ) / share)
-    return TableClue(np.log(ratio), of_people, of_rows)
+    share = np.maximum(ours, 1.0 / len(released))
+    return np.asarray(np.log(np.full((len(ours), len(ours)), differ) + np.diag((1.0 - differ) / share)))
 
 
 def _sizes(groups: Codes) -> Codes:

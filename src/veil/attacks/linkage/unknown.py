@@ -28,6 +28,8 @@ NARROW = 0.01
 """The least deviation of the rows in general, in the same units."""
 KEPT = 0.9
 """The share of codes that are taken to be kept before anything is learned."""
+PRIOR, PRIOR_OF_OTHERS = 60.0, 5.0
+"""Pairs of codes that a column's first table counts for, beside those that are believed; and of codes nobody has."""
 PAIRS = 500_000
 """Pairs of a person and a row that the laws are learned from; ``FEWEST_ROWS`` whatever the people."""
 FEWEST_ROWS = 100
@@ -84,30 +86,56 @@ class UnknownNoiseClue(NumericClue, UnknownClue):
 
 
 class UnknownCodesClue(UnknownClue):
-    """One column of codes, −1 for none: kept with some probability, and otherwise as common as it is in the release."""
+    """One column of codes, −1 for none, released by an unknown table P[y | x]; ``law`` has the ratios P[y | x]/P[y].
+
+    At first, and as far as few pairs tell more (:data:`PRIOR`), a code that people have, too, is kept with some
+    probability, and is otherwise as common as in the release; one that nobody has (a class, a mark for a suppressed
+    cell) is anybody's. What is believed then tells which codes it stands for.
+    """
 
     def __init__(self, records: Codes, rows: Codes) -> None:
-        self._records, self._rows = records, rows
-        self.law = np.array([KEPT, 1.0 - KEPT])
-        _, at, counts = np.unique(rows, return_inverse=True, return_counts=True)
-        self._share: Vector = (counts / max(int((rows >= 0).sum()), 1))[at]
+        private, x = np.unique(records, return_inverse=True)
+        released, y = np.unique(rows, return_inverse=True)
+        self._x, self._y = x.ravel(), y.ravel()
+        self._none = private < 0, released < 0
+        self._share: Vector = np.bincount(self._y, weights=rows >= 0) / max(int((rows >= 0).sum()), 1)
+        self._same = private[:, None] == released
+        self._shared = np.isin(released, private)
+        self.law = self._ratios(KEPT, np.zeros(self._same.shape))
+
+    def _ratios(self, kept: float, counts: Matrix) -> Matrix:
+        """P[y | x]/P[y], from the share of codes that are kept and believed pairs of codes."""
+        share = np.maximum(self._share, 1e-12)
+        common = float(share[self._shared].sum())
+        usual = np.where(self._shared, kept * self._same * common + (1.0 - kept) * share, share)
+        learned = np.empty(counts.shape)
+        for of, prior in ((self._shared, PRIOR), (~self._shared, PRIOR_OF_OTHERS)):
+            block, law = counts[:, of], usual[:, of]
+            both = counts.sum(axis=1, keepdims=True) + PRIOR_OF_OTHERS
+            mass = (block.sum(axis=1, keepdims=True) + PRIOR_OF_OTHERS * law.sum(axis=1, keepdims=True)) / both
+            shape = law / np.maximum(law.sum(axis=1, keepdims=True), _LEAST)
+            learned[:, of] = mass * (block + prior * shape) / (block.sum(axis=1, keepdims=True) + prior)
+        ratios = np.maximum(learned / share, _LEAST)
+        ratios[self._none[0]], ratios[:, self._none[1]] = 1.0, 1.0
+        return np.asarray(ratios)
 
     def learn(self, people: Rows, rows: Rows, beliefs: Vector) -> None:
-        """The share of codes that are kept."""
-        a, b, share = self._records[people], self._rows[rows], self._share[rows]
-        both = (a >= 0) & (b >= 0)
-        kept, other = self.law
-        share_kept = np.where(a == b, kept / (kept + other * share), 0.0)
-        kept = (float(beliefs[both] @ share_kept[both]) + 0.5) / (float(beliefs[both].sum()) + 1.0)
-        self.law = np.array([kept, 1.0 - kept])
+        """The share of codes that are kept, and what stands for what."""
+        x, y = self._x[people], self._y[rows]
+        both = ~self._none[0][x] & ~self._none[1][y]
+        x, y, beliefs = x[both], y[both], beliefs[both]
+        counts = np.zeros(self._same.shape)
+        np.add.at(counts, (x, y), beliefs)
+        told = counts[:, self._shared].sum()
+        same = float(counts[self._same].sum())
+        # Of equal codes some are so by chance: E[same] = kept + (1 − kept) Σ P[y].
+        chance = float((counts.sum(axis=1) * (self._same * self._share).sum(axis=1)).sum()) / max(counts.sum(), _LEAST)
+        kept = ((same + 0.5) / (told + 1.0) - chance) / max(1.0 - chance, 1e-9)
+        self.law = self._ratios(min(max(kept, 0.0), 1.0 - 1e-9), counts)
 
     def score(self, records: slice) -> Matrix:
         """The ratio of a code's probability given the person's to its share."""
-        codes = self._records[records][:, None]
-        kept, other = np.maximum(self.law, _LEAST)
-        scores = np.where(codes == self._rows, np.log(kept / self._share + other), math.log(other))
-        scores[(codes < 0) | (self._rows < 0)] = 0.0
-        return scores
+        return np.take(np.log(self.law)[self._x[records]], self._y, axis=1)
 
 
 def rows_to_learn_from(m: int, n: int) -> Rows:

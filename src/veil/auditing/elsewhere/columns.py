@@ -56,7 +56,7 @@ def paired(private: pa.Table, released: pa.Table, names: Sequence[str], *, by_va
     others = [name for name in released.column_names if by_values or name not in private.column_names]
     pairs |= _recognised(private, released, [name for name in names if name not in pairs], others)
     order = [name for name in names if name in pairs]
-    columns = [_beside(private.column(name), released.column(pairs[name])) for name in order]
+    columns = [beside(private.column(name), released.column(pairs[name])) for name in order]
     return Pairs(
         tuple(order),
         tuple(pairs[name] for name in order),
@@ -115,7 +115,7 @@ def _quantiles_apart(x: Vector, y: Vector) -> float:
     return float(np.abs(np.quantile(x, at) - np.quantile(y, at)).mean()) / (float(x.std()) or 1.0)
 
 
-def _beside(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[Vector, Vector, bool]:
+def beside(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[Vector, Vector, bool]:
     """Two columns as numbers, or as codes that are equal where the values are, and whether they are codes."""
     if kind_of(ours.type) is Kind.NUMERIC and kind_of(theirs.type) is Kind.NUMERIC:
         return _numbers(ours), _numbers(theirs), False
@@ -158,7 +158,7 @@ def _recognised(private: pa.Table, released: pa.Table, names: list[str], others:
 
 def _apart(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> float:
     """How different two columns are: 0 for equal values, 1 for others with the same quantiles, 2 at most."""
-    x, y, codes = _beside(_some(ours), _some(theirs))
+    x, y, codes = beside(_some(ours), _some(theirs))
     x, y = x[~np.isnan(x)], y[~np.isnan(y)]
     if not len(x) or not len(y):
         return 2.0

@@ -110,6 +110,7 @@ class ForeignExposures(Exposures):
         grants: Grants,
         seed: int | None,
         previous: Sequence[Any] = (),
+        previous_id: str | None = None,
     ) -> None:
         own = own_release(release)
         if own is not None and (described is not None or roles):
@@ -121,7 +122,7 @@ class ForeignExposures(Exposures):
             raise InputError("previous: earlier releases need to know whose row is whose; match must not be None")
         if own is not None and match == ORDER and own.manifest.row_order is RowOrder.SHUFFLED:
             raise InputError('match: the rows of this release were shuffled; name a key column, or use None ("none")')
-        left_out = undeclared(private, foreign, roles, match)
+        left_out = undeclared(private, foreign, roles, match, described=own is not None or described is not None)
         roles = {**left_out, **roles}
         if match is not None:
             private, foreign = aligned(private, foreign, match)
@@ -130,7 +131,7 @@ class ForeignExposures(Exposures):
         elif described is not None:
             schema = resolve(MemoryTable(private), described, roles).schema
         else:
-            schema = undescribed_schema(private, roles)
+            schema = undescribed_schema(private, foreign, roles, matched=self.matched)
             if grants.handed("results") is not None:
                 raise InputError(
                     "grants: results cannot be granted against a release that is not described; describe it, or audit "
@@ -146,9 +147,10 @@ class ForeignExposures(Exposures):
         self._hold(private, schema, grants, seed)
         self._foreign, self._describes_itself = foreign, own is not None
         self._key_column = None if match == ORDER else match
-        self._undeclared = [n for n in left_out if n not in self.columns and n != match and n in foreign.column_names]
+        looked_at = (*self.columns, *self.public, match)
+        self._undeclared = [n for n in left_out if n not in looked_at and n in foreign.column_names]
         self.order = order_test(*self._without_key(private, foreign)) if match is not None else None
-        self._previous = matched_previous(previous, private)
+        self._previous = matched_previous(previous, private, identifier=previous_id)
         if own is not None:
             names = [column.name for column in own.manifest.schema]
             self._release = memory_release(foreign.select(names), own.manifest, "pyarrow", {})
@@ -214,7 +216,8 @@ class ForeignExposures(Exposures):
         return tuple(replace(each, how=CopyKind.OTHER_UNITS) for each in failures)
 
     def _copied(self, pairs: Pairs, goals: Goals) -> tuple[CopiedRecords, ...]:
-        scored = np.array([name in self.columns for name in pairs.names], dtype=np.bool_)
+        secret = set(np.delete(self.columns, self.unscored))
+        scored = np.array([name in secret for name in pairs.names], dtype=np.bool_)
         counted = copies(pairs, scored, goals.tolerance) if scored.any() else None
         return counted.failures(goals.max_advantage) if counted is not None else ()
 

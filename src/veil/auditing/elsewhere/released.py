@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge import LARGEST
-from veil.auditing.elsewhere.columns import as_texts
+from veil.auditing.elsewhere.columns import as_texts, beside
 from veil.auditing.truth import Truth
 from veil.data.blocks import to_float
+from veil.data.identifiers import named_once
 from veil.data.schema import (
     PERTURBED,
     Column,
@@ -71,17 +73,24 @@ def schema_of(own: Release, private: pa.Table) -> Schema:
     )
 
 
-def undeclared(private: pa.Table, foreign: pa.Table, roles: Mapping[str, str], match: str | None) -> dict[str, str]:
+def undeclared(
+    private: pa.Table, foreign: pa.Table, roles: Mapping[str, str], match: str | None, *, described: bool = False
+) -> dict[str, str]:
     """Roles of columns that are no numbers, and of the key column, where the owner does not say any.
 
-    They are not scored; of a table that has nothing else to score, those that are in the release are.
+    Categories that are in the release, too, may be known to outsiders: they are keys, which link people to rows, and
+    are not scored. Columns that name most records are dropped, and all of them where the method is ``described``, which
+    says what it made of which column. Of a table that has nothing else to score, those that are in the release are.
     """
     others = [f.name for f in private.schema if kind_of(f.type) is not Kind.NUMERIC and f.name not in roles]
     key = [match] if match is not None and match != ORDER and match in private.column_names else []
     numeric = [n for n in private.column_names if n not in (*others, *key) and roles.get(n, SENSITIVE) in PERTURBED]
-    if numeric:
-        return dict.fromkeys([*others, *key], str(Role.DROP))
     shared = [name for name in others if name in foreign.column_names]
+    if numeric:
+        same = private.num_rows == foreign.num_rows
+        keys = [n for n in shared if n not in key and _repeats(private.column(n))]
+        keys = [n for n in keys if not described or (same and _equal_cells(private.column(n), foreign.column(n)))]
+        return {**dict.fromkeys([*others, *key], str(Role.DROP)), **dict.fromkeys(keys, str(Role.KEY))}
     return {
         **dict.fromkeys(others, str(Role.DROP)),
         **dict.fromkeys(shared, SENSITIVE),
@@ -89,28 +98,50 @@ def undeclared(private: pa.Table, foreign: pa.Table, roles: Mapping[str, str], m
     }
 
 
-def undescribed_schema(private: pa.Table, roles: Mapping[str, str]) -> Schema:
-    """Roles of the private columns where nothing is said about the method: it may have changed columns of any kind."""
+def _repeats(column: pa.ChunkedArray) -> bool:
+    """Whether a column has fewer values than half its cells: categories, and no names of records."""
+    texts = as_texts(column).drop_null()
+    return 2 * int(pc.count_distinct(texts).as_py()) < len(texts)
+
+
+def undescribed_schema(
+    private: pa.Table, foreign: pa.Table, roles: Mapping[str, str], *, matched: bool = True
+) -> Schema:
+    """Roles of the private columns where nothing is said about the method: it may have changed columns of any kind.
+
+    A key is released unchanged if its cells are equal in rows that are matched; a missing one says nothing. Keys of any
+    other release count as changed, in ways that are not known.
+    """
     table = MemoryTable(private)
     unknown = [n for n in private.column_names if n not in roles]
-    return assign_roles(
+    schema = assign_roles(
         private.schema,
         roles,
         covers={name: frozenset(Kind) for name in private.column_names},
         unique_integers=unique_integer_columns(table, unknown),
         nearly_numeric=nearly_numeric_columns(table, parse_roles(roles, private.column_names)),
     )
+    keys = [name for name in schema.of_role(Role.KEY) if name in foreign.column_names]
+    changed = [n for n in keys if not (matched and _equal_cells(private.column(n), foreign.column(n)))]
+    return replace(schema, changed=schema.changed | frozenset(changed))
+
+
+def _equal_cells(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
+    """Whether two columns are equal cell by cell, where the second has any."""
+    x, y, _ = beside(ours, theirs)
+    there = ~np.isnan(y)
+    return bool((x[there] == y[there]).all())
 
 
 def coded(foreign: pa.Table, truth: Truth) -> pa.Table:
-    """A release with its categories as the codes of the private ones; -1 is a category that the private table lacks."""
+    """A release with its categories as the codes of the private ones, and codes beyond for those that they lack."""
     for name, listing in zip(truth.columns, truth.categories, strict=True):
         if listing is None or name not in foreign.column_names:
             continue
-        known = as_texts(pa.chunked_array([pa.array(list(listing))]))
+        known = as_texts(pa.chunked_array([pa.array(list(listing))])).to_pylist()
         texts = as_texts(foreign.column(name))
-        codes = pc.index_in(texts, value_set=known).fill_null(-1).cast(pa.float64())
-        values = pc.if_else(pc.is_valid(texts), codes, pa.scalar(None, pa.float64()))
+        others = sorted({*texts.drop_null().to_pylist()} - {*known})
+        values = pc.index_in(texts, value_set=pa.array([*known, *others], type=pa.string())).cast(pa.float64())
         foreign = foreign.set_column(foreign.column_names.index(name), name, values)
     return foreign
 
@@ -124,7 +155,12 @@ def aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table,
                 f"{foreign.num_rows}; name a key column, or none"
             )
         return private, foreign
-    ours, theirs = _keys(private, match, "the table"), _keys(foreign, match, "the release")
+    for table, where in ((private, "the table"), (foreign, "the release")):
+        if match not in table.column_names:
+            raise InputError(f"match: {where} has no column {match!r}; name one that both tables have, or use order")
+    ours, theirs = (
+        named_once(table, match, "match", where) for table, where in ((private, "the table"), (foreign, "the release"))
+    )
     at = pc.index_in(ours, value_set=theirs.combine_chunks())
     both = pc.is_valid(at)
     n = pc.sum(both).as_py() or 0
@@ -134,29 +170,6 @@ def aligned(private: pa.Table, foreign: pa.Table, match: str) -> tuple[pa.Table,
             "written alike?"
         )
     return private.filter(both), foreign.take(at.drop_null())
-
-
-def _keys(table: pa.Table, match: str, where: str) -> pa.ChunkedArray:
-    """A key column as texts, which must name every record once."""
-    if match not in table.column_names:
-        raise InputError(f"match: {where} has no column {match!r}; name one that both tables have, or use order")
-    keys = table.column(match)
-    if pa.types.is_dictionary(keys.type):
-        keys = keys.cast(keys.type.value_type)
-    try:
-        texts = keys.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(
-            f"match: column {match!r} of {where} has the type {keys.type}; keys are numbers or texts"
-        ) from None
-    present = texts.drop_null()
-    repeated = len(present) - pc.count_distinct(present).as_py()
-    if repeated or texts.null_count:
-        raise InputError(
-            f"match: column {match!r} of {where} has {repeated} repeated and {texts.null_count} missing keys; a key "
-            "names one record"
-        )
-    return texts
 
 
 def checked(release: Release) -> Release:

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from veil.auditing.elsewhere.released import coded
 from veil.auditing.truth import Truth
-from veil.data.schema import PERTURBED, Kind, Schema, kind_of
+from veil.data.schema import Kind, Schema, kind_of
 from veil.errors import InputError
 from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, PublicColumn, ReleasedColumn, RowOrder
 from veil.release.models import FOREIGN, ForeignModel
@@ -23,7 +23,7 @@ def undescribed(table: pa.Table, truth: Truth, schema: Schema, key_column: str |
     released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
     if not released:
         raise InputError("release: has no numeric column to attack, nor a category with a private column's name")
-    columns = tuple(c for c in schema.columns if c.role in PERTURBED)
+    columns = tuple(c for c in schema.columns if c.name in schema.perturbed)
     table = table.select([*released, *public])
     manifest = Manifest(
         release=1,
