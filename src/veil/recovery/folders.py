@@ -16,7 +16,7 @@ from veil.data.passes import Engine
 from veil.errors import NotApplicableError
 from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
-from veil.recovery.display import Quantile, columns_of, curve_of, table_of
+from veil.recovery.display import Quantile, columns_of, curve_of, table_of, units_of
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredShares
@@ -124,4 +124,4 @@ def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: An
             return shapes.quantiles(name), curve_of(*density)
 
     means = moments.mean_, moments.mean_se_, moments.mean_total_se_
-    return columns_of(moments.columns_, means, moments.covariance_, moments.covariance_se_, shape)
+    return columns_of(moments.columns_, means, moments.covariance_, moments.covariance_se_, shape, units_of(release))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from veil.data.blocks import Vector
+from veil.data.blocks import Matrix, Vector
+from veil.data.schema import Column
 from veil.errors import InputError, NotApplicableError, listed
 from veil.numerics.laws import LAWS, NoiseLaw, is_law
 from veil.recovery.counting import FineCounts
+from veil.release.manifest import Part
 from veil.release.models import AdditiveModel
 from veil.release.plausible import Plausible
 from veil.release.release import Release
@@ -69,6 +71,15 @@ class NoisyColumn:
         return np.where(lower <= low, -np.inf, lower), np.where(upper >= high, np.inf, upper)
 
 
+def noise_covariance(part: Part, model: AdditiveModel) -> Matrix:
+    """The covariance of what was added: the noise, and of dates the rounding to whole days or seconds.
+
+    Rounding to multiples of h adds an error of variance h²/12, next to uncorrelated with the value where the noise is
+    as wide as h or wider (Sheppard 1898).
+    """
+    return model.covariance + np.diag([1.0 / 12.0 if column.kind.is_timed else 0.0 for column in part.columns])
+
+
 def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) -> list[NoisyColumn]:
     """The wanted columns of an additive release with their noise, as the manifest states it."""
     if not isinstance(release, Release):
@@ -99,7 +110,14 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
             known[j],
             part.released[j],
             NoiseLaw(model.distribution, float(scales[j])),
-            rules.get(part.released[j]),
+            _rule(part.columns[j], rules.get(part.released[j])),
         )
         for j in places
     ]
+
+
+def _rule(column: Column, rule: Plausible | None) -> Plausible | None:
+    """How values were made plausible; dates are rounded to whole days or seconds at least."""
+    if not column.kind.is_timed or (rule is not None and rule.grain is not None):
+        return rule
+    return Plausible(grain=1.0) if rule is None else replace(rule, grain=1.0)
