@@ -12,6 +12,9 @@ from veil.report.words import digits
 
 DATE, MOMENT, SECOND = "date", "moment", "second"
 """What numbers of a column stand for: days and seconds since the beginning of 1970, or seconds."""
+_DAY = 86_400
+_WIDE = 20 * _DAY
+"""The spread of moments, in seconds, beyond which their times of day are of no interest."""
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
@@ -33,14 +36,18 @@ class RecoveredColumn:
     unit: str = ""
 
     def value(self, number: float, n: int = 4) -> str:
-        """A number of the column's scale in text: dates as such."""
+        """A number of the column's scale in text: dates as such, and moments that lie days apart as their dates."""
+        if self.unit == MOMENT and self.std >= _WIDE:
+            return calendar_text(number / _DAY, DATE)
         return digits(number, n) if self.unit not in (DATE, MOMENT) else calendar_text(number, self.unit)
 
     def distance(self, number: float) -> str:
-        """How far apart two numbers of the column are, in text: of dates days."""
+        """How far apart two numbers of the column are, in text: dates by days, moments by seconds or days."""
         if not self.unit or not math.isfinite(number):
             return digits(number)
-        return f"{digits(number)} {'days' if self.unit == DATE else 'seconds'}"
+        if self.unit != DATE and abs(number) < _DAY:
+            return f"{digits(number)} s"
+        return f"{digits(number if self.unit == DATE else number / _DAY)} d"
 
     def span(self, low: float | None, high: float | None) -> str:
         """An interval in text; an end that is not known is a dash."""
@@ -52,11 +59,12 @@ class RecoveredColumn:
         if not self.unit:
             del values["unit"]
         if self.unit in (DATE, MOMENT):
-            values["mean"] = self.value(self.mean)
+            values["mean"] = calendar_text(self.mean, self.unit)
             values["quantiles"] = tuple(
-                (share, *(None if x is None else self.value(x) for x in ends)) for share, *ends in self.quantiles
+                (share, *(None if x is None else calendar_text(x, self.unit) for x in ends))
+                for share, *ends in self.quantiles
             )
-            values["density"] = tuple((self.value(x), height) for x, height in self.density)
+            values["density"] = tuple((calendar_text(x, self.unit), height) for x, height in self.density)
         return values
 
 

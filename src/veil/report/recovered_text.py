@@ -110,8 +110,10 @@ def _quantiles(view: RecoveredView) -> Table:
     caption = "\nQuantiles, with a 95 % interval that holds for all of them at once"
     table = grid("column", *shares, caption=caption)
     for column in view.columns:
+        apart = " to\n" if column.unit else " to "
         cells = (
-            Text(f"{column.value(x)}\n").append(column.span(low, high), "dim") for _, x, low, high in column.quantiles
+            Text(f"{column.value(x)}\n").append(column.span(low, high).replace(" to ", apart), "dim")
+            for _, x, low, high in column.quantiles
         )
         table.add_row(shown(column.name), *cells)
     return table
