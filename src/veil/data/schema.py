@@ -178,6 +178,17 @@ def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[s
     return given
 
 
+def _note(name: str, nearly_numeric: Mapping[str, tuple[int, int]], dated: Mapping[str, tuple[int, int]]) -> str:
+    """What a text column nearly is."""
+    if name in dated:
+        bad, rows = dated[name]
+        if not bad:
+            return f", dates as texts: declare them with kinds={{{name!r}: 'date'}}"
+        return f", {bad} of {rows} values are not dates like 2024-02-29"
+    bad, rows = nearly_numeric.get(name, (0, 0))
+    return f", {bad} of {rows} values are not numbers" if bad else ""
+
+
 def assign_roles(
     arrow: pa.Schema,
     roles: Mapping[str, str] | None,
@@ -186,6 +197,7 @@ def assign_roles(
     named: Collection[str] = (),
     unique_integers: Collection[str] = (),
     nearly_numeric: Mapping[str, tuple[int, int]] | None = None,
+    dated: Mapping[str, tuple[int, int]] | None = None,
 ) -> Schema:
     """Give every column a role, or say which columns the owner must decide on.
 
@@ -204,6 +216,8 @@ def assign_roles(
         Integer columns in which no value occurs twice: these may be identifiers.
     nearly_numeric
         Text columns that would be numeric but for a few values: name to (count of those, rows).
+    dated
+        Text columns of dates: name to (count of values in another form than ISO's, rows).
     """
     given = parse_roles(roles, arrow.names)
     undecided: dict[str, str] = {}
@@ -215,9 +229,7 @@ def assign_roles(
         role = given.get(field.name)
         if role is None:
             if kind not in covers[field.name]:
-                bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
-                note = f", {bad} of {rows} values are not numbers" if bad else ""
-                undecided[field.name] = f"{kind}{note}"
+                undecided[field.name] = f"{kind}{_note(field.name, nearly_numeric or {}, dated or {})}"
             elif field.name in unique_integers:
                 undecided[field.name] = "integers, all different"
             role = Role.SENSITIVE

@@ -115,11 +115,15 @@ def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool
 def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: Any) -> tuple[RecoveredColumn, ...]:
     """Moments of every column, and its distribution where the noise is additive and of a known law."""
     shape = None
-    model = release.only_part.model
+    part, model = release.only_part, release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
-        shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
+        moved = {name for name, rule in release.manifest.plausible.items() if rule.after is not None}
+        kept = [n for n, released in zip(part.names, part.released, strict=True) if released not in moved]
+        shapes = DistributionRecovery(columns=kept, n_bins=n_bins, weights=weights).fit(release) if kept else None
 
         def shape(name: str) -> tuple[tuple[Quantile, ...], tuple[tuple[float, float], ...]]:
+            if shapes is None or name not in kept:
+                return (), ()
             density = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
             return shapes.quantiles(name), curve_of(*density)
 

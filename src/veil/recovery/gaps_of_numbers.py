@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from veil.data.blocks import Matrix
+from veil.errors import NotApplicableError
 from veil.numerics.gap_noise import AddedNoise, GapNoise, ProductNoise
 from veil.numerics.laws import LAWS, is_law
 from veil.recovery.gap_columns import MOST_COLUMNS, GapColumns, Public, cut_ends, offset, public_columns
@@ -18,6 +19,12 @@ from veil.release.release import Release
 def gap_problem(release: Release, weights: Weights, *, public: bool) -> tuple[GapColumns, GapNoise]:
     """The columns to read, private ones first, and the noise on all of them."""
     part = release.only_part
+    moved = [name for name in part.released if (rule := release.manifest.plausible.get(name)) and rule.after]
+    if moved:
+        raise NotApplicableError(
+            f"column {moved[0]!r} was moved where it was before another; with gaps or weights its mean does not come "
+            "back, because the manifest has the sums of before without either"
+        )
     d = len(part.released)
     beside = public_columns(release, MOST_COLUMNS - d, weights.columns) if public else Public()
     extra = len(beside.numbers) + sum(len(known) - 1 for known in beside.categories.categories)

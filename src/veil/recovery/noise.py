@@ -105,6 +105,12 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
         raise NotApplicableError(
             f"column {summed[0]!r} was released as a sum of others, whose noise is another; recover these"
         )
+    moved = [known[j] for j in places if (rule := rules.get(part.released[j])) and rule.after is not None]
+    if moved:
+        raise NotApplicableError(
+            f"column {moved[0]!r} was moved where it was before {rules[part.released[known.index(moved[0])]].after!r}, "
+            "so its noise has no law of its own; MomentRecovery uses the sums of before, which the manifest has"
+        )
     return [
         NoisyColumn(
             known[j],

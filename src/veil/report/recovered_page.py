@@ -92,10 +92,11 @@ def _moments(view: RecoveredView) -> Markup:
 
 
 def _quantiles(view: RecoveredView) -> Markup:
-    shares = [goal(quantile[0]) for quantile in view.columns[0].quantiles]
+    columns = [column for column in view.columns if column.quantiles]
+    shares = [goal(quantile[0]) for quantile in columns[0].quantiles]
     head = el("tr", el("th", "Column", scope="col"), *(el("th", s, scope="col", class_="num") for s in shares))
     rows = []
-    for c in view.columns:
+    for c in columns:
         cells = [
             el("td", el("strong", c.value(x)), el("br"), c.span(low, high), class_="num")
             for _, x, low, high in c.quantiles

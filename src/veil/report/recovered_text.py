@@ -72,7 +72,7 @@ def recovered_pieces(view: RecoveredView) -> list[Piece]:
     pieces.append(_moments(view))
     if not all(math.isnan(column.mean_half) for column in view.columns):
         pieces.append(Text("± is two standard errors: of this table's own moments, and of the population's.", "dim"))
-    if all(column.quantiles for column in view.columns):
+    if any(column.quantiles for column in view.columns):
         pieces.append(_quantiles(view))
     elif view.note:  # of a whole release
         lacking = "Distributions are recovered from additive noise only; this release has another kind."
@@ -106,10 +106,11 @@ def _moments(view: RecoveredView) -> Table:
 
 
 def _quantiles(view: RecoveredView) -> Table:
-    shares = (goal(share) for share, *_ in view.columns[0].quantiles)
+    columns = [column for column in view.columns if column.quantiles]
+    shares = (goal(share) for share, *_ in columns[0].quantiles)
     caption = "\nQuantiles, with a 95 % interval that holds for all of them at once"
     table = grid("column", *shares, caption=caption)
-    for column in view.columns:
+    for column in columns:
         apart = " to\n" if column.unit else " to "
         cells = (
             Text(f"{column.value(x)}\n").append(column.span(low, high).replace(" to ", apart), "dim")
