@@ -136,8 +136,11 @@ def test_cells_that_are_not_of_the_declared_kind_are_counted():
     with pytest.raises(InputError, match="2 values of column 'a' are not numbers") as caught:
         veil.read_table(pa.table({"a": ["1", "SECRET", "x"]}), kinds={"a": "numeric"})
     assert "SECRET" not in str(caught.value)
-    with pytest.raises(InputError, match="column 'a' is text and cannot be read as time"):
+    with pytest.raises(InputError, match="3 values of column 'a' are not written like 2024-02-29 13:45:00"):
         veil.read_table(pa.table({"a": ["1", "SECRET", "x"]}), kinds={"a": "time"})
+    with pytest.raises(InputError, match="1 values of column 'a' are not written like 2024-02-29;") as caught:
+        veil.read_table(pa.table({"a": ["2020-01-02", "03/04/2020"]}), kinds={"a": "date"})
+    assert "03/04" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +225,7 @@ def test_dates_are_days_if_they_are_declared_numeric(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     kinds = {"day": "numeric", "moment": "numeric"}
     for data in (frame, tmp_path / "t.csv"):
-        assert "declared numeric" in veil.inspect(data).columns[0].note
+        assert veil.inspect(data).columns[0].note == "perturbed in whole days"
         table = veil.read_table(data, kinds=kinds)
         read = table.read().to_pydict()
         assert read["day"] == [day if i != 3 else None for i, day in enumerate(days)]

@@ -61,7 +61,12 @@ REFUSED = {
     "all different": (with_column("id", range(N)), ("'id'", "all different", "role")),
     "every value missing": (with_column("m", [None] * N), ("'m'", "missing")),
     "every value NaN": (with_arrow("m", pa.array([float("nan")] * N)), ("'m'", "missing")),
-    "dates": (with_column("d", DATES), ("'d'", "time", "role")),
+    "dates as texts": (with_column("d", [str(day) for day in DATES[1:]] + ["3.4.2020"]), ("'d'", "text", "role")),
+    "times of day": (with_arrow("d", pa.array([datetime.time(i % 24) for i in range(N)])), ("'d'", "times of day")),
+    "split seconds": (
+        with_arrow("d", pa.array([1_000_001 * i for i in range(N)], pa.timestamp("us"))),
+        ("'d'", "finer than a second", "59 values"),
+    ),
     "booleans": (with_column("t", [True, False] * 30), ("'t'", "boolean", "role")),
     "bytes": (with_arrow("x", pa.array([TEXT.encode()] * N)), ("'x'", "role")),
     "structs": (with_arrow("x", pa.array([{"p": 1, "q": TEXT}] * N)), ("'x'", "role")),

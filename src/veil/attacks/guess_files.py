@@ -24,7 +24,7 @@ from veil.data.files import target_format
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.progress import Progress, silent
-from veil.release.release import Release
+from veil.release.release import Release, arrow_type
 from veil.storage.jobs import Job, Output, as_rows, file_job
 from veil.storage.shards import BlockRows
 
@@ -47,13 +47,13 @@ class GuessFile:
 
 
 def guess_rows(
-    work: Callable[[Block], BlockGuess], categories: Sequence[pa.Array | None], schema: pa.Schema, block: Block
+    work: Callable[[Block], BlockGuess], meanings: Sequence[pa.Array | pa.DataType], schema: pa.Schema, block: Block
 ) -> BlockRows:
     """The rows of a guess file of a block of the release, its counts as notes."""
     guess = work(block)
     rows = np.arange(block.start, block.start + block.n_rows)
-    columns = zip(guess.values.T, categories, strict=True)
-    arrays = [pa.array(rows), *(_cells(column, listing) for column, listing in columns)]
+    columns = zip(guess.values.T, meanings, strict=True)
+    arrays = [pa.array(rows), *(_cells(column, meaning) for column, meaning in columns)]
     return BlockRows(pa.RecordBatch.from_arrays(arrays, schema=schema), guess.tally)
 
 
@@ -95,11 +95,11 @@ def write_guess(
 
 def _streamed(release: Release, learned: Reconstruction, job: Job, kind: str, progress: Progress) -> Output:
     private = learned.guessed(release)
-    categories = [_categories(release, name) for name in private]
-    kinds = [pa.float64() if listing is None else listing.type for listing in categories]
+    meanings = [_meaning(release, name) for name in private]
+    kinds = [meaning if isinstance(meaning, pa.DataType) else meaning.type for meaning in meanings]
     schema = pa.schema([(row_name(private), pa.int64()), *zip(private, kinds, strict=True)])
     output = job.output(schema, kind, mode=0o600, distinct=schema.names[:1])
-    work, engine = partial(guess_rows, learned.guess, categories, schema), release.engine
+    work, engine = partial(guess_rows, learned.guess, meanings, schema), release.engine
     output.write(work, release.table, learned.columns, engine=engine, what="guessing", progress=progress)
     return output
 
@@ -112,14 +112,12 @@ def row_name(columns: Sequence[str]) -> str:
 def _values(release: Release, guess: Finding) -> tuple[pa.Table, GuessFile]:
     if not isinstance(guess, Guess):
         raise InputError(f"a {type(guess).__name__} cannot be written to a file; use the Python API")
-    columns = {
-        n: _cells(column, _categories(release, n)) for n, column in zip(guess.columns, guess.values.T, strict=True)
-    }
+    columns = {n: _cells(column, _meaning(release, n)) for n, column in zip(guess.columns, guess.values.T, strict=True)}
     row = row_name(guess.columns)
     for end in ("lower", "upper"):
         if end in guess.details:
             ends = guess.details[end]
-            columns |= {f"{n} {end}": pa.array(ends[:, j], from_pandas=True) for j, n in enumerate(guess.columns)}
+            columns |= {f"{n} {end}": _cells(ends[:, j], _type(release, n)) for j, n in enumerate(guess.columns)}
     about = GuessFile(len(guess.values), guess.columns, guess.ambiguity, guess.details)
     return pa.table({row: pa.array(guess.rows), **columns}), about
 
@@ -160,10 +158,23 @@ def _categories(release: Release, name: str) -> pa.Array | None:
     return None
 
 
-def _cells(values: Vector, categories: pa.Array | None) -> pa.Array:
+def _meaning(release: Release, name: str) -> pa.Array | pa.DataType:
+    """What guesses of a private column are: codes of these categories, or numbers of this type."""
+    categories = _categories(release, name)
+    return _type(release, name) if categories is None else categories
+
+
+def _type(release: Release, name: str) -> pa.DataType:
+    """The type in which numbers of a private column are written: dates as dates."""
+    columns = (column for part in release.manifest.parts for column in part.columns)
+    dtype = next((c.dtype for c in columns if c.name == name and c.kind.is_timed), "double")
+    return arrow_type(dtype) or pa.float64()
+
+
+def _cells(values: Vector, meaning: pa.Array | pa.DataType) -> pa.Array:
     """A guessed column; codes of categories as the categories themselves, and what is not guessed as missing."""
-    if categories is None:
-        return from_float(np.ascontiguousarray(values))
+    if isinstance(meaning, pa.DataType):
+        return from_float(np.ascontiguousarray(values), meaning)
     silent = np.isnan(values)
     codes = pa.array(np.where(silent, 0.0, values).astype(np.int64), mask=silent)
-    return categories.take(codes)
+    return meaning.take(codes)

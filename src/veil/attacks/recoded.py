@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import Vector, one_array, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import Kind, is_countable, kind_of
 from veil.errors import InputError
 from veil.release.models import RecodedColumn, RecodedModel
 from veil.release.release import Release
@@ -35,7 +35,7 @@ def private_places(values: pa.Array, column: RecodedColumn, name: str) -> Codes:
     """
     values = _plain(values)
     if column.edges is not None:
-        if kind_of(values.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
+        if not is_countable(values.type):
             raise InputError(f"table: column {name!r} must hold numbers, as the release's did; convert it")
         numbers = np.array(to_float(values, name))
         return np.where(np.isnan(numbers), -1, np.searchsorted(column.edges, numbers, side="right")).astype(np.int64)

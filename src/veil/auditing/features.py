@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import Matrix, Vector, one_array, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import kind_of
 
 MOST_CATEGORIES = 200
 """Categories of a column, the most frequent ones, that become a feature each."""
@@ -22,7 +22,7 @@ def features_of(table: pa.Table) -> Matrix | None:
     features: list[Vector] = []
     for name in table.column_names:
         array = one_array(table.column(name))
-        features += _numbers(to_float(array, name)) if kind_of(array.type) is Kind.NUMERIC else _categories(array)
+        features += _numbers(to_float(array, name)) if kind_of(array.type).is_number else _categories(array)
     varying = [column for column in features if np.ptp(column) > 0]
     return np.column_stack([(column - column.mean()) / column.std() for column in varying]) if varying else None
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from veil.attacks.base import Guess
 from veil.attacks.knowledge import PrivateTable
 from veil.data.blocks import Matrix, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import kind_of
 from veil.release.release import Release
 
 
@@ -45,7 +45,7 @@ class Truth:
             array = table.column(name).combine_chunks()
             if pa.types.is_dictionary(array.type):
                 array = array.cast(array.type.value_type)
-            if kind_of(array.type) is Kind.NUMERIC:
+            if kind_of(array.type).is_number:
                 rows.append(np.array(to_float(array, name)))
                 listings.append(None)
                 continue

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from veil.data.dates import counted_times, is_timed, times_of
 from veil.errors import InputError
 
 BLOCK_ROWS = 32_768
@@ -168,7 +169,13 @@ def one_nan(values: Vector) -> Vector:
 
 
 def to_float(array: pa.Array, name: str) -> npt.NDArray[np.float64]:
-    """An Arrow column of numbers as float64, nulls as NaN; integers must be exact in float64."""
+    """An Arrow column of numbers as float64, nulls as NaN; integers must be exact in float64.
+
+    Dates are days and moments seconds (:mod:`veil.data.dates`).
+    """
+    if is_timed(array.type):
+        counts = counted_times(array)
+        return np.where(missing_in(array), np.nan, counts) if array.null_count else counts
     if pa.types.is_integer(array.type) and array.type.bit_width == 64:
         count = _beyond_exact(array)
         if count:
@@ -229,6 +236,8 @@ def _too_many_digits(name: str, count: int, what: str) -> InputError:
 
 def from_float(values: npt.NDArray[np.float64], dtype: pa.DataType | None = None) -> pa.Array:
     """A float64 column as Arrow, NaN as null, rounded to ``dtype`` when that is coarser."""
+    if dtype is not None and is_timed(dtype):
+        return times_of(values, dtype)
     missing = np.isnan(values)
     array = array_of(values, missing if missing.any() else None)
     if dtype is None or pa.types.is_float64(dtype):

@@ -1,7 +1,7 @@
 """Cells as their owner declares them: codes that stand for a missing value, and columns of another kind than they look.
 
 An empty text is a missing value in whatever kind of table it comes. Dates that are declared numeric are days since the
-beginning of 1970, so that noise can be added to them.
+beginning of 1970 and stay numbers; those that are not are perturbed as dates (:mod:`veil.data.dates`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 
 _DAY = 86_400e6
-DECLARABLE = (Kind.NUMERIC, Kind.BOOLEAN, Kind.CATEGORY, Kind.TEXT, Kind.TIME)
+DECLARABLE = (Kind.NUMERIC, Kind.BOOLEAN, Kind.CATEGORY, Kind.TEXT, Kind.DATE, Kind.TIME)
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}(:\d{2}){1,2}(\.\d{1,6})?)?$"
 _TARGETS = {
     Kind.NUMERIC: pa.float64(),
     Kind.BOOLEAN: pa.bool_(),
     Kind.CATEGORY: pa.dictionary(pa.int32(), pa.string()),
     Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
     Kind.TIME: pa.timestamp("us"),
 }
 
@@ -94,7 +97,7 @@ def _is_coded(values: pa.Array, codes: Codes) -> pa.Array | None:
         return pc.is_in(pc.utf8_trim_whitespace(texts), value_set=pa.array(codes.texts, pa.large_string()))
     if kind is Kind.NUMERIC and codes.numbers and not pa.types.is_null(dtype):
         return pc.is_in(values.cast(pa.float64(), safe=False), value_set=pa.array(codes.numbers, pa.float64()))
-    if kind is Kind.TIME and codes.texts != ("",) and not pa.types.is_duration(dtype):
+    if kind.is_timed and codes.texts != ("",) and not pa.types.is_duration(dtype):
         return pc.is_in(values.cast(pa.string()), value_set=pa.array(codes.texts))
     return None
 
@@ -137,6 +140,18 @@ def _days(values: pa.Array, name: str) -> pa.Array:
     return pc.divide(values.cast(pa.timestamp("us"), safe=False).cast(pa.int64()).cast(pa.float64()), _DAY)
 
 
+def _check_dates(values: pa.Array, kind: Kind, name: str) -> None:
+    """Refuse texts that are not all dates in one form."""
+    pattern, example = (_DATE, "2024-02-29") if kind is Kind.DATE else (_MOMENT, "2024-02-29 13:45:00")
+    n_others = len(values) - values.null_count - (pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0)
+    if n_others:
+        raise InputError(
+            f"kinds: {n_others} values of column {name!r} are not written like {example}; write all of them so, or say "
+            "which of them are missing values",
+            parameter="missing",
+        )
+
+
 def as_kind(values: pa.Array, kind: Kind, name: str) -> pa.Array:
     """A column as the kind that it is declared to be."""
     target = type_as(values.type, kind)
@@ -145,7 +160,7 @@ def as_kind(values: pa.Array, kind: Kind, name: str) -> pa.Array:
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     source = kind_of(values.type)
-    if kind is Kind.NUMERIC and source is Kind.TIME:
+    if kind is Kind.NUMERIC and source.is_timed:
         return _days(values, name)
     if kind is Kind.NUMERIC and source is Kind.TEXT:
         values = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
@@ -156,6 +171,9 @@ def as_kind(values: pa.Array, kind: Kind, name: str) -> pa.Array:
                 "or leave the kind out",
                 parameter="missing",
             )
+    if kind.is_timed and source is Kind.TEXT:
+        values = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+        _check_dates(values, kind, name)
     try:
         plain = values.cast(target.value_type if kind is Kind.CATEGORY else target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):

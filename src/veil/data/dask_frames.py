@@ -43,7 +43,7 @@ class PartitionedTable(Table):
         if lengths is None:
             lengths = library.compute(*[library.delayed(len)(part) for part in self._parts])
         self._offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(int).tolist()
-        example = memory_table(frame._meta_nonempty)
+        example = memory_table(frame._meta_nonempty, whole=False)
         self._rules, self._raw = rules, example.schema.remove_metadata()
         if rules is not None:
             rules.check(self._raw.names)
@@ -90,7 +90,7 @@ class PartitionedTable(Table):
         wanted = list(self.schema.names if columns is None else columns)
         schema = pa.schema([self._raw.field(name) for name in wanted])
         try:
-            table = memory_table(frame).read(wanted).cast(schema)
+            table = memory_table(frame, whole=False).read(wanted).cast(schema)
         except (KeyError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InputError(
                 "partitions hold different types or columns than the frame says; convert them with astype first"

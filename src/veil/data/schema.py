@@ -26,18 +26,30 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.data.dates import is_timed
 from veil.errors import InputError, RoleError
 
 
 class Kind(StrEnum):
-    """What the values of a column are."""
+    """What the values of a column are. Dates are numbers of days, times numbers of seconds."""
 
     NUMERIC = "numeric"
     BOOLEAN = "boolean"
     CATEGORY = "category"
     TEXT = "text"
+    DATE = "date"
     TIME = "time"
     OTHER = "other"
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether they are dates or times."""
+        return self in (Kind.DATE, Kind.TIME)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether they are numbers: those that can be added to."""
+        return self is Kind.NUMERIC or self.is_timed
 
 
 class Role(StrEnum):
@@ -73,8 +85,8 @@ class Column:
 
     @property
     def is_integer(self) -> bool:
-        """Whether its values are whole numbers by their type."""
-        return self.dtype.startswith(("int", "uint"))
+        """Whether its values are whole numbers by their type: integers, whole days, whole seconds."""
+        return self.kind.is_timed or self.dtype.startswith(("int", "uint"))
 
 
 @dataclass(frozen=True)
@@ -111,7 +123,7 @@ def kind_of(dtype: pa.DataType) -> Kind:
     """Kind of an Arrow type.
 
     >>> kind_of(pa.int32()), kind_of(pa.string()), kind_of(pa.date32())
-    (<Kind.NUMERIC: 'numeric'>, <Kind.TEXT: 'text'>, <Kind.TIME: 'time'>)
+    (<Kind.NUMERIC: 'numeric'>, <Kind.TEXT: 'text'>, <Kind.DATE: 'date'>)
     """
     types = pa.types
     # A column without any value (Arrow's null type) could be of any kind; as numbers it gets the clearest error.
@@ -123,9 +135,16 @@ def kind_of(dtype: pa.DataType) -> Kind:
         return Kind.CATEGORY
     if types.is_string(dtype) or types.is_large_string(dtype) or types.is_string_view(dtype):
         return Kind.TEXT
-    if types.is_temporal(dtype):
+    if types.is_date(dtype):
+        return Kind.DATE
+    if is_timed(dtype):
         return Kind.TIME
     return Kind.OTHER
+
+
+def is_countable(dtype: pa.DataType) -> bool:
+    """Whether values are numbers, or true and false, which are 1 and 0."""
+    return kind_of(dtype).is_number or kind_of(dtype) is Kind.BOOLEAN
 
 
 def check_known_columns(
@@ -159,6 +178,17 @@ def parse_roles(roles: Mapping[str, str] | None, names: Sequence[str]) -> dict[s
     return given
 
 
+def _note(name: str, nearly_numeric: Mapping[str, tuple[int, int]], dated: Mapping[str, tuple[int, int]]) -> str:
+    """What a text column nearly is."""
+    if name in dated:
+        bad, rows = dated[name]
+        if not bad:
+            return f", dates as texts: declare them with kinds={{{name!r}: 'date'}}"
+        return f", {bad} of {rows} values are not dates like 2024-02-29"
+    bad, rows = nearly_numeric.get(name, (0, 0))
+    return f", {bad} of {rows} values are not numbers" if bad else ""
+
+
 def assign_roles(
     arrow: pa.Schema,
     roles: Mapping[str, str] | None,
@@ -167,6 +197,7 @@ def assign_roles(
     named: Collection[str] = (),
     unique_integers: Collection[str] = (),
     nearly_numeric: Mapping[str, tuple[int, int]] | None = None,
+    dated: Mapping[str, tuple[int, int]] | None = None,
 ) -> Schema:
     """Give every column a role, or say which columns the owner must decide on.
 
@@ -185,6 +216,8 @@ def assign_roles(
         Integer columns in which no value occurs twice: these may be identifiers.
     nearly_numeric
         Text columns that would be numeric but for a few values: name to (count of those, rows).
+    dated
+        Text columns of dates: name to (count of values in another form than ISO's, rows).
     """
     given = parse_roles(roles, arrow.names)
     undecided: dict[str, str] = {}
@@ -196,9 +229,7 @@ def assign_roles(
         role = given.get(field.name)
         if role is None:
             if kind not in covers[field.name]:
-                bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
-                note = f", {bad} of {rows} values are not numbers" if bad else ""
-                undecided[field.name] = f"{kind}{note}"
+                undecided[field.name] = f"{kind}{_note(field.name, nearly_numeric or {}, dated or {})}"
             elif field.name in unique_integers:
                 undecided[field.name] = "integers, all different"
             role = Role.SENSITIVE

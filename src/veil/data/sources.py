@@ -21,6 +21,8 @@ from veil.data.schema import Kind, kind_of
 from veil.data.tables import Table, memory_table
 from veil.errors import InputError
 
+_ISO_DATE = r"^\s*\d{4}-\d{2}-\d{2}\s*$"
+_ANY_DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))\s*$"
 NEARLY = 0.5
 """A text column of which more than this share are numbers is nearly numeric."""
 
@@ -70,7 +72,7 @@ def read_table(
         Codes that stand for a missing value: by column, or ``"*"`` for all, e.g. ``{"age": [98, 99], "*": ["?"]}``.
         Empty texts always do.
     kinds
-        Columns that are of another kind than they look: numeric, boolean, category, text or time, e.g. ``{"zip":
+        Columns that are of another kind than they look: numeric, boolean, category, text, date or time, e.g. ``{"zip":
         "category"}`` of postcodes.
     delimiter, decimal, encoding
         How a CSV file is written, where its first rows do not tell: ``";"``, ``","``, ``"windows-1252"``.
@@ -146,8 +148,29 @@ def nearly_numeric_columns(
     return {n: (rows[n] - numbers[n], rows[n]) for n in names if rows[n] and numbers[n] > share * rows[n]}
 
 
+def dated_columns(table: Table, besides: Collection[str] = ()) -> dict[str, tuple[int, int]]:
+    """Text columns of which most first values are dates in some form: (count of values in another than ISO's, rows)."""
+    names = [f.name for f in table.schema if kind_of(f.type) is Kind.TEXT and f.name not in besides]
+    first = table.head(names) if names else None
+    if first is None:
+        return {}
+    counts = {name: _count_matches(first.column(name), _ANY_DATE) for name in names}
+    names = [name for name, (count, total) in counts.items() if count > NEARLY * total]
+    written, rows = Counter[str](), Counter[str]()
+    for batch in table.batches(names) if names else ():
+        for name in names:
+            count, total = _count_matches(batch.column(name), _ISO_DATE)
+            written[name] += count
+            rows[name] += total
+    return {name: (rows[name] - written[name], rows[name]) for name in names}
+
+
 def count_numbers(values: pa.Array) -> tuple[int, int]:
     """How many texts are numbers, of how many that are there."""
-    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    return _count_matches(values, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+
+
+def _count_matches(values: pa.Array, pattern: str) -> tuple[int, int]:
+    """How many texts match a pattern, of how many that are there."""
     values = values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
-    return pc.sum(pc.match_substring_regex(values, number)).as_py() or 0, len(values) - values.null_count
+    return pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0, len(values) - values.null_count

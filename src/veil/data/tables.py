@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import BLOCK_ROWS, SPAN_BLOCKS, WHOLE, Block, Span, recut, spans
-from veil.data.schema import Kind, kind_of
+from veil.data.dates import dates_for_midnights
+from veil.data.schema import kind_of
 from veil.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow", "numpy", "dask"]
@@ -99,7 +100,7 @@ class Table(ABC):
 
     def numeric(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
-        return tuple(f.name for f in self.schema if kind_of(f.type) is Kind.NUMERIC)
+        return tuple(f.name for f in self.schema if kind_of(f.type).is_number)
 
 
 class MemoryTable(Table):
@@ -132,8 +133,12 @@ class MemoryTable(Table):
         return self._table if columns is None else self._table.select(list(columns))
 
 
-def memory_table(data: Any) -> MemoryTable:
-    """A pandas, polars or pyarrow frame or a 2-D numpy array as a table."""
+def memory_table(data: Any, *, whole: bool = True) -> MemoryTable:
+    """A pandas, polars or pyarrow frame or a 2-D numpy array as a table.
+
+    Of a ``whole`` pandas frame, moments that are all midnights are dates, for which pandas has no type; a partition
+    does not tell.
+    """
     if isinstance(data, np.ma.MaskedArray):
         data = np.ma.filled(data.astype(np.float64), np.nan)
     if isinstance(data, np.ndarray):
@@ -142,7 +147,7 @@ def memory_table(data: Any) -> MemoryTable:
         return MemoryTable(data)
     if isinstance(data, pa.RecordBatch):
         return MemoryTable(pa.Table.from_batches([data]))
-    return _from_frame(data)
+    return _from_frame(data, whole=whole)
 
 
 def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = None) -> Any:
@@ -159,12 +164,33 @@ def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = N
 
         frame = as_frame(table, "pandas", native)
         return dask.dataframe.from_pandas(frame, chunksize=SPAN_BLOCKS * BLOCK_ROWS)
+    if kind == "pandas" and native:
+        table = _with_moments(table, native)
     frame = nw.from_arrow(table, native_namespace=_namespace(kind)).to_native()
     if kind == "pandas" and native:
         here = {name: dtype for name, dtype in native.items() if name in frame.columns}
         # A native type that cannot hold missing values would turn them into something else.
-        frame = frame.astype({n: d for n, d in here.items() if _holds_missing(d) or not frame[n].isna().any()})
+        frame = frame.astype(
+            {
+                n: d
+                for n, d in here.items()
+                if not d.startswith("datetime64[") and (_holds_missing(d) or not frame[n].isna().any())
+            }
+        )
     return frame
+
+
+def _with_moments(table: pa.Table, native: Mapping[str, str]) -> pa.Table:
+    """Dates that were moments of pandas as such again, in a coarser unit where theirs does not reach them."""
+    for i, field in enumerate(table.schema):
+        wanted = native.get(field.name, "")
+        if pa.types.is_date(field.type) and wanted.startswith("datetime64["):
+            try:
+                moments = table.column(i).cast(pa.timestamp(wanted[11:-1]))
+            except pa.ArrowInvalid:
+                moments = table.column(i).cast(pa.timestamp("s"))
+            table = table.set_column(i, field.name, moments)
+    return table
 
 
 def _holds_missing(dtype: str) -> bool:
@@ -196,7 +222,7 @@ def _from_array(array: np.ndarray[Any, Any]) -> pa.Table:
     return pa.table({f"x{j}": pa.array(np.ascontiguousarray(column)) for j, column in enumerate(array.T)})
 
 
-def _from_frame(data: Any) -> MemoryTable:
+def _from_frame(data: Any, *, whole: bool) -> MemoryTable:
     import narwhals.stable.v1 as nw
 
     if hasattr(data, "columns"):
@@ -210,8 +236,10 @@ def _from_frame(data: Any) -> MemoryTable:
         ) from None
     names = [str(name) for name in frame.columns]
     arrays = [_column_to_arrow(frame[:, i], name) for i, name in enumerate(names)]
-    table = pa.table(arrays, names=names)
     is_pandas = frame.implementation.is_pandas_like()
+    if is_pandas and whole:
+        arrays = [dates_for_midnights(array) for array in arrays]
+    table = pa.table(arrays, names=names)
     kind: FrameKind = "pandas" if is_pandas else "polars" if frame.implementation.is_polars() else "pyarrow"
     native = {name: str(data.dtypes.iloc[i]) for i, name in enumerate(names)} if is_pandas else {}
     return MemoryTable(table, kind, native)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import Vector, array_of, from_float
+from veil.data.dates import check_within, is_timed
 from veil.errors import InputError
 from veil.perturbations.categories import CodedColumn, plain_type, typed
 from veil.perturbations.layout import Layout, Takes
@@ -40,6 +41,8 @@ def decoded(model: Model, values: Any, fields: Sequence[pa.Field]) -> list[pa.Ar
 def _released(column: Any, field: pa.Field) -> pa.Array:
     """Numbers, or a column of Arrow that has the type already."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        if is_timed(field.type):
+            check_within(column, field.type, field.name)
         return from_float(column, field.type)
     if isinstance(column, pa.Array) and column.type == field.type:
         return column
@@ -73,7 +76,10 @@ def released_types(layout: Layout, model: Model, private: Sequence[pa.DataType],
         return kept
     categories = model.released_categories()
     if categories is None:
-        return model.released_types(_USUAL.get(layout.takes, pa.float64()), len(private), k)
+        types = model.released_types(_USUAL.get(layout.takes, pa.float64()), len(private), k)
+        if not layout.passes_missing or layout.takes is Takes.IDENTIFIERS:
+            return types
+        return [own if is_timed(own) else dtype for own, dtype in zip(private, types, strict=True)]
     if categories == model.private_categories():
         return [plain_type(dtype) for dtype in private]
     return [pa.array(list(listing)).type for listing in categories]

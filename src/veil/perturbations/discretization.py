@@ -20,7 +20,7 @@ from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.edges import class_names, given_edges
 from veil.perturbations.facts import Facts
-from veil.perturbations.layout import Layout, Noise
+from veil.perturbations.layout import Layout, Noise, Takes
 from veil.perturbations.method import Learned
 from veil.perturbations.special_scans import GRAIN
 from veil.release.models import ClassModel
@@ -62,7 +62,7 @@ class Discretize(Perturbation):
     )
     catalogue = "P17"
     summary = "Release the interval a value lies in instead of the value."
-    layout = Layout(noise=Noise.NONE, quantiles=True)
+    layout = Layout(Takes.AMOUNTS, noise=Noise.NONE, quantiles=True)
     headline = ("n_bins", "strategy")
     model_: ClassModel
     edges_ = Learned("edges")

@@ -10,9 +10,10 @@ from veil.data.schema import Kind, Role
 
 
 class Takes(StrEnum):
-    """What the columns of a method hold."""
+    """What the columns of a method hold. Dates are numbers whose zero means nothing, so they are no amounts."""
 
     NUMBERS = "numbers"
+    AMOUNTS = "numbers with a zero"
     POSITIVE = "positive numbers"
     BITS = "zeros and ones"
     CATEGORIES = "categories"
@@ -37,7 +38,8 @@ class Noise(StrEnum):
 
 
 _COVERS = {
-    Takes.NUMBERS: frozenset({Kind.NUMERIC}),
+    Takes.NUMBERS: frozenset({Kind.NUMERIC, Kind.DATE, Kind.TIME}),
+    Takes.AMOUNTS: frozenset({Kind.NUMERIC}),
     Takes.POSITIVE: frozenset({Kind.NUMERIC}),
     Takes.BITS: frozenset({Kind.NUMERIC, Kind.BOOLEAN}),
     Takes.CATEGORIES: frozenset({Kind.CATEGORY, Kind.TEXT, Kind.BOOLEAN, Kind.NUMERIC}),

@@ -20,7 +20,7 @@ from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
-from veil.perturbations.layout import Layout
+from veil.perturbations.layout import Layout, Takes
 from veil.perturbations.method import Learned, refuse_constant
 from veil.release.models import MultiplicativeModel
 
@@ -56,7 +56,7 @@ class MultiplicativeNoise(Perturbation):
     )
     catalogue = "P3"
     summary = "Multiply every value by a random factor near 1."
-    layout = Layout(spread=True)
+    layout = Layout(Takes.AMOUNTS, spread=True)
     headline: ClassVar[tuple[str, ...]] = ("std",)
     model_: MultiplicativeModel
     law_, grid_ = Learned("law"), Learned("grid")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Block, Matrix, Vector
+from veil.data.dates import check_whole, is_timed
 from veil.errors import InputError, listed
 from veil.keys.randomness import column_digests, fingerprint
 from veil.numerics.extremes import Extremes, Spread, extremes_of
@@ -166,6 +167,9 @@ class Scan:
 
     def block_summary(self, block: Block) -> Summary:
         """What a block of a table adds."""
+        for name in self._columns:
+            if is_timed(block.schema.field(name).type):
+                check_whole(block.column(name), name)
         return self.summary(self.read(block))
 
     def read(self, block: Block) -> Any:

@@ -22,7 +22,7 @@ from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
 from veil.perturbations.draws import Draws
 from veil.perturbations.facts import Facts
-from veil.perturbations.layout import Layout, Noise
+from veil.perturbations.layout import Layout, Noise, Takes
 from veil.perturbations.method import Learned, one_of
 from veil.release.models import TopCodedModel
 
@@ -66,7 +66,7 @@ class TopCoding(Perturbation):
     )
     catalogue = "P24"
     summary = "Release values beyond a limit as the limit, or as their mean."
-    layout = Layout(noise=Noise.NONE, tails=True)
+    layout = Layout(Takes.AMOUNTS, noise=Noise.NONE, tails=True)
     headline = ("replace",)
     model_: TopCodedModel
     limits_ = Learned("limits")

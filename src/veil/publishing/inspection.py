@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from veil.data.dates import is_timed, unit_of
 from veil.data.distinct import DistinctSample, IntegerRun
 from veil.data.hashing import new_hash_key
 from veil.data.passes import Engine, Threads, summed
@@ -82,7 +83,7 @@ def inspect(
             *source.remarks.get(f.name, ()),
             *(f"{value} {count:,} times: a missing value?" for value, count in suspects.get(f.name, {}).items()),
             *(["looks like a code"] if f.name in codes else []),
-            *(["numbers of days if declared numeric"] if _has_days(f.type) and f.name not in given else []),
+            *([f"perturbed in whole {unit_of(f.type)}s"] if _has_units(f.type) and f.name not in given else []),
         ]
         for f in source.schema
     }
@@ -182,9 +183,9 @@ def missing_suspects(questions: Questions, answers: Tally) -> dict[str, dict[str
     return {name: values for name, values in suspects.items() if values}
 
 
-def _has_days(dtype: pa.DataType) -> bool:
-    """Whether values are dates or moments."""
-    return bool(pa.types.is_date(dtype) or pa.types.is_timestamp(dtype))
+def _has_units(dtype: pa.DataType) -> bool:
+    """Whether values are dates or moments, or spans between them."""
+    return is_timed(dtype) and not pa.types.is_time(dtype)
 
 
 def _repetitions(integers: IntegerRun) -> list[str]:

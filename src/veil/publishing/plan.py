@@ -18,7 +18,7 @@ from veil.data.schema import (
     kind_of,
     parse_roles,
 )
-from veil.data.sources import nearly_numeric_columns, unique_integer_columns
+from veil.data.sources import dated_columns, nearly_numeric_columns, unique_integer_columns
 from veil.data.tables import Table
 from veil.errors import InputError, RoleError, listed
 from veil.perturbations import Perturbation
@@ -163,6 +163,7 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
         named=named,
         unique_integers=unique_integer_columns(table, open_columns),
         nearly_numeric=nearly_numeric_columns(table, given),
+        dated=dated_columns(table, given),
     )
     if plan.reduces and schema.public:
         raise InputError(

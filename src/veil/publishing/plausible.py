@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 
 from veil.data.blocks import Vector, to_float
-from veil.data.schema import Role, Schema
+from veil.data.dates import is_timed, times_of
+from veil.data.schema import Kind, Role, Schema
 from veil.data.sums import Tree
 from veil.errors import InputError, listed
 from veil.numerics.gap_patterns import PatternSums, pattern_sums
@@ -89,9 +90,14 @@ class PlausibleColumns:
     ) -> PlausibleColumns:
         """The rules for fitted parts; columns that they name must be released as numbers of their own."""
         place = {name: i for i, part in enumerate(parts) if _has_own_columns(part) for name in part.columns}
-        integers = {column.name for column in private.columns if column.is_integer}
-        rules = _automatic(parts, place, integers, totals) if isinstance(plausible, str) else dict(plausible)
-        for what, names in (("plausible", list(rules)), ("sums", [n for k, v in totals.items() for n in (k, *v)])):
+        kinds = {column.name: column.kind for column in private.columns}
+        integers = {c.name for c in private.columns if c.is_integer and not c.kind.is_timed}
+        rules = _automatic(parts, place, integers, totals, kinds) if isinstance(plausible, str) else dict(plausible)
+        others = [rule.after for rule in rules.values() if rule.after is not None]
+        for what, names in (
+            ("plausible", [*rules, *others]),
+            ("sums", [n for k, v in totals.items() for n in (k, *v)]),
+        ):
             stray = [name for name in names if name not in place]
             if stray:
                 raise InputError(
@@ -99,6 +105,10 @@ class PlausibleColumns:
                     f"columns that are: {listed(map(repr, place)) or 'none'}",
                     parameter=what,
                 )
+        dated = [name for terms in totals.items() for name in (terms[0], *terms[1]) if kinds[name] is Kind.DATE]
+        if dated:
+            raise InputError(f"sums: column {dated[0]!r} holds dates, which do not add up", parameter="sums")
+        rules = _in_order(rules, totals, kinds)
         ruled = [name for name in totals if name in rules]
         if ruled:
             raise InputError(
@@ -130,16 +140,30 @@ class PlausibleColumns:
 
         ``weights`` are those of the block's records, if they have any.
         """
-        named = {*self.rules, *self.totals, *(term for terms in self.totals.values() for term in terms)}
+        named = {
+            *self.rules,
+            *(rule.after for rule in self.rules.values() if rule.after is not None),
+            *self.totals,
+            *(term for terms in self.totals.values() for term in terms),
+        }
         named |= {name for names in self.parts.values() for name in names}
         before = {name: to_float(arrays[name], name) for name in sorted(named)}
-        after = {name: rule.applied(before[name]) for name, rule in self.rules.items()}
+        after: dict[str, Vector] = {}
+        for name, rule in self.rules.items():
+            after[name] = rule.applied(before[name])
+            if rule.after is not None:
+                after[name] = rule.in_order(after[name], after.get(rule.after, before[rule.after]))
         notes = {**self._sums(before, weights), CUT: self._cut(before, after)}
         for name, terms in self.totals.items():
             after[name] = np.sum([after.get(term, before[term]) for term in terms], axis=0)
-        return {**arrays, **{name: self._array(name, column) for name, column in after.items()}}, notes
+        return {
+            **arrays,
+            **{name: self._array(name, column, arrays[name].type) for name, column in after.items()},
+        }, notes
 
-    def _array(self, name: str, column: Vector) -> pa.Array:
+    def _array(self, name: str, column: Vector, dtype: pa.DataType) -> pa.Array:
+        if is_timed(dtype):
+            return times_of(column, dtype)
         missing = np.isnan(column)
         if name in self.whole:
             return pa.array(np.where(missing, 0.0, column).astype(np.int64), mask=missing)
@@ -232,10 +256,54 @@ def _has_own_columns(part: FittedPart) -> bool:
     return own and layout.made_of is MadeOf.CELL
 
 
-def _automatic(parts: Sequence[FittedPart], place: Mapping[str, int], integers: set[str], totals: Totals) -> Rules:
-    """Whole numbers stay whole, and what is never negative stays so."""
+def _in_order(rules: Rules, totals: Totals, kinds: Mapping[str, Kind]) -> Rules:
+    """The rules in an order in which no column comes before the one that it is after."""
+    for name, rule in rules.items():
+        if rule.after is None:
+            continue
+        other = rules.get(rule.after)
+        if kinds[rule.after] is not kinds[name]:
+            raise InputError(
+                f"plausible: column {name!r} is {kinds[name]} and cannot be after {rule.after!r}, which is "
+                f"{kinds[rule.after]}; convert one of them",
+                parameter="plausible",
+            )
+        if rule.after in totals:
+            raise InputError(
+                f"plausible: column {name!r} cannot be after {rule.after!r}, which is a sum of others; leave it out",
+                parameter="plausible",
+            )
+        if rule.grain is not None and (other is None or other.grain != rule.grain):
+            raise InputError(
+                f"plausible: column {name!r} has a grain and is after {rule.after!r}, which needs the same grain; give "
+                "it to both",
+                parameter="plausible",
+            )
+    ordered: Rules = {}
+    while len(ordered) < len(rules):
+        ready = [n for n, r in rules.items() if n not in ordered and (r.after not in rules or r.after in ordered)]
+        if not ready:
+            left = [name for name in rules if name not in ordered]
+            raise InputError(
+                f"plausible: columns {listed(left)} are after each other in a circle; leave one rule out",
+                parameter="plausible",
+            )
+        ordered.update((name, rules[name]) for name in ready)
+    return ordered
+
+
+def _automatic(
+    parts: Sequence[FittedPart],
+    place: Mapping[str, int],
+    integers: set[str],
+    totals: Totals,
+    kinds: Mapping[str, Kind],
+) -> Rules:
+    """Whole numbers stay whole, and what is never negative stays so; dates are whole anyway, and have no signs."""
     rules: Rules = {}
     for name, i in place.items():
+        if kinds[name].is_timed:
+            continue
         grain, low = 1.0 if name in integers else None, 0.0 if _least(parts[i], name) >= 0.0 else None
         if name not in totals and (grain, low) != (None, None):
             rules[name] = Plausible(grain=grain, low=low)

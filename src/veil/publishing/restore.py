@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from veil.data.blocks import Block, from_float
+from veil.data.dates import halves_down, is_timed
 from veil.data.passes import map_blocks
 from veil.data.schema import UNCHANGED
 from veil.data.tables import MemoryTable, as_frame
@@ -72,7 +73,8 @@ class Restoring:
                 if name not in self.schema.names:
                     continue
                 self._correct(name, row, block.start)
-                columns[name] = from_float(row, self.schema.field(name).type)
+                dtype = self.schema.field(name).type
+                columns[name] = from_float(halves_down(row) if is_timed(dtype) else row, dtype)
         for name in self.schema.names:
             if name not in columns:
                 columns[name] = block.column(name).cast(self.schema.field(name).type)

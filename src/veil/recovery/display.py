@@ -5,14 +5,16 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from veil.data.blocks import Matrix, Vector
+from veil.data.schema import Kind
 from veil.release.release import Release
 from veil.report.notebook import settings_fragment
-from veil.report.recovered import RecoveredColumn, RecoveredShares
+from veil.report.recovered import DATE, MOMENT, SECOND, RecoveredColumn, RecoveredShares
 from veil.report.recovered_text import RecoveredView
 
 Quantile = tuple[float, float, float | None, float | None]
@@ -23,6 +25,7 @@ class Displayed:
     """A recovery that a notebook shows: before :meth:`fit` its parameters, then what it found."""
 
     _release_words: tuple[str, int]
+    _units: dict[str, str]
 
     def view(self) -> RecoveredView:
         """What was found, as it is shown."""
@@ -31,6 +34,7 @@ class Displayed:
     def _saw(self, release: Release) -> None:
         """Keep what the release is called."""
         self._release_words = release.manifest.method, release.manifest.release
+        self._units = units_of(release)
 
     def _view(self, n_rows: int, **found: Any) -> RecoveredView:
         method, number = self._release_words
@@ -42,6 +46,13 @@ class Displayed:
             return self.view()._repr_html_()
         settings = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         return settings_fragment(type(self).__name__, settings)
+
+
+def units_of(release: Release) -> dict[str, str]:
+    """What the numbers of private columns of dates and times stand for."""
+    columns = [column for part in release.manifest.parts for column in part.columns if column.kind.is_timed]
+    calendar = {Kind.DATE: DATE, Kind.TIME: MOMENT}
+    return {c.name: SECOND if c.dtype.startswith("duration") else calendar[c.kind] for c in columns}
 
 
 def shares_of(
@@ -67,10 +78,11 @@ def columns_of(
     covariance: Matrix,
     covariance_se: Matrix,
     shape: Callable[[str], tuple[tuple[Quantile, ...], tuple[tuple[float, float], ...]]] | None = None,
+    units: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[RecoveredColumn, ...]:
     """Moments of every column, and its quantiles and density by ``shape`` where they are recovered.
 
-    ``mean`` is the estimate and its standard errors for the table and for the population.
+    ``mean`` is the estimate and its standard errors for the table and for the population; ``units`` are those of dates.
     """
     variance, error = np.diag(covariance), np.diag(covariance_se)
     std = np.sqrt(np.clip(variance, 0.0, None))
@@ -89,6 +101,7 @@ def columns_of(
                 std_half=float(2 * std_error[j]),
                 quantiles=quantiles,
                 density=density,
+                unit=units.get(name, ""),
             )
         )
     return tuple(columns)
@@ -100,7 +113,7 @@ def table_of(values: Matrix, factor: float = 1.0) -> tuple[tuple[float, ...], ..
 
 
 def column_of_density(
-    name: str, probabilities: Vector, edges: Vector, quantiles: tuple[Quantile, ...] = ()
+    name: str, probabilities: Vector, edges: Vector, quantiles: tuple[Quantile, ...] = (), unit: str = ""
 ) -> RecoveredColumn:
     """A column of which only the density is recovered: its moments come without errors."""
     middle = (edges[1:] + edges[:-1]) / 2
@@ -108,7 +121,7 @@ def column_of_density(
     variance = float(probabilities @ (middle - mean) ** 2)
     unknown = math.nan
     curve = curve_of(probabilities, edges)
-    return RecoveredColumn(name, mean, unknown, unknown, math.sqrt(max(variance, 0.0)), unknown, quantiles, curve)
+    return RecoveredColumn(name, mean, unknown, unknown, math.sqrt(max(variance, 0.0)), unknown, quantiles, curve, unit)
 
 
 def curve_of(weight: Vector, edges: Vector) -> tuple[tuple[float, float], ...]:

@@ -151,7 +151,9 @@ class DistributionRecovery(Displayed):
     def view(self) -> RecoveredView:
         """Quantiles, densities, and the moments of these densities, as they are shown."""
         columns = [
-            column_of_density(name, self.probabilities_[name], self.edges_[name], self.quantiles(name))
+            column_of_density(
+                name, self.probabilities_[name], self.edges_[name], self.quantiles(name), self._units.get(name, "")
+            )
             for name in self.edges_
         ]
         _, fine = next(iter(self._counted.values()))

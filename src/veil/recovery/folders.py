@@ -7,6 +7,7 @@ proportions. So the release may be far larger than memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from veil.data.passes import Engine
 from veil.errors import NotApplicableError
 from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
-from veil.recovery.display import Quantile, columns_of, curve_of, table_of
+from veil.recovery.display import Quantile, columns_of, curve_of, table_of, units_of
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredShares
@@ -114,16 +115,17 @@ def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool
 
 def _columns(release: Release, moments: MomentRecovery, n_bins: int, weights: Any) -> tuple[RecoveredColumn, ...]:
     """Moments of every column, and its distribution where the noise is additive and of a known law."""
-    shape = None
+    shape, shapes = None, None
     model = release.only_part.model
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
-        shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
+        with suppress(NotApplicableError):  # no column has noise of its own law
+            shapes = DistributionRecovery(n_bins=n_bins, weights=weights).fit(release)
 
         def shape(name: str) -> tuple[tuple[Quantile, ...], tuple[tuple[float, float], ...]]:
-            if name not in shapes.probabilities_:
+            if shapes is None or name not in shapes.probabilities_:
                 return (), ()
             density = np.asarray(shapes.probabilities_[name]), np.asarray(shapes.edges_[name])
             return shapes.quantiles(name), curve_of(*density)
 
     means = moments.mean_, moments.mean_se_, moments.mean_total_se_
-    return columns_of(moments.columns_, means, moments.covariance_, moments.covariance_se_, shape)
+    return columns_of(moments.columns_, means, moments.covariance_, moments.covariance_se_, shape, units_of(release))

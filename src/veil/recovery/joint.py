@@ -126,7 +126,9 @@ class JointRecovery(Displayed):
         """Both columns' densities and their correlation, as they are shown."""
         shares = [self.probabilities_.sum(axis=1 - axis) for axis in (0, 1)]
         parts = zip(self.columns, shares, self.edges_, strict=True)
-        columns = tuple(column_of_density(name, share, edges) for name, share, edges in parts)
+        columns = tuple(
+            column_of_density(name, share, edges, unit=self._units.get(name, "")) for name, share, edges in parts
+        )
         return self._view(self._n_counted + self.n_missing_, columns=columns, correlation=self.correlation())
 
     def pdf(self, points: npt.ArrayLike) -> Vector:

@@ -51,7 +51,8 @@ from veil.numerics.products import Products
 from veil.recovery.clusters import Clusters, in_common, products_in_common, shared_noise
 from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
-from veil.recovery.gaps_of_numbers import gap_problem, known_law
+from veil.recovery.gaps_of_numbers import check_unmoved, gap_problem, known_law
+from veil.recovery.noise import noise_covariance
 from veil.recovery.products import origin_of, product_means, release_products, stored_patterns
 from veil.recovery.weights import Weights, as_weights
 from veil.release.manifest import Part
@@ -155,7 +156,7 @@ class MomentRecovery(Displayed):
         means = self.mean_, self.mean_se_, self.mean_total_se_
         return self._view(
             self.n_rows_,
-            columns=columns_of(self.columns_, means, self.covariance_, self.covariance_se_),
+            columns=columns_of(self.columns_, means, self.covariance_, self.covariance_se_, units=self._units),
             covariance=table_of(self.covariance_),
             covariance_half=table_of(self.covariance_se_, 2.0),
         )
@@ -182,6 +183,8 @@ class MomentRecovery(Displayed):
         d = len(release.only_part.names)
         columns, noise = gap_problem(release, weights, public=False)
         stored = stored_patterns(release, weights, noise, np.array(columns.origin))
+        if stored is None:
+            check_unmoved(release)
         if stored is None and self.public and self.n_gaps_:
             columns, noise = gap_problem(release, weights, public=True)
         told = estimate(release, columns, d, weights, noise, self._clusters, stored)
@@ -232,7 +235,7 @@ class MomentRecovery(Displayed):
 
     @np.errstate(over="ignore", invalid="ignore")
     def _additive(self, p: Products, model: AdditiveModel, release: Release) -> None:
-        noise, spread = model.covariance, p.one_one - np.outer(p.mean, p.mean)
+        noise, spread = noise_covariance(release.only_part, model), p.one_one - np.outer(p.mean, p.mean)
         self.mean_, self.covariance_ = p.mean + origin_of(release), spread - noise * (1.0 - 1.0 / p.n)
         own, total = np.diag(noise), p.two_two - p.one_one**2
         known = model.data_covariance if self.published else None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from veil.data.blocks import Vector
+from veil.data.blocks import Matrix, Vector
+from veil.data.schema import Column
 from veil.errors import InputError, NotApplicableError, listed
 from veil.numerics.laws import LAWS, NoiseLaw, is_law
 from veil.recovery.counting import FineCounts
+from veil.release.manifest import Part
 from veil.release.models import AdditiveModel
 from veil.release.plausible import Plausible
 from veil.release.release import Release
@@ -69,8 +71,20 @@ class NoisyColumn:
         return np.where(lower <= low, -np.inf, lower), np.where(upper >= high, np.inf, upper)
 
 
+def noise_covariance(part: Part, model: AdditiveModel) -> Matrix:
+    """The covariance of what was added: the noise, and of dates the rounding to whole days or seconds.
+
+    Rounding to multiples of h adds an error of variance h²/12, next to uncorrelated with the value where the noise is
+    as wide as h or wider (Sheppard 1898).
+    """
+    return model.covariance + np.diag([1.0 / 12.0 if column.kind.is_timed else 0.0 for column in part.columns])
+
+
 def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) -> list[NoisyColumn]:
-    """The wanted columns of an additive release with their noise, as the manifest states it: all but sums of others."""
+    """The wanted columns of an additive release with their noise, as the manifest states it.
+
+    All of them are those that were released on their own: no sums of others, none moved behind another.
+    """
     if not isinstance(release, Release):
         raise InputError(f"{recovery} reads a release; got a {type(release).__name__}")
     part, model = release.only_part, release.only_part.model
@@ -80,30 +94,45 @@ def noisy_columns(release: Any, columns: Sequence[str] | None, recovery: str) ->
         raise NotApplicableError(
             f"{recovery} needs noise of a law among {', '.join(LAWS)}; the manifest says {model.distribution!r}"
         )
-    known = part.names
-    summed = [name for name, shown in zip(known, part.released, strict=True) if shown in release.manifest.sums]
-    if columns is None:  # a sum of others has another noise
-        wanted = tuple(name for name in known if name not in summed)
+    known, rules = part.names, release.manifest.plausible
+    shown = dict(zip(known, part.released, strict=True))
+    summed = [name for name in known if shown[name] in release.manifest.sums]
+    moved = [name for name in known if (rule := rules.get(shown[name])) and rule.after is not None]
+    if columns is None:  # those have noise of no law of its own
+        wanted = tuple(name for name in known if name not in (*summed, *moved))
     else:
         wanted = (columns,) if isinstance(columns, str) else tuple(columns)
     absent = [name for name in wanted if name not in known]
+    if columns is None and not wanted:
+        raise NotApplicableError(f"{recovery} needs a column that was not moved, nor released as a sum of others")
     if absent or not wanted or len(set(wanted)) < len(wanted):
         fault = f"{listed(absent)} is not among them" if absent else f"got {len(wanted)}, or one of them twice"
         raise InputError(f"columns must be one or more of the {len(known)} perturbed columns; {fault}")
     scales = np.sqrt(np.diag(model.covariance))
     places = [known.index(name) for name in wanted]
-    rules = release.manifest.plausible
-    sums = [name for name in wanted if name in summed]
-    if sums:
-        raise NotApplicableError(
-            f"column {sums[0]!r} was released as a sum of others, whose noise is another; recover these"
-        )
+    for name in wanted:
+        if name in summed:
+            raise NotApplicableError(
+                f"column {name!r} was released as a sum of others, whose noise is another; recover these"
+            )
+        if name in moved:
+            raise NotApplicableError(
+                f"column {name!r} was moved where it was before {rules[shown[name]].after!r}, so its noise has no law "
+                "of its own; MomentRecovery uses the sums of before, which the manifest has"
+            )
     return [
         NoisyColumn(
             known[j],
             part.released[j],
             NoiseLaw(model.distribution, float(scales[j])),
-            rules.get(part.released[j]),
+            _rule(part.columns[j], rules.get(part.released[j])),
         )
         for j in places
     ]
+
+
+def _rule(column: Column, rule: Plausible | None) -> Plausible | None:
+    """How values were made plausible; dates are rounded to whole days or seconds at least."""
+    if not column.kind.is_timed or (rule is not None and rule.grain is not None):
+        return rule
+    return Plausible(grain=1.0) if rule is None else replace(rule, grain=1.0)

@@ -316,9 +316,8 @@ class Manifest:
             _refuse("public")
         if not all(set(part.released) <= set(names) for part in self.parts):
             _refuse("released")
-        if not {*self.plausible, *self.cut, *self.sums, *(name for each in self.sums.values() for name in each)} <= set(
-            names
-        ):
+        ruled = {*self.plausible, *(rule.after for rule in self.plausible.values() if rule.after is not None)}
+        if not {*ruled, *self.cut, *self.sums, *(name for each in self.sums.values() for name in each)} <= set(names):
             _refuse("plausible or sums")
         pseudonyms = {n for part in self.parts if isinstance(part.model, PseudonymModel) for n in part.released}
         if not all(set(part.groups.values()) <= pseudonyms for part in self.parts):

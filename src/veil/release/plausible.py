@@ -1,8 +1,8 @@
-"""Rules by which released values are made plausible: whole, within bounds, zero or not, and adding up.
+"""Rules by which released values are made plausible: whole, within bounds, zero or not, in order, and adding up.
 
-A rule changes a released value and looks at nothing else, so it tells nobody more than that value did: a formal
-guarantee stays, and an attacker of the release knows no more than one of the values before. What an analyst needs of
-these, their moments, stands in the manifest (:attr:`veil.release.manifest.Part.products`).
+A rule changes a released value and looks at nothing but the released record, so it tells nobody more than that record
+did: a formal guarantee stays, and an attacker of the release knows no more than one of the values before. What an
+analyst needs of these, their moments, stands in the manifest (:attr:`veil.release.manifest.Part.products`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from veil.arguments import number
 from veil.data.blocks import Vector
 from veil.errors import InputError
 
+NUMBERS = ("grain", "low", "high", "zero_below")
+
 
 @dataclass(frozen=True)
 class Plausible:
@@ -31,6 +33,11 @@ class Plausible:
         They are not below or above it.
     zero_below
         Those nearer to zero than it are zero, as where most people have none of something.
+    after
+        They are not below the released value of this other column, as a discharge is not before the admission; a record
+        where it would be has the other's value. Where that is missing, nothing is changed.
+
+    Bounds of dates are days since the beginning of 1970, those of moments seconds.
 
     Examples
     --------
@@ -43,6 +50,7 @@ class Plausible:
     low: float | None = None
     high: float | None = None
     zero_below: float | None = None
+    after: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("grain", "zero_below"):
@@ -54,8 +62,15 @@ class Plausible:
             value = getattr(self, name)
             if value is not None:
                 number(value, f"plausible: {name}", least=-1e300, most=1e300, rule="a number", parameter="plausible")
+        if self.after is not None and (not isinstance(self.after, str) or not self.after):
+            raise InputError("plausible: after must be the name of a column", parameter="plausible")
+        if self.after is not None and self.high is not None:
+            raise InputError(
+                "plausible: a column that is after another has no bound above of its own; give the other one the bound",
+                parameter="plausible",
+            )
         if not self.to_json():
-            raise InputError("plausible: a rule needs a grain, a bound or zero_below", parameter="plausible")
+            raise InputError("plausible: a rule needs a grain, a bound, zero_below or after", parameter="plausible")
         low, high = self.ends
         if not low < high:
             raise InputError("plausible: low must be less than high", parameter="plausible")
@@ -82,6 +97,10 @@ class Plausible:
             values = self._rounded(values)
         return np.asarray(np.clip(values, *self.ends) + 0.0)
 
+    def in_order(self, values: Vector, others: Vector) -> Vector:
+        """The values, none of which is below that of the other column; missing ones stay missing."""
+        return np.asarray(np.where(np.isnan(values), np.nan, np.fmax(values, others)))
+
     def _rounded(self, values: Vector) -> Vector:
         grain = float(self.grain or 1.0)
         # Multiples of 1/100 are nearest to the decimals that people write as whole numbers of steps divided by 100.
@@ -90,13 +109,10 @@ class Plausible:
             return np.asarray(np.rint(values * round(steps)) / round(steps))
         return np.asarray(np.rint(values / grain) * grain)
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, Any]:
         """What is set."""
-        return {
-            name: float(value)
-            for name in ("grain", "low", "high", "zero_below")
-            if (value := getattr(self, name)) is not None
-        }
+        numbers = {name: float(value) for name in NUMBERS if (value := getattr(self, name)) is not None}
+        return numbers if self.after is None else {**numbers, "after": self.after}
 
     @classmethod
     def from_json(cls, raw: Any) -> Plausible:
@@ -109,7 +125,7 @@ class Plausible:
                 parameter="plausible",
             )
         for name in raw:
-            if name not in ("grain", "low", "high", "zero_below"):
-                known = ("grain", "low", "high", "zero_below")
+            if name not in (*NUMBERS, "after"):
+                known = (*NUMBERS, "after")
                 raise InputError.from_unknown_name("setting of plausible", name, known, parameter="plausible")
         return cls(**raw)

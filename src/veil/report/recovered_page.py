@@ -8,7 +8,7 @@ from pathlib import Path
 from veil.report.drawing import Area, drawing
 from veil.report.html import POLICY, stylesheet
 from veil.report.markup import Markup, el, scrolling
-from veil.report.recovered import RecoveredColumn, RecoveredShares, span
+from veil.report.recovered import RecoveredColumn, RecoveredShares
 from veil.report.recovered_text import RecoveredView
 from veil.report.words import counted, digits, goal, percent
 from veil.storage.atomic import write_public
@@ -85,18 +85,20 @@ def _moments(view: RecoveredView) -> Markup:
     head = el("tr", *(el("th", text, scope="col", class_="num" if text != "Column" else None) for text in titles))
     rows = []
     for c in view.columns:
-        values = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half)
-        rows.append(el("tr", el("th", c.name, scope="row"), *(el("td", digits(v), class_="num") for v in values)))
+        distances = (c.mean_half, c.mean_half_total, c.std, c.std_half)
+        cells = (c.value(c.mean), *(c.distance(v) for v in distances))
+        rows.append(el("tr", el("th", c.name, scope="row"), *(el("td", text, class_="num") for text in cells)))
     return el("table", el("caption", "Estimates with two standard errors"), el("thead", head), el("tbody", *rows))
 
 
 def _quantiles(view: RecoveredView) -> Markup:
-    shares = [goal(quantile[0]) for quantile in view.columns[0].quantiles]
+    columns = [column for column in view.columns if column.quantiles]
+    shares = [goal(quantile[0]) for quantile in columns[0].quantiles]
     head = el("tr", el("th", "Column", scope="col"), *(el("th", s, scope="col", class_="num") for s in shares))
     rows = []
-    for c in view.columns:
+    for c in columns:
         cells = [
-            el("td", el("strong", digits(x)), el("br"), span(low, high), class_="num")
+            el("td", el("strong", c.value(x)), el("br"), c.span(low, high), class_="num")
             for _, x, low, high in c.quantiles
         ]
         rows.append(el("tr", el("th", c.name, scope="row"), *cells))
@@ -125,9 +127,9 @@ def _density(index: int, column: RecoveredColumn) -> Markup:
     points = [f"{area.x(x - low):.1f},{area.y(height):.1f}" for x, height in column.density]
     outline = " ".join([f"{area.left:.1f},{area.bottom:.1f}", *points, f"{area.right:.1f},{area.bottom:.1f}"])
     ticks = [low + (high - low) * share for share in (0, 0.25, 0.5, 0.75, 1)]
-    axis = [el("text", digits(t), x=area.x(t - low), y=area.bottom + 18, text_anchor="middle") for t in ticks]
+    axis = [el("text", column.value(t), x=area.x(t - low), y=area.bottom + 18, text_anchor="middle") for t in ticks]
     described = (
-        f"Recovered density of {column.name}, highest near {digits(max(column.density, key=lambda p: p[1])[0], 4)}."
+        f"Recovered density of {column.name}, highest near {column.value(max(column.density, key=lambda p: p[1])[0])}."
     )
     chart = drawing(
         640,

@@ -15,7 +15,7 @@ from veil.report.escaping import visible
 from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
-from veil.report.recovered import RecoveredColumn, RecoveredShares, span
+from veil.report.recovered import RecoveredColumn, RecoveredShares
 from veil.report.words import counted, digits, goal, percent
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RecoveredView:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        values = asdict(self)
+        values = {**asdict(self), "columns": tuple(column.to_dict() for column in self.columns)}
         if self.correlation is None:
             del values["correlation"]
         return values
@@ -72,7 +72,7 @@ def recovered_pieces(view: RecoveredView) -> list[Piece]:
     pieces.append(_moments(view))
     if not all(math.isnan(column.mean_half) for column in view.columns):
         pieces.append(Text("± is two standard errors: of this table's own moments, and of the population's.", "dim"))
-    if all(column.quantiles for column in view.columns):
+    if any(column.quantiles for column in view.columns):
         pieces.append(_quantiles(view))
     elif view.note:  # of a whole release
         lacking = "Distributions are recovered from additive noise only; this release has another kind."
@@ -100,17 +100,22 @@ def _moments(view: RecoveredView) -> Table:
     titles = ("mean", "± table", "± population", "std", "±") if with_errors else ("mean", "std")
     table = grid("column", *titles)
     for c in view.columns:
-        numbers = (c.mean, c.mean_half, c.mean_half_total, c.std, c.std_half) if with_errors else (c.mean, c.std)
-        table.add_row(shown(c.name), *(digits(number) for number in numbers))
+        distances = (c.mean_half, c.mean_half_total, c.std, c.std_half) if with_errors else (c.std,)
+        table.add_row(shown(c.name), c.value(c.mean), *(c.distance(number) for number in distances))
     return table
 
 
 def _quantiles(view: RecoveredView) -> Table:
-    shares = (goal(share) for share, *_ in view.columns[0].quantiles)
+    columns = [column for column in view.columns if column.quantiles]
+    shares = (goal(share) for share, *_ in columns[0].quantiles)
     caption = "\nQuantiles, with a 95 % interval that holds for all of them at once"
     table = grid("column", *shares, caption=caption)
-    for column in view.columns:
-        cells = (Text(f"{digits(x)}\n").append(span(low, high), "dim") for _, x, low, high in column.quantiles)
+    for column in columns:
+        apart = " to\n" if column.unit else " to "
+        cells = (
+            Text(f"{column.value(x)}\n").append(column.span(low, high).replace(" to ", apart), "dim")
+            for _, x, low, high in column.quantiles
+        )
         table.add_row(shown(column.name), *cells)
     return table
 

@@ -68,7 +68,7 @@ def _numbers(release: Release, name: str, below: pa.Table | None, white: Matrix)
     own = one_array(release.table.read([name]).column(0))
     other = None if below is None or below.column(name).null_count == len(below) else one_array(below.column(name))
     kind = kind_of(own.type)
-    if kind is Kind.NUMERIC:
+    if kind.is_number:
         values, sampled = _finite(own, name), None if other is None else _finite(other, name)
     elif kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN):
         states = pc.unique(own).drop_null()
@@ -86,7 +86,7 @@ def _numbers(release: Release, name: str, below: pa.Table | None, white: Matrix)
         return None
     if sampled is not None and (~np.isnan(sampled)).sum() < FEWEST:
         sampled = None
-    return PublicNumbers(name, values, sampled, kind is Kind.NUMERIC)
+    return PublicNumbers(name, values, sampled, kind.is_number)
 
 
 def _finite(array: pa.Array, name: str) -> Vector:

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
 from veil.data.blocks import Vector, one_array, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import Kind, is_countable
 from veil.errors import InputError
 from veil.release.release import Release
 
@@ -19,7 +19,7 @@ def released_array(release: Release, name: str) -> pa.Array:
 
 def as_numbers(array: pa.Array, name: str) -> Vector:
     """Numbers, NaN for missing ones and for those whose squares leave float64."""
-    if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
+    if not is_countable(array.type):
         raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
     values = to_float(array, name)
     return np.where(np.abs(values) <= LARGEST, values, np.nan)

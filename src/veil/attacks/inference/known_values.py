@@ -114,7 +114,7 @@ def _values(arrays: Mapping[str, pa.Array]) -> dict[str, Values]:
     columns = {}
     for name, array in arrays.items():
         kind = kind_of(array.type)
-        if kind in (Kind.NUMERIC, Kind.BOOLEAN):
+        if kind.is_number or kind is Kind.BOOLEAN:
             columns[name] = Values(name, as_numbers(array, name))
         elif kind is not Kind.OTHER:
             columns[name] = Values(name, texts=array.cast(pa.string()))

@@ -229,7 +229,7 @@ def _of_people(release: Release, table: pa.Table) -> list[_Known]:
             coded = model.coded(np.tile(values[:, None], len(part.names)))[:, j]
             known.append(_numbers(name, as_numbers(ours, name), coded))
         else:
-            category = part.columns[j].kind not in (Kind.NUMERIC, Kind.BOOLEAN)
+            category = not (part.columns[j].kind.is_number or part.columns[j].kind is Kind.BOOLEAN)
             known.append(_compared(name, ours, theirs, category=category))
     return [each for each in known if each is not None and np.ptp(np.nan_to_num(each.rows, nan=-1.0)) > 0]
 
@@ -252,9 +252,9 @@ def _compared(name: str, ours: pa.Array, theirs: pa.Array, *, category: bool = F
         return _numbers(name, as_numbers(ours, name), as_numbers(theirs, name))
     if kind is Kind.OTHER:
         return None
-    if kind is other is Kind.TIME:
+    if kind.is_timed and other.is_timed:
         return _numbers(name, as_numbers(as_moments(ours), name), as_numbers(as_moments(theirs), name))
-    if (kind is Kind.NUMERIC) != (other is Kind.NUMERIC) or other in (Kind.TIME, Kind.OTHER):
+    if (kind is Kind.NUMERIC) != (other is Kind.NUMERIC) or other.is_timed or other is Kind.OTHER:
         raise InputError(f"table: column {name!r} must be of the release's type ({ours.type}); convert it")
     return _categories(name, *(as_texts(each, kind) for each in (ours, theirs)))
 
@@ -298,7 +298,7 @@ def _hidden(single: Release, part: Part, j: int, tolerance: float) -> Hidden:
             return _of_classes(name, recoded.edges, codes, part.columns[j].is_integer, tolerance)
         return of_codes(name, codes, likely_categories(recoded))
     values = as_numbers(released, name)
-    if part.columns[j].kind is Kind.NUMERIC:
+    if part.columns[j].kind.is_number:
         noise = math.sqrt(float(model.covariance[j, j])) if isinstance(model, AdditiveModel) else 0.0
         return of_numbers(name, values, tolerance, noise)
     listing = np.unique(values[~np.isnan(values)])

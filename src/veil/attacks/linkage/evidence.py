@@ -53,7 +53,7 @@ from veil.attacks.linkage.unknown import (
 from veil.attacks.recoded import private_places, released_places
 from veil.attacks.rotation.matching import release_tolerance
 from veil.data.blocks import Matrix, Vector, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import Kind, is_countable, kind_of
 from veil.errors import InputError, listed
 from veil.release.manifest import Part
 from veil.release.models import (
@@ -103,6 +103,7 @@ class Evidence:
                 f"{listed([*private, *public])}; rename its columns to these"
             )
         self._public = [name for name in public if name in there]
+        self._kinds = {column.name: column.kind for part in release.manifest.parts for column in part.columns}
 
     def clues(self) -> list[Clue]:
         """What the published laws say, and those that are learned where none is."""
@@ -138,7 +139,7 @@ class Evidence:
 
     def of_pairs(self, rows: Rows, own: Rows) -> Vector | None:
         """What one row each says where a matrix mixes columns, by the rows ``own`` of others; None where none does."""
-        numbers = {field.name for field in self._table.schema if kind_of(field.type) in (Kind.NUMERIC, Kind.BOOLEAN)}
+        numbers = {field.name for field in self._table.schema if is_countable(field.type)}
         ratios = [
             row_ratios(self._numbers(part.names), self._release.part(i).to_numpy(), rows, own)
             for i, part in enumerate(self._release.manifest.parts)
@@ -193,8 +194,8 @@ class Evidence:
         if isinstance(model, UnknownModel):
             same = [c for c in part.columns if c.name in names and c.name in part.released and self._is_number(c.name)]
             # What was text is released as codes, which are equal or not.
-            codes: list[Clue] = [UnknownCodesClue(*self._equal(c.name)) for c in same if c.kind is not Kind.NUMERIC]
-            numbers = [c.name for c in same if c.kind is Kind.NUMERIC]
+            codes: list[Clue] = [UnknownCodesClue(*self._equal(c.name)) for c in same if not c.kind.is_number]
+            numbers = [c.name for c in same if c.kind.is_number]
             if not numbers:
                 return codes
             y = np.column_stack([self._released(name) for name in numbers])
@@ -214,7 +215,7 @@ class Evidence:
 
     def _is_number(self, name: str) -> bool:
         released = self._release.table.schema.field(name).type
-        return kind_of(released) is Kind.NUMERIC and kind_of(self._table.schema.field(name).type) is Kind.NUMERIC
+        return kind_of(released).is_number and kind_of(released) is kind_of(self._table.schema.field(name).type)
 
     def _released(self, name: str) -> Vector:
         return _tame(to_float(self._release.table.read([name]).column(0).combine_chunks(), name))
@@ -224,7 +225,8 @@ class Evidence:
         columns = []
         for name in names:
             array = self._table.column(name).combine_chunks()
-            if kind_of(array.type) not in (Kind.NUMERIC, Kind.BOOLEAN):
+            kind, wanted = kind_of(array.type), self._kinds.get(name, kind_of(array.type))
+            if not is_countable(array.type) or (kind is not wanted and (kind.is_timed or wanted.is_timed)):
                 raise InputError(f"table: column {name!r} must hold numbers, as the release's does; convert it")
             columns.append(_tame(to_float(array, name)))
         return np.column_stack(columns)
@@ -267,7 +269,7 @@ class Evidence:
 
     def _equal(self, name: str) -> tuple[Codes, Codes]:
         """External and released values of a public column as codes that are equal where the values are."""
-        if self._is_number(name):
+        if self._is_number(name) and kind_of(self._table.schema.field(name).type) is Kind.NUMERIC:
             return _number_codes(self._numbers([name])[:, 0], self._released(name))
         rows = _decoded(self._release.table.read([name]).column(0).combine_chunks())
         records = self._cast(name, rows.type)

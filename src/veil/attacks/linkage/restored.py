@@ -25,7 +25,7 @@ from veil.attacks.rotation.known_sample import KnownSampleAttack
 from veil.attacks.rotation.moments import RotationMomentsAttack
 from veil.attacks.separation.akica import AKICAAttack
 from veil.data.blocks import Matrix
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import is_countable
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.release.models import (
     Model,
@@ -43,7 +43,7 @@ LARGEST_SAMPLE = 1_000
 def restored_parts(release: Release, external: ExternalTable) -> dict[int, Matrix]:
     """What the parts of a release that mix columns look like before; parts that no attack undoes are left out."""
     table = external.table
-    numbers = {field.name for field in table.schema if kind_of(field.type) in (Kind.NUMERIC, Kind.BOOLEAN)}
+    numbers = {field.name for field in table.schema if is_countable(field.type)}
     parts = {}
     for i, part in enumerate(release.manifest.parts):
         attack = _attack(part.model, len(part.names))

@@ -32,7 +32,6 @@ from veil.attacks.noise.additive import (
 )
 from veil.attacks.noise.shrinkage import pooled_filter
 from veil.data.blocks import Block, Matrix, Vector, array_blocks
-from veil.data.schema import Kind
 from veil.errors import InputError, NotApplicableError
 from veil.numerics.moments import Moments, block_moments, moments_of
 from veil.numerics.noisy_covariance import slopes_with_published
@@ -267,7 +266,7 @@ def known_attributes(release: Release, known: KnownAttributes | None) -> Known:
         own = moments_of((block for _, block in array_blocks(values)), covariance=False)
         if own is not None:
             mean, unit = own.mean, own.std
-    public = tuple(c.name for c in release.manifest.public if c.kind is Kind.NUMERIC and c.name not in names)
+    public = tuple(c.name for c in release.manifest.public if c.kind.is_number and c.name not in names)
     if public:
         moments = release.summed(partial(column_moments, public), public)
         whole = (moments.missing == 0) & np.isfinite(moments.minimum) & np.isfinite(moments.maximum)

@@ -40,7 +40,7 @@ def add_public(draft: Draft, release: Release, name: str, sampled: pa.Table | No
     """A column that is released as it is; ``sampled`` are public columns of a sample's records."""
     array, everybody = with_sampled(release, name), with_sampled(release, name, sampled)
     kind = kind_of(array.type)
-    if kind is Kind.NUMERIC:
+    if kind.is_number:
         read = partial(_numbers, name)
         add_covariate(draft, name, read(Shown({name: everybody}, NOTHING)), read=read)
     elif kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN):

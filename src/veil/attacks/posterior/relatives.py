@@ -36,7 +36,7 @@ from veil.attacks.posterior.predictions import complete, group_prediction, neigh
 from veil.attacks.posterior.row_marks import row_groups
 from veil.attacks.posterior.shared_noise import Units, shared_by, unit_name, units_of
 from veil.data.blocks import Matrix, Vector, one_array, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import kind_of
 from veil.release.manifest import RowOrder
 from veil.release.release import Release
 
@@ -262,7 +262,7 @@ def _orders(release: Release, sampled: pa.Table | None) -> Iterator[tuple[Rows, 
     n = count_rows(release)
     for column in release.manifest.public:
         array = with_sampled(release, column.name, sampled)
-        if kind_of(array.type) is Kind.NUMERIC:
+        if kind_of(array.type).is_number:
             values = to_float(array, column.name)
             if len(np.unique(values[np.isfinite(values)])) > FEW_VALUES:
                 rows = np.argsort(values, kind="stable").astype(np.intp)

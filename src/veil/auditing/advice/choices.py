@@ -17,7 +17,7 @@ from veil.auditing.advice.row_order import order_tells
 from veil.auditing.advice.settings import Numbers, Setting
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
-from veil.data.schema import PERTURBED, UNCHANGED, WITHHELD, Kind, Role, kind_of, parse_roles
+from veil.data.schema import PERTURBED, UNCHANGED, WITHHELD, Role, kind_of, parse_roles
 from veil.data.tables import MemoryTable
 from veil.errors import InputError
 from veil.perturbations import Perturbation
@@ -70,7 +70,7 @@ class Choices:
         """Columns that are no numbers and are to be perturbed: the owner gave them such a role."""
         given = parse_roles(self._roles, self._table.column_names)
         kinds = {f.name: kind_of(f.type) for f in self._table.schema}
-        named = [n for n, role in given.items() if role in PERTURBED and kinds[n] is not Kind.NUMERIC]
+        named = [n for n, role in given.items() if role in PERTURBED and not kinds[n].is_number]
         return [name for name in named if name not in self._settled]
 
     def _numeric(self) -> list[str]:
@@ -80,7 +80,7 @@ class Choices:
         left = [
             n
             for n in self._table.column_names
-            if kinds[n] is Kind.NUMERIC and given.get(n, None) not in _UNTOUCHED and n not in self._settled
+            if kinds[n].is_number and given.get(n, None) not in _UNTOUCHED and n not in self._settled
         ]
         if self._settled and not left and not self.categories:
             raise InputError(

@@ -28,7 +28,7 @@ CONFIDENT = 2.5
 STEPS = (1.0, 2.0, 5.0)
 MOST_STEPS = 24
 Codes = npt.NDArray[np.int64]
-NO_KEYS = (Kind.TIME, Kind.OTHER)
+NO_KEYS = (Kind.DATE, Kind.TIME, Kind.OTHER)
 """Kinds of columns that nothing recodes."""
 
 

@@ -106,7 +106,9 @@ class Common:
                 "rename them alike"
             )
         types = {n: (private.schema.field(n).type, other.schema.field(n).type) for n in shared}
-        numbers = tuple(n for n, pair in types.items() if all(kind_of(t) is Kind.NUMERIC for t in pair))
+        numbers = tuple(
+            n for n, pair in types.items() if kind_of(pair[0]).is_number and kind_of(pair[0]) is kind_of(pair[1])
+        )
         texts = tuple(n for n, pair in types.items() if n not in numbers and _one_type(*pair) is not None)
         left = tuple(n for n in shared if n not in numbers and n not in texts)
         if not numbers and not texts:
@@ -164,14 +166,13 @@ def _one_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     """The type as which values that are no numbers are compared; None where they cannot be."""
     a, b = (t.value_type if pa.types.is_dictionary(t) else t for t in (a, b))
     kind, other = kind_of(a), kind_of(b)
+    if all(pa.types.is_date(t) or pa.types.is_timestamp(t) for t in (a, b)):
+        return pa.timestamp("us")
     if kind is not other or kind is Kind.OTHER:
         return None
     if kind is Kind.TEXT:
         return pa.large_string()
-    if a == b:
-        return a
-    dated = all(pa.types.is_date(t) or pa.types.is_timestamp(t) for t in (a, b))
-    return pa.timestamp("us") if dated else None
+    return a if a == b else None
 
 
 def _other_length(private: int, other: int) -> InputError:

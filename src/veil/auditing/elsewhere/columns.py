@@ -117,7 +117,7 @@ def _quantiles_apart(x: Vector, y: Vector) -> float:
 
 def beside(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> tuple[Vector, Vector, bool]:
     """Two columns as numbers, or as codes that are equal where the values are, and whether they are codes."""
-    if kind_of(ours.type) is Kind.NUMERIC and kind_of(theirs.type) is Kind.NUMERIC:
+    if kind_of(ours.type).is_number and kind_of(ours.type) is kind_of(theirs.type):
         return _numbers(ours), _numbers(theirs), False
     x, y = as_texts(ours), as_texts(theirs)
     known = pc.unique(pa.chunked_array([x, y])).drop_null()
@@ -141,11 +141,11 @@ def as_texts(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _recognised(private: pa.Table, released: pa.Table, names: list[str], others: list[str]) -> Mapping[str, str]:
-    """Private columns and the released ones that they are told by, numbers among numbers and texts among texts."""
+    """Private columns and the released ones that they are told by, numbers, dates and texts among their like."""
     chosen: dict[str, str] = {}
-    for numeric in (True, False):
+    for kind in (Kind.NUMERIC, Kind.DATE, Kind.TIME, None):
         ours, theirs = (
-            [n for n in of if (kind_of(table.schema.field(n).type) is Kind.NUMERIC) == numeric]
+            [n for n in of if _kind_of_number(table.schema.field(n).type) is kind]
             for of, table in ((names, private), (others, released))
         )
         if not ours or not theirs:
@@ -154,6 +154,11 @@ def _recognised(private: pa.Table, released: pa.Table, names: list[str], others:
         for i, k in zip(*linear_sum_assignment(apart), strict=True):
             chosen[ours[i]] = theirs[k]
     return chosen
+
+
+def _kind_of_number(dtype: pa.DataType) -> Kind | None:
+    kind = kind_of(dtype)
+    return kind if kind.is_number else None
 
 
 def _apart(ours: pa.ChunkedArray, theirs: pa.ChunkedArray) -> float:

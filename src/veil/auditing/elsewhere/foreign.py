@@ -47,7 +47,7 @@ from veil.auditing.membership import ADDRESS, WITHHELD, People, n_people, other_
 from veil.auditing.previous import matched_previous
 from veil.auditing.utility import rowless_utilities
 from veil.data.groups import constant_in
-from veil.data.schema import Kind, Role, kind_of
+from veil.data.schema import Role, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, NotApplicableError, listed
@@ -171,7 +171,7 @@ class ForeignExposures(Exposures):
         foreign = self._foreign
         if absent:
             fields = [f for f in foreign.schema if f.name != self._key_column]
-            numeric = [f.name for f in fields if kind_of(f.type) is Kind.NUMERIC]
+            numeric = [f.name for f in fields if kind_of(f.type).is_number]
             if len(numeric) != len(names):
                 raise InputError(
                     f"release: the described method makes {len(names)} columns ({listed(names)}); the release has "

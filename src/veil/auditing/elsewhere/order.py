@@ -27,7 +27,7 @@ from scipy.stats import rankdata
 from veil.attacks.knowledge import Rows
 from veil.auditing.elsewhere.columns import as_texts
 from veil.data.blocks import Matrix, Vector, to_float
-from veil.data.schema import Kind, kind_of
+from veil.data.schema import kind_of
 from veil.report.remarks import OrderTest
 
 LEVEL = 0.001
@@ -77,7 +77,7 @@ def _numbers(table: pa.Table) -> tuple[Matrix, list[str]]:
     names: list[str] = []
     for name in table.column_names:
         column = table.column(name)
-        if kind_of(column.type) is Kind.NUMERIC:
+        if kind_of(column.type).is_number:
             values = np.asarray(to_float(column.combine_chunks(), name), dtype=np.float64)
             present = np.isfinite(values)
             centre = float(np.median(values[present])) if present.any() else 0.0

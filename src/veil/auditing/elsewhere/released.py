@@ -62,7 +62,7 @@ def schema_of(own: Release, private: pa.Table) -> Schema:
     check_known_columns(roles, private.column_names, "release: its manifest")
     for column in parts:
         kind = kind_of(private.schema.field(column.name).type)
-        if (kind is Kind.NUMERIC) != (column.kind is Kind.NUMERIC):
+        if kind is not column.kind and (kind.is_number or column.kind.is_number):
             raise InputError(
                 f"column {column.name!r} is {kind} in the table, and was {column.kind} when the release was "
                 "made; give the table that it was made of"
@@ -82,7 +82,7 @@ def undeclared(
     are not scored. Columns that name most records are dropped, and all of them where the method is ``described``, which
     says what it made of which column. Of a table that has nothing else to score, those that are in the release are.
     """
-    others = [f.name for f in private.schema if kind_of(f.type) is not Kind.NUMERIC and f.name not in roles]
+    others = [f.name for f in private.schema if not kind_of(f.type).is_number and f.name not in roles]
     key = [match] if match is not None and match != ORDER and match in private.column_names else []
     numeric = [n for n in private.column_names if n not in (*others, *key) and roles.get(n, SENSITIVE) in PERTURBED]
     shared = [name for name in others if name in foreign.column_names]
@@ -187,7 +187,7 @@ def checked(release: Release) -> Release:
             continue
         for name in described.released:
             kind = kind_of(part.table.schema.field(name).type)
-            if kind is not Kind.NUMERIC:
+            if not kind.is_number:
                 raise InputError(f"release: column {name!r} holds {kind}, and the described method makes numbers")
     return release
 
@@ -208,7 +208,7 @@ def _check_categories(part: Release, name: str, listing: Any) -> None:
 def check_numbers(table: pa.Table, names: Sequence[str], where: str) -> None:
     """Refuse columns in which nothing can be measured: no value at all, or values beyond what can be squared."""
     for name in names:
-        if kind_of(table.schema.field(name).type) is not Kind.NUMERIC:
+        if not kind_of(table.schema.field(name).type).is_number:
             continue
         values = to_float(table.column(name).combine_chunks(), name)
         beyond = int((np.abs(values) > LARGEST).sum())

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from veil.auditing.elsewhere.released import coded
 from veil.auditing.truth import Truth
-from veil.data.schema import Kind, Schema, kind_of
+from veil.data.schema import Schema, kind_of
 from veil.errors import InputError
 from veil.release.manifest import KeyOrigin, Manifest, Missing, Part, PublicColumn, ReleasedColumn, RowOrder
 from veil.release.models import FOREIGN, ForeignModel
@@ -20,7 +20,7 @@ def undescribed(table: pa.Table, truth: Truth, schema: Schema, key_column: str |
     roles = {column.name: column.role for column in schema.columns}
     public = [n for n in schema.public if n in types]
     left = (*public, key_column)
-    released = [n for n, kind in types.items() if kind is Kind.NUMERIC and n not in left]
+    released = [n for n, kind in types.items() if kind.is_number and n not in left]
     if not released:
         raise InputError("release: has no numeric column to attack, nor a category with a private column's name")
     columns = tuple(c for c in schema.columns if c.name in schema.perturbed)
