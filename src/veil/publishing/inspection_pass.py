@@ -21,7 +21,13 @@ from veil.data.sources import count_numbers, possible_identifiers, possible_numb
 from veil.data.tables import Table
 from veil.numerics.grids import Grid, grids_of
 from veil.numerics.moments import Moments, block_moments
+from veil.publishing.inspection_groups import GroupSample, candidates_of, group_sample
+from veil.publishing.inspection_order import Neighbours, dates_as_numbers, neighbours_of
 from veil.publishing.inspection_suspects import MARKS, Ends, count_marks, ends_of, looks_like_a_code
+from veil.publishing.inspection_tails import Tops, tops_of
+
+FEW_VALUES = 4_096
+"""Different values of each column that are counted with their records."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,10 @@ class Questions:
         How many records are alike on these of the quasi columns.
     weight
         The column of weights, if there is one.
+    dates
+        Dates and times, whose order of rows is looked at.
+    groups
+        Columns whose values may be groups, each with the columns that may be constant within these.
     key
         That of the hashes.
     """
@@ -62,6 +72,18 @@ class Questions:
     key: int
     subsets: tuple[tuple[str, ...], ...] = ()
     weight: str | None = None
+    dates: tuple[str, ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """Columns of numbers and dates."""
+        return self.numeric + self.dates
+
+    @property
+    def unordered(self) -> tuple[str, ...]:
+        """All others."""
+        return tuple(name for name in self.columns if name not in {*self.numeric, *self.dates})
 
 
 MOST_LEFT_OUT, MOST_PAIRED = 12, 6
@@ -88,7 +110,21 @@ def questions_of(table: Table, quasi: tuple[str, ...], key: int, weight: str | N
     first = table.head(whole) if whole else None
     codes = () if first is None else tuple(name for name in whole if looks_like_a_code(first.column(name), name))
     subsets, names = subsets_of(quasi), tuple(table.schema.names)
-    return Questions(names, numeric, integers, texts, nearly, quasi, codes, key, subsets, weight if quasi else None)
+    dates = tuple(f.name for f in table.schema if pa.types.is_date(f.type) or pa.types.is_timestamp(f.type))
+    return Questions(
+        columns=names,
+        numeric=numeric,
+        integers=integers,
+        texts=texts,
+        nearly=nearly,
+        quasi=quasi,
+        codes=codes,
+        key=key,
+        subsets=subsets,
+        weight=weight if quasi else None,
+        dates=dates,
+        groups=candidates_of(table, key),
+    )
 
 
 @dataclass(frozen=True)
@@ -109,6 +145,14 @@ class Tally:
         Of numbers, what is at the ends of their scales.
     marks
         Of texts, how often marks occur that may stand for missing values.
+    values
+        Of all columns, records by their value.
+    tops
+        Zeros and largest sizes of numbers.
+    neighbours
+        How rows differ from the next, in numbers and dates, and in other cells.
+    groups
+        Of columns whose values may be groups, what is constant within them.
     """
 
     missing: npt.NDArray[np.int64]
@@ -122,6 +166,10 @@ class Tally:
     records: DistinctSample
     ends: Ends
     marks: npt.NDArray[np.int64]
+    values: tuple[DistinctSample, ...]
+    tops: Tops
+    neighbours: Neighbours
+    groups: tuple[GroupSample, ...]
     subsets: tuple[DistinctSample, ...] = ()
 
     def __add__(self, other: Tally) -> Tally:
@@ -137,6 +185,10 @@ class Tally:
             self.records + other.records,
             self.ends + other.ends,
             self.marks + other.marks,
+            tuple(a + b for a, b in zip(self.values, other.values, strict=True)),
+            self.tops + other.tops,
+            self.neighbours + other.neighbours,
+            tuple(a + b for a, b in zip(self.groups, other.groups, strict=True)),
             tuple(a + b for a, b in zip(self.subsets, other.subsets, strict=True)),
         )
 
@@ -152,6 +204,8 @@ def tally(questions: Questions, block: Block) -> Tally:
     quasi = {name: hashes[name] for name in questions.quasi}
     weights = None if questions.weight is None else _weights(block, questions.weight)
     texts = [_decoded(block.column(name)) for name in questions.texts]
+    dates = dates_as_numbers([block.column(name) for name in questions.dates], block.n_rows)
+    others = np.array([hashes[name] for name in questions.unordered], dtype=np.uint64).reshape(-1, block.n_rows)
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
@@ -164,6 +218,10 @@ def tally(questions: Questions, block: Block) -> Tally:
         records=sampled(combined_hashes(list(hashes.values()), key)),
         ends=ends_of(matrix, moments.minimum, moments.maximum),
         marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
+        values=tuple(sampled(hashes[name], cap=FEW_VALUES) for name in questions.columns),
+        tops=tops_of(matrix),
+        neighbours=neighbours_of(np.vstack([matrix, dates]), others),
+        groups=tuple(group_sample(name, columns, hashes, key) for name, columns in questions.groups),
         subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
     )
 
