@@ -20,6 +20,9 @@ MOST_KEY_VALUES = 0.25
 """Of the records: different values at most of a column that outsiders may know in full."""
 FEW_KEY_VALUES = 1_000
 OWN_WEIGHT = 0.5
+"""Of the records: more different weights than that tell whose record is whose."""
+FEWEST_RECORDS = 20
+"""From here on whole numbers of two values are categories."""
 
 _IDENTIFIERS = {"id", "ids", "uuid", "guid", "ssn", "serial", "index", "nr", "no", "number", "pid", "rowid", "key"}
 _PERSONS = {"name", "names", "surname", "firstname", "lastname", "forename", "email", "mail", "phone", "mobile", "iban"}
@@ -38,7 +41,7 @@ _GROUPS = {
     "establishment",
 }
 _GROUPS |= {"patient", "school", "class", "practice", "hospital", "clinic", "employer", "utility", "farm", "enterprise"}
-_WEIGHTS = {"wgt", "wt", "fnlwgt", "afnlwgt", "pweight", "dweight", "hweight", "svywt", "fweight", "finalweight"}
+_WEIGHTS = {"wt", "pweight", "dweight", "hweight", "svywt", "fweight", "finalweight"}
 _OF_WEIGHTS = {"design", "sampling", "sample", "survey", "person", "household", "hh", "final", "calibrated", "grossing"}
 _KEYS = {"age", "sex", "gender", "birth", "birthday", "birthdate", "born", "dob", "yob", "race", "ethnic", "ethnicity"}
 _KEYS |= {"region", "state", "country", "county", "province", "district", "municipality", "city", "town", "nationality"}
@@ -87,7 +90,8 @@ def names_a_weight(name: str) -> bool:
     (True, True, False)
     """
     words = set(words_of(name))
-    return bool(words & _WEIGHTS) or bool({"weight", "weights"} & words and words & _OF_WEIGHTS)
+    short = any(word.endswith("wgt") for word in words)
+    return short or bool(words & _WEIGHTS) or bool({"weight", "weights"} & words and words & _OF_WEIGHTS)
 
 
 def proposals(columns: Sequence[ColumnFacts], groups: Sequence[GroupFacts], n_rows: int) -> tuple[Proposal, ...]:
@@ -130,6 +134,10 @@ def _proposal(
     few = c.n_values <= min(max(MOST_KEY_VALUES * n_rows, 2), FEW_KEY_VALUES)
     if names_a_key(c.name) and listed and few:
         return proposed(Role.KEY, Reason.KEY)
+    if c.code:
+        return proposed(Role.DROP, Reason.CODE, sure=False)
+    if c.kind == Kind.NUMERIC and c.whole and c.exact and c.n_values == 2 and n_rows >= FEWEST_RECORDS:
+        return proposed(Role.SENSITIVE, Reason.CATEGORY, sure=False)
     if c.kind == Kind.TIME:
         return proposed(Role.DROP, Reason.DATES, sure=False)
     if texts or c.kind == Kind.BOOLEAN:

@@ -1,8 +1,9 @@
 """Columns that are sums of others, found in the covariance of one pass.
 
-*Model.* In complete records c = Σ aᵢ if the deviation and the mean of c − Σ aᵢ are zero. Least squares with coefficients
-that are not negative (Lawson and Hanson 1974) gives the terms 1 and all other columns 0 if no other combination makes
-the same total; what is found is then checked. A column that is a sum is no term of another: small totals come first.
+*Model.* In complete records c = Σ aᵢ if the deviation and the mean of c − Σ aᵢ are zero. Least squares with
+coefficients that are not negative (Lawson and Hanson 1974) gives the terms 1 and all other columns 0 if no other
+combination makes the same total; what is found is then checked. A column that is a sum is no term of another: small
+totals come first.
 """
 
 from __future__ import annotations

@@ -111,6 +111,7 @@ class Reason(StrEnum):
     AMOUNT = "amount"
     CATEGORY = "category"
     MANY = "many"
+    CODE = "code"
     DATES = "dates"
     NESTED = "nested"
 
