@@ -83,7 +83,7 @@ def test_dates_and_gaps_are_sorted_too():
 
 @pytest.mark.parametrize("kind", ["numbers", "texts"])
 def test_neighbours_that_resemble_each_other_are_told_by_how_much(kind):
-    """Of a two-state chain that stays with probability (1 + r)/2, neighbours correlate by r, and agree r beyond chance."""
+    """Of two states that stay with probability (1 + r)/2, neighbours correlate by r, and agree by r beyond chance."""
     rng, n, r = np.random.default_rng(5), 20_000, 0.6
     state = np.cumsum(rng.random(n) < (1 - r) / 2) % 2
     values = state.astype(float) if kind == "numbers" else np.where(state, "a", "b")
