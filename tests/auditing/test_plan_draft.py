@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from tests._program import call
 
 import veil
+from _program import call
 from veil.auditing.plan_draft import DECIDE, draft_plan
 from veil.auditing.plan_file import load_plan
 from veil.errors import FileAccessError

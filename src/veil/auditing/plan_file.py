@@ -77,7 +77,8 @@ def load_plan(path: str | Path) -> PlanFile:
     except OSError as error:
         raise FileAccessError(f"{path.name}: cannot read the plan ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
+        quotes = "; texts need quotes" if "Invalid value" in str(error) else ""
+        raise FileFormatError(f"{path.name}: not a TOML file ({error}){quotes}") from None
     _check_keys(sections, SECTIONS, path.name)
     parts = sections.get("part", [])
     if not isinstance(parts, list) or not all(isinstance(p, dict) for p in parts):

@@ -26,7 +26,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from veil.errors import InputError, RoleError
+from veil.errors import InputError, RoleError, listed
 
 
 class Kind(StrEnum):
@@ -60,6 +60,7 @@ UNCHANGED = (Role.PUBLIC, Role.KEY, Role.WEIGHT)
 KNOWN = (Role.QUASI, Role.KEY, Role.PUBLIC)
 """Roles of columns that an outsider may know."""
 WITHHELD = (Role.IDENTIFIER, Role.DROP)
+_ANSWERS = ", or name it in a part of a plan with randomized-response"
 
 
 @dataclass(frozen=True)
@@ -189,6 +190,7 @@ def assign_roles(
     given = parse_roles(roles, arrow.names)
     undecided: dict[str, str] = {}
     unfit: list[str] = []
+    answers = False
     fitting: set[Kind] = set()
     columns: list[Column] = []
     for field in arrow:
@@ -198,12 +200,14 @@ def assign_roles(
             if kind not in covers[field.name]:
                 bad, rows = (nearly_numeric or {}).get(field.name, (0, 0))
                 note = f", {bad} of {rows} values are not numbers" if bad else ""
+                note = " of numbers: another decimal mark?" if rows and not bad else note
                 undecided[field.name] = f"{kind}{note}"
             elif field.name in unique_integers:
                 undecided[field.name] = "integers, all different"
             role = Role.SENSITIVE
         elif (role in PERTURBED or field.name in named) and kind not in covers[field.name]:
             unfit.append(f"{field.name!r} ({kind})")
+            answers |= kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN)
             fitting |= set(covers[field.name])
         elif role in UNCHANGED and kind is Kind.OTHER:
             raise RoleError(
@@ -214,7 +218,8 @@ def assign_roles(
     if unfit:
         raise RoleError(
             f"roles: {', '.join(unfit)} cannot be perturbed by this method, which covers "
-            f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop, or convert the column"
+            f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop"
+            f"{_ANSWERS if answers else ', or convert the column'}"
         )
     if undecided:
         reasons = ", ".join(f"{name!r} ({why})" for name, why in undecided.items())
@@ -226,9 +231,12 @@ def assign_roles(
         )
     weights = [column for column in columns if column.role is Role.WEIGHT]
     if len(weights) > 1:
-        raise RoleError(f"{len(weights)} columns have the role weight; a record has one weight: make the others public")
+        names = listed([column.name for column in weights])
+        raise RoleError(f"{names} have the role weight; a record has one weight: make the others public")
     if weights and weights[0].kind is not Kind.NUMERIC:
-        raise RoleError(f"column {weights[0].name!r} has the role weight and is no number, but {weights[0].kind}")
+        raise RoleError(
+            f"column {weights[0].name!r} has the role weight and is no number, but {weights[0].kind}; drop it"
+        )
     schema = Schema(tuple(columns), frozenset(c.name for c in columns if c.name in named and c.role not in PERTURBED))
     if not schema.perturbed:
         raise RoleError("no column is sensitive or quasi, so nothing would be perturbed; give one such a role")

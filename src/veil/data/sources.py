@@ -147,7 +147,7 @@ def nearly_numeric_columns(
 
 
 def count_numbers(values: pa.Array) -> tuple[int, int]:
-    """How many texts are numbers, of how many that are there."""
-    number = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
+    """How many texts are numbers, with a decimal point or comma, of how many that are there."""
+    number = r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$"
     values = values.cast(pa.large_string()) if pa.types.is_string_view(values.type) else values
     return pc.sum(pc.match_substring_regex(values, number)).as_py() or 0, len(values) - values.null_count
