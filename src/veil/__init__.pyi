@@ -65,7 +65,7 @@ from veil.auditing.comparison.run import measure as measure
 from veil.auditing.demo import demo as demo
 from veil.auditing.goals import Goals as Goals
 from veil.auditing.grants import Grants as Grants
-from veil.auditing.plan_file import init_file as init_file
+from veil.auditing.plan_draft import init_file as init_file
 from veil.auditing.result import Audit as Audit
 from veil.auditing.run import audit as audit
 from veil.data.cluster import Cluster as Cluster

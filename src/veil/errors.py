@@ -118,13 +118,20 @@ class ExtensionWarning(UserWarning):
     """A package that extends Veil could not be loaded; Veil goes on without it."""
 
 
-def nearest(name: object, known: Iterable[str]) -> str | None:
-    """The known name that is spelled most like ``name``; None when none is near.
+FEWEST_LETTERS = 3
+"""Letters of a name that is looked for in others."""
 
-    >>> nearest("incme", ["age", "income"])
-    'income'
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that is spelled most like ``name``, or has it in it; None when none is near.
+
+    >>> nearest("incme", ["age", "income"]), nearest("bayes", ["univariate-bayes-attack", "bayes-estimate-attack"])
+    ('income', 'bayes-estimate-attack')
     """
-    near = difflib.get_close_matches(str(name), [str(other) for other in known], n=1)
+    names, wanted = [str(other) for other in known], str(name)
+    near = difflib.get_close_matches(wanted, names, n=1)
+    if not near and len(wanted) >= FEWEST_LETTERS:
+        near = sorted((n for n in names if wanted in n), key=lambda n: (not n.startswith(wanted), len(n)))
     return near[0] if near else None
 
 

@@ -88,7 +88,7 @@ def test_weights_do_not_help_outsiders_to_link():
 
 def test_roles_that_cannot_be_are_refused_by_name():
     frame = survey(40)
-    with pytest.raises(RoleError, match="2 columns have the role weight"):
+    with pytest.raises(RoleError, match="have the role weight"):
         veil.publish(frame, veil.AdditiveNoise(), roles={**ROLES, "age": "weight"})
     with pytest.raises(RoleError, match="'region' has the role weight and is no number"):
         veil.publish(frame, veil.AdditiveNoise(), roles={"region": "weight"})

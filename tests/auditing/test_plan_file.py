@@ -7,7 +7,8 @@ from click.testing import CliRunner
 import veil
 from veil.attacks.knowledge import grantable
 from veil.auditing.memory import candidate_words
-from veil.auditing.plan_file import draft_plan, load_plan, needed_plan, write_plan
+from veil.auditing.plan_draft import draft_plan
+from veil.auditing.plan_file import load_plan, needed_plan, write_plan
 from veil.cli import main
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.publishing.inspection import inspect
@@ -31,12 +32,13 @@ def written(folder, text):
 
 
 def test_a_draft_can_be_used_as_it_is(tmp_path):
-    """Whatever the columns are called: undecided ones are dropped, numbers get noise."""
+    """Whatever the columns are called: numbers of records stay, numbers get noise, categories randomized answers."""
     frame = table()
     file = load_plan(written(tmp_path, draft_plan(inspect(frame), "t.csv")))
     release, _ = veil.publish(frame, file.plan)
-    assert release.data.columns.tolist() == ['quo"te']
-    assert file.goals == veil.Goals()
+    assert release.data.columns.tolist() == ['quo"te', "group"]
+    assert [part.method for part in release.manifest.parts] == ["additive-noise", "randomized-response"]
+    assert set(file.goals.limits) == {*veil.Goals().limits} - {"links"}
     assert file.grants == veil.Grants()
 
 
@@ -139,9 +141,9 @@ def test_the_grants_of_a_plan_mean_what_they_mean_in_python(tmp_path):
 
 def test_a_draft_proposes_pseudonyms_for_names_and_responses_for_groups():
     text = draft_plan(inspect(table()), "t.csv")
-    pseudonyms, _, responses = text.partition('method = "pseudonymize"')
-    assert '# columns = ["who"]' in pseudonyms
-    assert '# columns = ["group"]' in responses
+    responses, _, pseudonyms = text.partition('method = "randomized-response"')
+    assert '\ncolumns = ["group"]' in responses
+    assert '# columns = ["who"]\n# method = "pseudonymize"' in pseudonyms
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_bad_setting(method, setting, words, command, table):
 
 OPTIONS = [
     (("--set", "scale=1", "--set", "scale=2"), ("'scale'", "twice")),
-    (("--role", "a"), ("--role", "NAME=VALUE")),
+    (("--role", "a"), ("--role", "COLUMN=ROLE")),
     (("--role", "a=dro"), ("'a'", "did you mean 'drop'")),
     (("--role", "aa=drop"), ("'aa'", "did you mean 'a'")),
     (("--role", "a=drop", "--role", "a=public"), ("'a'", "twice")),

@@ -40,17 +40,13 @@ from typing import Any
 from veil.attacks.knowledge import grantable
 from veil.auditing import Goals, Grants
 from veil.auditing.goals import as_goals
+from veil.auditing.plan_toml import bare_key, declared_lines, quoted, toml_value
 from veil.data.declarations import Declarations
-from veil.data.schema import Kind
-from veil.data.tables import Table
 from veil.errors import FileAccessError, FileFormatError, InputError
 from veil.perturbations import Perturbation, find_perturbation
-from veil.progress import Watch
-from veil.publishing import inspection
 from veil.publishing.plan import Plan
 from veil.publishing.plausible import AUTO
 from veil.report.escaping import visible
-from veil.report.inspected import Inspection
 from veil.secret import SecretParameter
 from veil.storage.atomic import refuse_existing, write_public
 
@@ -81,7 +77,8 @@ def load_plan(path: str | Path) -> PlanFile:
     except OSError as error:
         raise FileAccessError(f"{path.name}: cannot read the plan ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path.name}: not a TOML file ({error})") from None
+        quotes = "; texts need quotes" if "Invalid value" in str(error) else ""
+        raise FileFormatError(f"{path.name}: not a TOML file ({error}){quotes}") from None
     _check_keys(sections, SECTIONS, path.name)
     parts = sections.get("part", [])
     if not isinstance(parts, list) or not all(isinstance(p, dict) for p in parts):
@@ -169,87 +166,6 @@ def _check_keys(keys: Iterable[str], known: Sequence[str], where: str) -> None:
             raise InputError.from_unknown_name(f"key of {where}", key, known)
 
 
-def init_file(
-    table: Any,
-    target: str | Path,
-    *,
-    roles: Mapping[str, str] | None = None,
-    missing: Mapping[str, Any] | None = None,
-    kinds: Mapping[str, str] | None = None,
-    progress: Watch = None,
-) -> Inspection:
-    """Inspect a table or a file and write a commented plan for it, to be edited; an existing file is refused.
-
-    ``missing`` and ``kinds`` are what was declared when the table was read (:func:`veil.read_table`), for the plan to
-    say.
-    """
-    path = Path(target)
-    refuse_existing(path)
-    facts = inspection.inspect(table, roles=roles, progress=progress)
-    name = Path(table).name if isinstance(table, str | Path) else table.label if isinstance(table, Table) else "a table"
-    write_public(path, draft_plan(facts, name, _declared(missing, kinds)).encode())
-    return facts
-
-
-def draft_plan(facts: Inspection, source: str, declared: Sequence[str] = ()) -> str:
-    """A plan for a table, to be edited: inferred roles, one method per kind of column, goals and grants."""
-    numbers = [c.name for c in facts.columns if c.role == "sensitive"]
-    texts = [c for c in facts.columns if c.role is None]
-    lines = [
-        f"# A plan for {visible(source)}: {facts.n_rows:,} records, {len(facts.columns)} columns.",
-        "# Used by: veil perturb TABLE --plan THIS ..., veil audit TABLE --plan THIS",
-        "",
-        "# Rows in a secret order: where neighbouring rows resemble each other, their order tells what noise hides.",
-        f"# {SHUFFLE} = true",
-        "# Whole numbers stay whole, and what is never negative stays so (the key does not bring these back exactly).",
-        f'# {PLAUSIBLE} = "{AUTO}"',
-        "",
-        "# sensitive: perturbed and scored; quasi: the same, and an outsider may know it; key: outsiders may know it,",
-        "# and it is no secret; public: released unchanged; group: what records belong to (a household), released as a",
-        "# pseudonym; weight: people that a record stands for; identifier, drop: not released. Numbers are sensitive",
-        "# unless you say otherwise.",
-        "[roles]",
-    ]
-    for column in facts.columns:
-        note = f"  # {column.note}" if column.note else ""
-        if column.role is None:
-            lines.append(
-                f'{_key(column.name)} = "drop"  # {column.kind}: decide{"; " + column.note if column.note else ""}'
-            )
-        else:
-            lines.append(f"# {_key(column.name)} = {_text(column.role)}{note}")
-    lines += [
-        "",
-        *(declared or _UNDECLARED),
-        "# One part per method; a part without columns takes all that is left.",
-        "[[part]]",
-    ]
-    if numbers:
-        lines += ['method = "additive-noise"', "scale = 0.5  # in standard deviations of each column"]
-    else:
-        lines += ['method = "randomized-response"', "epsilon = 1.0"]
-    who = [c.name for c in texts if c.identifying]
-    kinds = [c.name for c in texts if c.kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN) and c.name not in who]
-    if who:
-        lines += [
-            "",
-            "# Names and the like can be kept as keyed pseudonyms; take them out of [roles] then.",
-            "# [[part]]",
-            f"# columns = [{', '.join(_text(n) for n in who)}]",
-            '# method = "pseudonymize"',
-        ]
-    if numbers and kinds:
-        lines += [
-            "",
-            "# Categories can be kept in the release by randomized response; take them out of [roles] then.",
-            "# [[part]]",
-            f"# columns = [{', '.join(_text(n) for n in kinds)}]",
-            '# method = "randomized-response"',
-            "# epsilon = 1.0",
-        ]
-    return "\n".join([*lines, "", *_DEFAULTS, *_grant_lines(), ""])
-
-
 def write_plan(
     path: str | Path,
     plan: Plan,
@@ -262,7 +178,7 @@ def write_plan(
 ) -> None:
     """Write a plan that was decided on, with the roles and goals it was decided for; an existing file is refused."""
     refuse_existing(Path(path))
-    text = plan_text(plan, roles=roles, goals=goals, heading=heading, declared=_declared(missing, kinds))
+    text = plan_text(plan, roles=roles, goals=goals, heading=heading, declared=declared_lines(missing, kinds))
     write_public(Path(path), text.encode())
 
 
@@ -274,96 +190,22 @@ def plan_text(
     if plan.shuffle:
         why = "# Rows in a secret order, which the key knows: their own would tell what the noise hides."
         lines += [why, f"{SHUFFLE} = true", ""]
-    lines += [f"{PLAUSIBLE} = {_text(AUTO)}", ""] if plan.plausible == AUTO else []
+    lines += [f"{PLAUSIBLE} = {quoted(AUTO)}", ""] if plan.plausible == AUTO else []
     decided = {**plan.roles, **roles}
-    lines += ["[roles]", *(f"{_key(name)} = {_text(role)}" for name, role in decided.items()), "", *declared]
+    lines += ["[roles]", *(f"{bare_key(name)} = {quoted(role)}" for name, role in decided.items()), "", *declared]
     for columns, method in plan.parts:
         lines.append("[[part]]")
-        lines += [f"columns = [{', '.join(_text(name) for name in columns)}]"] if columns is not None else []
+        lines += [f"columns = [{', '.join(quoted(name) for name in columns)}]"] if columns is not None else []
         defaults = {name: each.default for name, each in inspect.signature(type(method)).parameters.items()}
         changed = {name: v for name, v in method.settings().items() if v is not None and v != defaults[name]}
-        lines += [f"method = {_text(method.method_name())}", *(f"{n} = {_value(v)}" for n, v in changed.items()), ""]
+        lines += [
+            f"method = {quoted(method.method_name())}",
+            *(f"{n} = {toml_value(v)}" for n, v in changed.items()),
+            "",
+        ]
     if isinstance(plan.plausible, dict) and plan.plausible:
         rules = {name: rule.to_json() for name, rule in plan.plausible.items()}
-        lines += [f"[{PLAUSIBLE}]", *(f"{_key(name)} = {_value(rule)}" for name, rule in rules.items()), ""]
+        lines += [f"[{PLAUSIBLE}]", *(f"{bare_key(name)} = {toml_value(rule)}" for name, rule in rules.items()), ""]
     if plan.sums:
-        lines += [f"[{SUMS}]", *(f"{_key(name)} = {_value(terms)}" for name, terms in plan.sums.items()), ""]
-    return "\n".join([*lines, "[goals]", f"{SENTENCES} = [", *(f"    {_text(s)}," for s in goals.words()), "]", ""])
-
-
-def _declared(missing: Mapping[str, Any] | None, kinds: Mapping[str, str] | None) -> list[str]:
-    """The sections of what is declared about a table's cells."""
-    rules = Declarations.of(missing, kinds)
-    lines = []
-    if rules.missing:
-        lines += ["# Codes that stand for a missing value.", "[missing]"]
-        lines += [*(f"{_key(name)} = {_value(list(codes))}" for name, codes in rules.missing.items()), ""]
-    if rules.kinds:
-        lines += ["[kinds]", *(f"{_key(name)} = {_text(kind)}" for name, kind in rules.kinds.items()), ""]
-    return lines
-
-
-_UNDECLARED = (
-    "# Codes that stand for a missing value, and columns that are not what they look like (numeric, boolean, category,",
-    "# text, time).",
-    "# [missing]",
-    '# "*" = ["?"]',
-    "# [kinds]",
-    '# zip = "category"',
-    "",
-)
-
-
-def _value(value: Any) -> str:
-    """A setting in TOML."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{_key(str(k))} = {_value(v)}' for k, v in value.items())} }}"
-    return _text(value) if isinstance(value, str) else _toml(value) if isinstance(value, bool) else repr(value)
-
-
-_DEFAULTS = (
-    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %;",
-    "# no membership, where to be in the table at all is a secret.",
-    "[goals]",
-    f"{SENTENCES} = [",
-    *(f'    "{sentence}",' for sentence in Goals().words()),
-    '    # "covariance at least 80 %",',
-    "]",
-    "",
-    "# What attackers may know. An audit goes through all of this, as far as the table is large enough. A line",
-    "# without its first # replaces a kind ([] or false: none); what it names is refused where it does not fit.",
-    "[grants]",
-)
-
-
-def _grant_lines() -> list[str]:
-    """One line for each kind of knowledge that there is, with the amounts of a full sweep, to be uncommented."""
-    kinds = grantable()
-    sweep = Grants()
-    values = {kind: _toml(sweep[kind]) for kind in kinds}
-    width = max(len(f"{kind} = {value}") for kind, value in values.items())
-    return [f"# {f'{kind} = {values[kind]}':<{width}}  # {cls.audit_help}" for kind, cls in kinds.items()]
-
-
-def _toml(amounts: Any) -> str:
-    if isinstance(amounts, bool):
-        return "true" if amounts else "false"
-    return f"[{', '.join(_text(amount) if isinstance(amount, str) else f'{amount:g}' for amount in amounts)}]"
-
-
-def _key(name: str) -> str:
-    bare = name.replace("_", "").replace("-", "")
-    return name if bare.isalnum() and bare.isascii() else _text(name)
-
-
-def _text(value: str) -> str:
-    """A TOML string."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else _escape(c) for c in escaped) + '"'
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+        lines += [f"[{SUMS}]", *(f"{bare_key(name)} = {toml_value(terms)}" for name, terms in plan.sums.items()), ""]
+    return "\n".join([*lines, "[goals]", f"{SENTENCES} = [", *(f"    {quoted(s)}," for s in goals.words()), "]", ""])

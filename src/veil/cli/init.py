@@ -19,17 +19,20 @@ from veil.cli.tables import cells, declared, table_options
 @role_option
 @table_options
 def init(table: Path, output: Path, roles: tuple[str, ...], **options: Any) -> None:
-    """Write a commented plan for a table: roles, methods, goals and what attackers may know.
+    """Write a commented plan for a table: proposed roles with their reasons, methods, goals, and attackers.
 
     \b
     Example:
       veil init patients.csv -o plan.toml
       veil audit patients.csv --plan plan.toml -o report.html
     """
-    from veil.auditing.plan_file import init_file
+    from veil.auditing.plan_draft import DECIDE, init_file
+    from veil.report.words import few
 
     said = cells(dict(options))
     private = declared(table, options)
     inspection = init_file(private, output, roles=parse_pairs(roles, "--role"), progress=True, **said)
-    undecided = sum(column.role is None for column in inspection.columns)
-    print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {undecided} to decide on (now: drop).")
+    undecided = [each.column for each in inspection.proposals if not each.sure]
+    print_line(f"Plan written to {output}: {len(inspection.columns)} columns, {len(undecided)} to decide on.")
+    if undecided:
+        print_line(f"They are marked {DECIDE}: {few(undecided)}. Until then they are dropped, or hidden by noise.")

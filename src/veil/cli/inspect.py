@@ -17,9 +17,10 @@ from veil.cli.tables import declared, table_options
 @click.argument("table", type=click.Path(path_type=Path))
 @role_option
 @table_options
+@click.option("--risk", is_flag=True, help="Also what noise and rotations would leave, by theory.")
 @json_option
-def inspect(table: Path, roles: tuple[str, ...], as_json: bool, **options: Any) -> None:
-    """Show a table's columns, their kinds and roles, and what must be decided.
+def inspect(table: Path, roles: tuple[str, ...], risk: bool, as_json: bool, **options: Any) -> None:
+    """Show what must be decided about a table: roles, codes, gaps, tails, order, groups and keys.
 
     \b
     Example:
@@ -33,4 +34,4 @@ def inspect(table: Path, roles: tuple[str, ...], as_json: bool, **options: Any) 
         return
     from veil.report.inspected import print_inspection
 
-    print_inspection(inspection, table.name, terminal())
+    print_inspection(inspection, table.name, terminal(), risk=risk)

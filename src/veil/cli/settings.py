@@ -20,7 +20,8 @@ def parse_pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     for text in texts:
         name, mark, value = text.rpartition("=") if option == "--role" else text.partition("=")
         if not mark or not name:
-            raise click.UsageError(f"{option} takes NAME=VALUE; got {text!r}")
+            form = {"--role": "COLUMN=ROLE", "--kind": "COLUMN=KIND"}.get(option, "NAME=VALUE")
+            raise click.UsageError(f"{option} takes {form}; got {text!r}")
         if name in pairs:
             raise click.UsageError(f"{option} names {name!r} twice")
         pairs[name] = value

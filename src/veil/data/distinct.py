@@ -73,6 +73,15 @@ class DistinctSample:
         error = None if self.exact else float(np.sqrt((small**2).sum() * (1 - share))) / share
         return Estimate(int(small.sum()) << self.level, error)
 
+    def without(self, value: np.uint64) -> DistinctSample:
+        """The same sample without one value."""
+        at = int(np.searchsorted(self.hashes, value))
+        if at == len(self.hashes) or self.hashes[at] != value:
+            return self
+        sizes = None if self.sizes is None else np.delete(self.sizes, at)
+        totals = None if self.totals is None else np.delete(self.totals, at)
+        return DistinctSample(np.delete(self.hashes, at), sizes, self.level, self.cap, totals)
+
     def __add__(self, other: DistinctSample) -> DistinctSample:
         level = max(self.level, other.level)
         one, two = self.at(level), other.at(level)

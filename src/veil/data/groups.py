@@ -49,7 +49,9 @@ class Grouping:
     def __add__(self, other: Grouping) -> Grouping:
         keys, at = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
         both = [name for name in self.values if name in other.values]
-        merged = {name: _of_groups(np.concatenate([self.values[name], other.values[name]]), at, keys) for name in both}
+        merged = {
+            name: one_value_each(np.concatenate([self.values[name], other.values[name]]), at, keys) for name in both
+        }
         kept = {name: values for name, values in merged.items() if values is not None}
         return Grouping(keys, self.n_rows + other.n_rows, kept)
 
@@ -93,14 +95,14 @@ def grouping(
         words = np.maximum(column_hashes(cells, key), np.uint64(1))
         if name not in categorical_gaps:
             words[_gaps(cells)] = 0
-        constant = _of_groups(words[there], at, keys)
+        constant = one_value_each(words[there], at, keys)
         if constant is not None:
             values[name] = constant
     return Grouping(keys, int(there.sum()), values)
 
 
-def _of_groups(words: Words, at: Codes, keys: Words) -> Words | None:
-    """The one value of each group, 0 for none; None where a group has two."""
+def one_value_each(words: Words, at: Codes, keys: Words) -> Words | None:
+    """The one value of each group, 0 for none; None where a group has two; ``at`` is each row's place in ``keys``."""
     values, stated = np.zeros(len(keys), dtype=np.uint64), words != 0
     values[at[stated]] = words[stated]
     return values if bool((values[at[stated]] == words[stated]).all()) else None

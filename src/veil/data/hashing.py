@@ -43,7 +43,7 @@ def mixed(words: Words) -> Words:
 def column_hashes(values: pa.Array, key: int) -> Words:
     """The numbers of a column's cells; those that are missing (null, NaN) are alike."""
     if pa.types.is_null(values.type):
-        return np.full(len(values), _missing(key))
+        return np.full(len(values), missing_hash(key))
     if pa.types.is_dictionary(values.type):
         return _taken(values, key)
     values = _without_views(values)
@@ -51,12 +51,12 @@ def column_hashes(values: pa.Array, key: int) -> Words:
         return _taken(values.dictionary_encode(), key)
     if pa.types.is_floating(values.type):
         numbers = to_float(values, "") + 0.0
-        return np.where(np.isnan(numbers), _missing(key), _of_bits(numbers.view(np.uint64), key))
+        return np.where(np.isnan(numbers), missing_hash(key), _of_bits(numbers.view(np.uint64), key))
     whole = _as_integers(values)
     if whole is None:
         return _taken(_as_texts(values).dictionary_encode(), key)
     words = _of_bits(values_of(whole).astype(np.int64, copy=False).view(np.uint64), key)
-    return np.where(missing_in(values), _missing(key), words) if values.null_count else words
+    return np.where(missing_in(values), missing_hash(key), words) if values.null_count else words
 
 
 def record_hashes(columns: list[pa.Array], key: int) -> Words:
@@ -66,7 +66,7 @@ def record_hashes(columns: list[pa.Array], key: int) -> Words:
 
 def combined_hashes(columns: Sequence[Words], key: int) -> Words:
     """The numbers of records from those of their cells."""
-    words = np.full(len(columns[0]), _missing(key))
+    words = np.full(len(columns[0]), missing_hash(key))
     for cells in columns:
         words = mixed(words * _GOLDEN + cells)
     return words
@@ -86,7 +86,8 @@ def _of_bits(bits: Words, key: int) -> Words:
     return mixed(bits ^ np.uint64(key))
 
 
-def _missing(key: int) -> np.uint64:
+def missing_hash(key: int) -> np.uint64:
+    """The number of a missing cell."""
     return np.uint64(mixed(np.array([key], dtype=np.uint64) * _GOLDEN)[0])
 
 
@@ -94,7 +95,7 @@ def _taken(values: pa.Array, key: int) -> Words:
     """The numbers of cells that are kept as places in a dictionary."""
     dictionary = values.dictionary
     of_values = _of_texts(dictionary, key) if _is_text(dictionary.type) else column_hashes(dictionary, key)
-    words = np.append(of_values, _missing(key))
+    words = np.append(of_values, missing_hash(key))
     places = values_of(values.indices).astype(np.int64, copy=False)
     return words[np.where(missing_in(values.indices), len(dictionary), places) if values.null_count else places]
 

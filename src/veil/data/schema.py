@@ -27,7 +27,7 @@ from typing import Any
 import pyarrow as pa
 
 from veil.data.dates import is_timed
-from veil.errors import InputError, RoleError
+from veil.errors import InputError, RoleError, listed
 
 
 class Kind(StrEnum):
@@ -72,6 +72,7 @@ UNCHANGED = (Role.PUBLIC, Role.KEY, Role.WEIGHT)
 KNOWN = (Role.QUASI, Role.KEY, Role.PUBLIC)
 """Roles of columns that an outsider may know."""
 WITHHELD = (Role.IDENTIFIER, Role.DROP)
+_ANSWERS = ", or name it in a part of a plan with randomized-response"
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,9 @@ def _note(name: str, nearly_numeric: Mapping[str, tuple[int, int]], dated: Mappi
             return f", dates as texts: declare them with kinds={{{name!r}: 'date'}}"
         return f", {bad} of {rows} values are not dates like 2024-02-29"
     bad, rows = nearly_numeric.get(name, (0, 0))
-    return f", {bad} of {rows} values are not numbers" if bad else ""
+    if bad:
+        return f", {bad} of {rows} values are not numbers"
+    return " of numbers: another decimal mark?" if rows else ""
 
 
 def assign_roles(
@@ -222,6 +225,7 @@ def assign_roles(
     given = parse_roles(roles, arrow.names)
     undecided: dict[str, str] = {}
     unfit: list[str] = []
+    answers = False
     fitting: set[Kind] = set()
     columns: list[Column] = []
     for field in arrow:
@@ -235,6 +239,7 @@ def assign_roles(
             role = Role.SENSITIVE
         elif (role in PERTURBED or field.name in named) and kind not in covers[field.name]:
             unfit.append(f"{field.name!r} ({kind})")
+            answers |= kind in (Kind.TEXT, Kind.CATEGORY, Kind.BOOLEAN)
             fitting |= set(covers[field.name])
         elif role in UNCHANGED and kind is Kind.OTHER:
             raise RoleError(
@@ -245,7 +250,8 @@ def assign_roles(
     if unfit:
         raise RoleError(
             f"roles: {', '.join(unfit)} cannot be perturbed by this method, which covers "
-            f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop, or convert the column"
+            f"{', '.join(sorted(fitting)) or 'no other'} columns; use public, identifier or drop"
+            f"{_ANSWERS if answers else ', or convert the column'}"
         )
     if undecided:
         reasons = ", ".join(f"{name!r} ({why})" for name, why in undecided.items())
@@ -257,9 +263,12 @@ def assign_roles(
         )
     weights = [column for column in columns if column.role is Role.WEIGHT]
     if len(weights) > 1:
-        raise RoleError(f"{len(weights)} columns have the role weight; a record has one weight: make the others public")
+        names = listed([column.name for column in weights])
+        raise RoleError(f"{names} have the role weight; a record has one weight: make the others public")
     if weights and weights[0].kind is not Kind.NUMERIC:
-        raise RoleError(f"column {weights[0].name!r} has the role weight and is no number, but {weights[0].kind}")
+        raise RoleError(
+            f"column {weights[0].name!r} has the role weight and is no number, but {weights[0].kind}; drop it"
+        )
     schema = Schema(tuple(columns), frozenset(c.name for c in columns if c.name in named and c.role not in PERTURBED))
     if not schema.perturbed:
         raise RoleError("no column is sensitive or quasi, so nothing would be perturbed; give one such a role")

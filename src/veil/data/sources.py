@@ -166,8 +166,8 @@ def dated_columns(table: Table, besides: Collection[str] = ()) -> dict[str, tupl
 
 
 def count_numbers(values: pa.Array) -> tuple[int, int]:
-    """How many texts are numbers, of how many that are there."""
-    return _count_matches(values, r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+    """How many texts are numbers, with a decimal point or comma, of how many that are there."""
+    return _count_matches(values, r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
 
 
 def _count_matches(values: pa.Array, pattern: str) -> tuple[int, int]:

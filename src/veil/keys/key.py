@@ -192,7 +192,7 @@ class Key:
             raise KeyRefusedError(f"{path.name}: not a Veil key file of format {FORMAT}")
         if "sealed" in document:
             if passphrase is None:
-                raise KeyRefusedError(f"{path.name}: the key is locked; give its passphrase")
+                raise KeyRefusedError(f"{path.name}: the key is locked; give its passphrase", parameter="passphrase")
             document = _unlocked(document, passphrase, path)
         try:
             key = cls(bytes.fromhex(document["secret"]), seeded=document["seeded"])._adopt(

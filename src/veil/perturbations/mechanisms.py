@@ -139,8 +139,8 @@ class LaplaceMechanism(_Mechanism):
     ----------
     epsilon : float, default 1
         The guarantee, per value.
-    bounds : (low, high), or a dict of them by column, default (0, 1)
-        Declared limits; values outside are clipped. Never take them from the table.
+    bounds : (low, high), or a dict of them by column
+        Declared limits, which must be said; values outside are clipped. Never take them from the table.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: it voids the guarantee.
 
@@ -159,7 +159,7 @@ class LaplaceMechanism(_Mechanism):
     law = LAPLACE.name
     headline = ("epsilon", "bounds")
 
-    def __init__(self, epsilon: float = 1.0, bounds: Any = (0.0, 1.0), *, random_state: Any = None) -> None:
+    def __init__(self, epsilon: float = 1.0, bounds: Any = None, *, random_state: Any = None) -> None:
         self.epsilon = epsilon
         self.bounds = bounds
         self.random_state = random_state
@@ -182,8 +182,8 @@ class GaussianMechanism(_Mechanism):
     ----------
     epsilon, delta : float, default 1 and 1e-6
         The guarantee, per value.
-    bounds : (low, high), or a dict of them by column, default (0, 1)
-        Declared limits; values outside are clipped. Never take them from the table.
+    bounds : (low, high), or a dict of them by column
+        Declared limits, which must be said; values outside are clipped. Never take them from the table.
     random_state : None or int
         None draws 256 secret bits. A seed is for tests and papers: it voids the guarantee.
 
@@ -202,7 +202,7 @@ class GaussianMechanism(_Mechanism):
     headline = ("epsilon", "delta", "bounds")
 
     def __init__(
-        self, epsilon: float = 1.0, delta: float = 1e-6, bounds: Any = (0.0, 1.0), *, random_state: Any = None
+        self, epsilon: float = 1.0, delta: float = 1e-6, bounds: Any = None, *, random_state: Any = None
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -228,6 +228,12 @@ class GaussianMechanism(_Mechanism):
 
 def _bounds_of(bounds: Any, name: str) -> tuple[float, float]:
     rule = f"bounds must be (low, high) with low below high, for column {name!r}; declare them, do not measure them"
+    if bounds is None:
+        raise InputError(
+            f"bounds must be declared, for example bounds=(0, 100), or a dict by column; column {name!r} has none, and "
+            "the guarantee rests on them",
+            parameter="bounds",
+        )
     given = one_of(bounds, name)
     if isinstance(given, str):
         raise InputError(rule)

@@ -13,7 +13,7 @@ WORTH_SAYING = 0.5
 """A column without which fewer than this share of the records stay alone makes most of them."""
 
 
-def key_facts(questions: Questions, answers: Tally) -> KeyFacts:
+def key_facts(questions: Questions, answers: Tally, *, proposed: bool = False) -> KeyFacts:
     """Counts of the cells on all keys, and how many records are alone on some of them."""
     cells, quasi = answers.cells, questions.quasi
     assert cells is not None  # noqa: S101 - there are keys
@@ -35,11 +35,12 @@ def key_facts(questions: Questions, answers: Tally) -> KeyFacts:
         exact=cells.exact,
         weight=questions.weight,
         expected=None if cells.totals is None else _expected(cells),
+        proposed=proposed,
         without=tuple(sorted(without, key=lambda each: each.unique)),
         pairs=tuple(sorted(pairs, key=lambda each: -each.unique)) if len(quasi) > 2 else (),
         groups=tuple(
             GroupsAlone(name, sums.n_groups, sums.unique)
-            for name, sums in zip(questions.groups, answers.members, strict=True)
+            for name, sums in zip(questions.belonging, answers.members, strict=True)
         ),
     )
 

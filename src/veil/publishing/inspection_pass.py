@@ -21,8 +21,14 @@ from veil.data.sources import count_numbers, possible_identifiers, possible_numb
 from veil.data.tables import Table
 from veil.numerics.grids import Grid, grids_of
 from veil.numerics.moments import Moments, block_moments
-from veil.publishing.inspection_groups import MemberSums
+from veil.publishing.inspection_groups import GroupSample, candidates_of, group_sample
+from veil.publishing.inspection_members import MemberSums
+from veil.publishing.inspection_order import Neighbours, neighbours_of
 from veil.publishing.inspection_suspects import MARKS, Ends, count_marks, ends_of, looks_like_a_code
+from veil.publishing.inspection_tails import Tops, tops_of
+
+FEW_VALUES = 4_096
+"""Different values of each column that are counted with their records."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,10 @@ class Questions:
         How many records are alike on these of the quasi columns.
     weight
         The column of weights, if there is one.
+    belonging
+        Columns of groups, as the owner says: who belongs together.
     groups
-        Columns of groups: who belongs together.
+        Columns whose values may be groups, each with the columns that may be constant within these.
     key
         That of the hashes.
     """
@@ -65,7 +73,13 @@ class Questions:
     key: int
     subsets: tuple[tuple[str, ...], ...] = ()
     weight: str | None = None
-    groups: tuple[str, ...] = ()
+    belonging: tuple[str, ...] = ()
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def unordered(self) -> tuple[str, ...]:
+        """All columns but the numeric ones."""
+        return tuple(name for name in self.columns if name not in self.numeric)
 
 
 MOST_LEFT_OUT, MOST_PAIRED = 12, 6
@@ -84,7 +98,7 @@ def subsets_of(quasi: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 
 
 def questions_of(
-    table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None, groups: tuple[str, ...] = ()
+    table: Table, quasi: tuple[str, ...], key: int, weight: str | None = None, belonging: tuple[str, ...] = ()
 ) -> Questions:
     """What is to be asked of a table, by its types and first rows."""
     numeric = table.numeric()
@@ -94,8 +108,20 @@ def questions_of(
     first = table.head(whole) if whole else None
     codes = () if first is None else tuple(name for name in whole if looks_like_a_code(first.column(name), name))
     subsets, names = subsets_of(quasi), tuple(table.schema.names)
-    known = (weight, groups) if quasi else (None, ())
-    return Questions(names, numeric, integers, texts, nearly, quasi, codes, key, subsets, *known)
+    return Questions(
+        columns=names,
+        numeric=numeric,
+        integers=integers,
+        texts=texts,
+        nearly=nearly,
+        quasi=quasi,
+        codes=codes,
+        key=key,
+        subsets=subsets,
+        weight=weight if quasi else None,
+        belonging=belonging if quasi else (),
+        groups=candidates_of(table, key),
+    )
 
 
 @dataclass(frozen=True)
@@ -118,6 +144,14 @@ class Tally:
         Of numbers, what is at the ends of their scales.
     marks
         Of texts, how often marks occur that may stand for missing values.
+    values
+        Of all columns, records by their value.
+    tops
+        Zeros and largest sizes of numbers.
+    neighbours
+        How rows differ from the next, in numbers and dates, and in other cells.
+    groups
+        Of columns whose values may be groups, what is constant within them.
     """
 
     missing: npt.NDArray[np.int64]
@@ -131,6 +165,10 @@ class Tally:
     records: DistinctSample
     ends: Ends
     marks: npt.NDArray[np.int64]
+    values: tuple[DistinctSample, ...]
+    tops: Tops
+    neighbours: Neighbours
+    groups: tuple[GroupSample, ...]
     subsets: tuple[DistinctSample, ...] = ()
     members: tuple[MemberSums, ...] = ()
 
@@ -147,6 +185,10 @@ class Tally:
             self.records + other.records,
             self.ends + other.ends,
             self.marks + other.marks,
+            tuple(a + b for a, b in zip(self.values, other.values, strict=True)),
+            self.tops + other.tops,
+            self.neighbours + other.neighbours,
+            tuple(a + b for a, b in zip(self.groups, other.groups, strict=True)),
             tuple(a + b for a, b in zip(self.subsets, other.subsets, strict=True)),
             tuple(a + b for a, b in zip(self.members, other.members, strict=True)),
         )
@@ -164,6 +206,7 @@ def tally(questions: Questions, block: Block) -> Tally:
     weights = None if questions.weight is None else _weights(block, questions.weight)
     texts = [_decoded(block.column(name)) for name in questions.texts]
     cells = combined_hashes(list(quasi.values()), key) if quasi else None
+    others = np.array([hashes[name] for name in questions.unordered], dtype=np.uint64).reshape(-1, block.n_rows)
     return Tally(
         missing=np.array([block.null_count(name) for name in questions.columns], dtype=np.int64),
         infinite=infinite.sum(axis=1),
@@ -176,8 +219,14 @@ def tally(questions: Questions, block: Block) -> Tally:
         records=sampled(combined_hashes(list(hashes.values()), key)),
         ends=ends_of(matrix, moments.minimum, moments.maximum),
         marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
+        values=tuple(sampled(hashes[name], cap=FEW_VALUES) for name in questions.columns),
+        tops=tops_of(matrix),
+        neighbours=neighbours_of(matrix, others),
+        groups=tuple(group_sample(name, columns, hashes, key) for name, columns in questions.groups),
         subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
-        members=tuple(MemberSums.of(block.column(name), cells, key) for name in questions.groups if cells is not None),
+        members=tuple(
+            MemberSums.of(block.column(name), cells, key) for name in questions.belonging if cells is not None
+        ),
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from veil.data.schema import (
     PERTURBED,
     Kind,
@@ -148,6 +150,7 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
     if consistent_on is not None:
         _check_consistent(consistent_on, plan, names)
         given.setdefault(consistent_on, Role.IDENTIFIER)
+    _check_groups(table, given)
     plan = _with_groups(plan, given)
     named, rest = _named(plan, names, given)
     if rest is not None and rest.layout.natural_role is Role.QUASI:  # a pseudonym stands for the identifier
@@ -177,6 +180,18 @@ def resolve(table: Table, plan: Plan, roles: Mapping[str, str] | None, consisten
             raise RoleError("a part of the plan has no column left to perturb; leave the part out")
         columns.append(tuple(chosen))
     return Resolved(plan, schema, tuple(columns))
+
+
+def _check_groups(table: Table, given: Mapping[str, Role]) -> None:
+    """Groups are named by texts or whole numbers."""
+    for name, role in given.items():
+        dtype = table.schema.field(name).type
+        if role is Role.GROUP and pa.types.is_floating(dtype):
+            raise RoleError(
+                f"column {name!r} has the role group and holds decimal numbers ({dtype}); groups are named by texts or "
+                "whole numbers: declare the kind category, or give it another role",
+                parameter="kinds",
+            )
 
 
 def _with_groups(plan: Plan, given: Mapping[str, Role]) -> Plan:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from veil._version import __version__
 from veil.data.files import target_format
 from veil.data.passes import Engine
+from veil.errors import KeyRefusedError
 from veil.keys.key import Key
 from veil.progress import Watch
 from veil.publishing.restore import restoring
@@ -44,6 +45,10 @@ def restore_file(
     kind = target_format(path)
     refuse_taken(path)
     loaded, opened = Release.load(release), Key.load(key, passphrase)
+    try:
+        opened.entry(loaded.manifest.release_id)
+    except KeyRefusedError as error:
+        raise KeyRefusedError(f"{Path(key).name}: {error}") from None
     work = restoring(loaded, opened, partial=partial)
     about = {"restore": loaded.manifest.data.get("sha256"), "columns": work.schema.names, "format": kind}
     with file_job(path, resume=resume) as job, watched(progress) as report:

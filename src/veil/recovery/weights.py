@@ -61,7 +61,7 @@ def as_weights(weights: Any, release: Release) -> Weights:
         public = {column.name for column in release.manifest.public} & set(release.table.numeric())
         if weights not in public:
             known = ", ".join(repr(name) for name in sorted(public)) or "none"
-            raise InputError(f"weights: no public column of numbers has this name; there are: {known}")
+            raise InputError(f"weights: no public column of numbers is called {weights!r}; there are: {known}")
         return Weights(column=weights)
     try:
         values = np.asarray(weights, dtype=np.float64)

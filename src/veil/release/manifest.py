@@ -283,7 +283,9 @@ class Manifest:
         fields = _Fields(raw, MANIFEST)
         format = fields.get("format", int)
         if format not in (1, FORMAT):
-            raise FileFormatError(f"its {MANIFEST} is of format {format!r:.20}; this version reads 1 and {FORMAT}")
+            raise FileFormatError(
+                f"its {MANIFEST} is of format {format!r:.20}; this version reads 1 and {FORMAT}; update Veil"
+            )
         data = fields.get("data", dict)
         if not all(isinstance(value, str) for value in data.values()):
             _refuse("data")

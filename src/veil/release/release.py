@@ -180,7 +180,9 @@ class Release:
             raise FileFormatError(f"{folder}: {error}") from None
         except (KeyError, ValueError):
             raise FileFormatError(f"{folder}: its {MANIFEST} is damaged or of another version") from None
-        if not there or (verify and _hash_of(path) != expected):
+        if not there:
+            raise TamperedError(f"{folder}: {path.name} is missing, which the manifest names; fetch the release anew")
+        if verify and _hash_of(path) != expected:
             raise TamperedError(
                 f"{folder}: {path.name} does not match the hash in the manifest; fetch the release anew"
             )

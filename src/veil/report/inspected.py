@@ -1,9 +1,9 @@
-"""What an inspection says, as lines and tables: columns, roles, what to decide, and what noise or rotation leaves."""
+"""What an inspection says, as lines and tables: what to decide, columns, groups, keys; and the theory, if asked."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +12,20 @@ from rich.text import Text
 
 from veil.report.console import grid, shown
 from veil.report.escaping import visible
-from veil.report.inspection import ROTATION_THRESHOLD, ColumnFacts, KeyFacts, NoiseRisk, RotationRange
+from veil.report.inspection import (
+    ROTATION_THRESHOLD,
+    ColumnFacts,
+    GroupFacts,
+    KeyFacts,
+    NoiseRisk,
+    Proposal,
+    RotationRange,
+)
 from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
-from veil.report.words import counted, percent
+from veil.report.proposals import group_words, reason_words, value_words
+from veil.report.words import counted, few, percent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,11 +40,29 @@ class Inspection:
     n_rows: int
     columns: tuple[ColumnFacts, ...]
     advice: tuple[str, ...]
+    theory: tuple[str, ...] = ()
     noise_levels: tuple[float, ...] = ()
     noise_risks: tuple[NoiseRisk, ...] = ()
     rotation_threshold: float = ROTATION_THRESHOLD
     rotation_ranges: tuple[RotationRange, ...] = ()
     keys: KeyFacts | None = None
+    groups: tuple[GroupFacts, ...] = ()
+    sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    proposals: tuple[Proposal, ...] = ()
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """Columns in which neighbouring rows resemble each other, or by which rows are sorted, most first."""
+        told = [c for c in self.columns if c.sorting is not None or c.neighbours is not None]
+        return tuple(c.name for c in sorted(told, key=lambda c: -(c.neighbours or 1.0)))
+
+    def why(self, proposal: Proposal) -> str:
+        """The reason of a proposal, in words."""
+        return reason_words(proposal, {each.column: each for each in self.groups})
+
+    def describe(self, *, risk: bool = False) -> str:
+        """What is printed, as text; with ``risk`` the theory of noise and rotations, too."""
+        return plain_pieces(inspection_pieces(self, risk=risk))
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -46,55 +73,112 @@ class Inspection:
         return written_json(self.to_dict(), path)
 
     def __repr__(self) -> str:
-        return plain_pieces(inspection_pieces(self))
+        return self.describe()
 
     def _repr_html_(self) -> str:
         return fragment_of("Inspection", inspection_pieces(self))
 
 
-def inspection_pieces(inspection: Inspection, name: str = "Table") -> list[Piece]:
+def inspection_pieces(inspection: Inspection, name: str = "Table", *, risk: bool = False) -> list[Piece]:
     """The inspection of the table called ``name``, as lines and tables."""
     size = f": {counted(inspection.n_rows, 'record')} × {counted(len(inspection.columns), 'column')}"
-    pieces: list[Piece] = [shown(name, "bold") + Text(size), _columns(inspection)]
+    pieces: list[Piece] = [shown(name, "bold") + Text(size)]
+    pieces += [_proposals(inspection)] if inspection.proposals else []
     pieces += [Text(f"  {visible(sentence)}") for sentence in inspection.advice]
+    pieces += [_columns(inspection)]
+    pieces += [Text(f"  {visible(sentence)}") for sentence in _structure(inspection)]
     pieces += [_keys(inspection, inspection.keys)] if inspection.keys is not None else []
-    pieces += [_risks(inspection)] if inspection.noise_risks else []
-    pieces += [_rotations(inspection)] if inspection.rotation_ranges else []
+    if risk:
+        pieces += [Text(f"  {visible(sentence)}") for sentence in inspection.theory]
+        pieces += [_risks(inspection)] if inspection.noise_risks else []
+        pieces += [_rotations(inspection)] if inspection.rotation_ranges else []
+    elif inspection.theory:
+        pieces += [Text("What noise and rotations would leave: --risk, or describe(risk=True).", style="dim")]
     return pieces
 
 
-def print_inspection(inspection: Inspection, name: str, console: Console) -> None:
+def print_inspection(inspection: Inspection, name: str, console: Console, *, risk: bool = False) -> None:
     """Print the inspection of the table called ``name``."""
-    print_pieces(inspection_pieces(inspection, name), console)
+    print_pieces(inspection_pieces(inspection, name, risk=risk), console)
+
+
+def _proposals(inspection: Inspection) -> Table:
+    """Roles that are not the usual ones: what must be decided first."""
+    table = grid("column", "role", "", "reason", side="left", caption="Roles that veil init proposes")
+    folded: dict[tuple[bool, str, str], list[str]] = {}
+    for each in sorted(inspection.proposals, key=lambda each: each.sure):
+        folded.setdefault((each.sure, each.role, inspection.why(each)), []).append(each.column)
+    for (sure, role, why), names in folded.items():
+        mark = Text("") if sure else Text("decide", "bold red")
+        table.add_row(shown(few(names)), role, mark, shown(why))
+    return table
+
+
+def _structure(inspection: Inspection) -> list[str]:
+    """Order of rows, groups, sums and grids, one line each."""
+    said = []
+    if inspection.ordered:
+        said.append(
+            f"The order of rows tells something: neighbours resemble each other in {few(inspection.ordered)}. A secret "
+            "order (shuffle) costs nothing."
+        )
+    said += [f"{each.column}: {group_words(each)}." for each in inspection.groups[:MOST_SHOWN]]
+    said += [f"{total} is the sum of {few(terms)} in every record." for total, terms in inspection.sums.items()]
+    coarse: dict[float, list[str]] = {}
+    for column in inspection.columns:
+        if column.grain is not None and column.grain > 1:
+            coarse.setdefault(column.grain, []).append(column.name)
+    said += [f"Multiples of {grain:g}: {few(names)}." for grain, names in sorted(coarse.items())]
+    return said
 
 
 def _columns(inspection: Inspection) -> Table:
     table = grid("column", "kind", "role", side="left")
     table.add_column("missing", justify="right")
+    table.add_column("values", justify="right")
     table.add_column("note")
+    proposed = {each.column: each for each in inspection.proposals}
     for column in inspection.columns:
-        role = shown(column.role) if column.role else Text("decide", "bold red")
+        role = _role(column, proposed.get(column.name))
         missing = f"{column.missing:,}" if column.missing else ""
-        table.add_row(shown(column.name), column.kind, role, missing, shown(column.note))
+        numbered = proposed.get(column.name) is not None and proposed[column.name].role in ("identifier", "group")
+        note = "; ".join([*([] if numbered else value_words(column)), *filter(None, [column.note])])
+        values = f"{'' if column.exact else '~'}{column.n_values:,}"
+        table.add_row(shown(column.name), column.kind, role, missing, values, shown(note))
     return table
+
+
+def _role(column: ColumnFacts, proposal: Proposal | None) -> Text:
+    """The role that is given or usual, or one that is proposed, with a question mark."""
+    if column.role is None and (proposal is None or not proposal.sure):
+        return Text("decide", "bold red")
+    return shown(column.role) if proposal is None or not proposal.sure else Text(f"{proposal.role}?")
 
 
 def _keys(inspection: Inspection, keys: KeyFacts) -> Table:
     """Records in small cells on all keys, on all but one, and on pairs."""
     n = max(inspection.n_rows, 1)
     counted = "" if keys.exact else " (estimates)"
+    whose = "what an outsider may know, by the names of columns" if keys.proposed else "their keys"
     table = grid(
-        "keys", caption=f"Records that are alone with their values, or share them with few{counted}", side="left"
+        "keys",
+        caption=f"Records that are alone with {whose}, or share them with few{counted}",
+        side="left",
     )
     for heading in ("combinations", "alone", "fewer than 3", "fewer than 5"):
         table.add_column(heading, justify="right")
-    few = [f"{count:,} ({count / n:.0%})" for count in (keys.unique, keys.below_3, keys.below_5)]
+    few = [f"{count:,} ({percent(count / n)})" for count in (keys.unique, keys.below_3, keys.below_5)]
     table.add_row(shown(", ".join(keys.columns)), f"{keys.n_cells:,}", *few)
-    for each in keys.without[:MOST_SHOWN]:
-        table.add_row(shown(f"without {each.columns[0]}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim")
+    for each in keys.without[:MOST_PAIRS]:
+        table.add_row(
+            shown(f"without {each.columns[0]}"), "", f"{each.unique:,} ({percent(each.unique / n)})", style="dim"
+        )
     for each in [pair for pair in keys.pairs if pair.unique][:MOST_PAIRS]:
         table.add_row(
-            shown(f"only {' and '.join(each.columns)}"), "", f"{each.unique:,} ({each.unique / n:.0%})", style="dim"
+            shown(f"only {' and '.join(each.columns)}"),
+            "",
+            f"{each.unique:,} ({percent(each.unique / n)})",
+            style="dim",
         )
     for group in keys.groups:
         alone = f"{group.unique:,} ({group.unique / max(group.n_groups, 1):.0%})"

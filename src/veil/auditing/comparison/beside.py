@@ -102,7 +102,7 @@ class Common:
         shared = [name for name in wanted if name in other.schema.names]
         if not shared:
             raise InputError(
-                f"the other table has none of the private columns {listed(wanted)}; columns are compared by name, so "
+                f"{other.label} has none of the private columns {listed(wanted)}; columns are compared by name, so "
                 "rename them alike"
             )
         types = {n: (private.schema.field(n).type, other.schema.field(n).type) for n in shared}

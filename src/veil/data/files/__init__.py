@@ -17,7 +17,7 @@ from veil.data.files.reading import FORMATS, FileTable, format_of, refuse_pipe, 
 from veil.data.files.survey import SurveyTable
 from veil.data.files.writer import Writer
 from veil.data.files.writing import open_writer
-from veil.errors import FileAccessError
+from veil.errors import FileAccessError, nearest
 
 __all__ = [
     "FORMATS",
@@ -34,6 +34,15 @@ __all__ = [
 ]
 
 
+def _meant(path: Path) -> str:
+    """The file beside it that is called nearly so."""
+    try:
+        near = nearest(path.name, [each.name for each in path.parent.iterdir()])
+    except OSError:
+        near = None
+    return "" if near is None else f"; did you mean {near!r}?"
+
+
 def open_table(path: str | Path, *, settle: bool = True, options: FileOptions = AS_THE_FILE_SAYS) -> FileTable:
     """A file or a folder of Parquet files as a table that is read in blocks; ``options`` say what the file does not.
 
@@ -41,7 +50,7 @@ def open_table(path: str | Path, *, settle: bool = True, options: FileOptions = 
     """
     path = Path(path)
     if not path.exists():
-        raise FileAccessError(f"{path}: no such file or folder")
+        raise FileAccessError(f"{path}: no such file or folder{_meant(path)}")
     refuse_pipe(path)
     path = path.absolute()  # a cluster's workers are elsewhere
     kind = format_of(path)

@@ -81,6 +81,12 @@ class CsvTable(FileTable):
                 raise FileFormatError(f"{path.name}: the file is empty; a CSV table needs a header and rows")
             first = header.decode("utf-8-sig", "replace")
             self._delimiter = options.delimiter or _delimiter(first)
+            if options.delimiter and options.delimiter not in first and _delimiter(first) in first and '"' not in first:
+                raise FileFormatError(
+                    f"{path.name}: its header has no {options.delimiter!r}, but {_delimiter(first)!r}: the file has "
+                    "another separator than was declared",
+                    parameter="delimiter",
+                )
             if "\0" in first or "\ufffd" in first:
                 raise not_utf8(path, "its header is", "utf-16" if "\0" in first else "windows-1252")
             if types is None and looks_like_a_record(first.split(self._delimiter)):
