@@ -15,7 +15,12 @@ from veil.cli.printing import check_page, print_json, print_line, terminal
 @click.argument("release", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Page to write, with densities: .html or .json.")
 @click.option("--bins", default=100, show_default=True, type=click.IntRange(2, 10_000), help="Bins of each density.")
-@click.option("--weights", metavar="COLUMN", help="Public column of how many people each record stands for.")
+@click.option(
+    "--weights",
+    metavar="COLUMN",
+    help="Public column of how many people each record stands for; the one with the role weight by default.",
+)
+@click.option("--unweighted", is_flag=True, help="Count every record once, also if the release has weights.")
 @engine_options
 @json_option
 def recover(
@@ -23,6 +28,7 @@ def recover(
     output: Path | None,
     bins: int,
     weights: str | None,
+    unweighted: bool,
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
@@ -38,8 +44,10 @@ def recover(
     from veil.storage.json_values import json_value
 
     check_page(output)
+    if weights is not None and unweighted:
+        raise click.UsageError("--weights and --unweighted exclude each other")
     with chosen_engine(workers, scheduler) as engine:
-        recovered = run_recover(release, n_bins=bins, weights=weights, engine=engine)
+        recovered = run_recover(release, n_bins=bins, weights=False if unweighted else weights, engine=engine)
     if output is not None:
         write_recovered(recovered, output)
     if as_json:

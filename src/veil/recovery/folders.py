@@ -17,6 +17,7 @@ from veil.errors import NotApplicableError
 from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
 from veil.recovery.display import Quantile, columns_of, curve_of, table_of
+from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredShares
@@ -47,6 +48,7 @@ def recover(
         Bins of each density.
     weights
         How many people of the population each record stands for: the name of a public column, or one number per row.
+        By default the release's column with the role weight, if it has one; False for none.
     engine
         Runs the passes over a folder; all cores of this machine by default.
 
@@ -58,6 +60,7 @@ def recover(
     """
     if not isinstance(release, Release):
         release = Release.load(release, engine=engine)
+    weighted = as_weights(weights, release)
     columns: list[RecoveredColumn] = []
     shares: list[RecoveredShares] = []
     moments: list[MomentRecovery] = []
@@ -92,11 +95,11 @@ def recover(
         covariance_half=() if alone is None else table_of(alone.covariance_se_, 2.0),
         note=NOTE,
         proportions=tuple(shares),
-        records=_records(n_rows, n_gaps, weighted=weights is not None, shapes=any(c.density for c in columns)),
+        records=_records(n_rows, n_gaps, weights=weighted, shapes=any(c.density for c in columns)),
     )
 
 
-def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool) -> str:
+def _records(n_rows: int, n_gaps: Sequence[int], *, weights: Weights, shapes: bool) -> str:
     """How records with gaps were used, and weights; ``n_gaps`` of each part."""
     sentences = []
     if any(n_gaps):
@@ -107,8 +110,9 @@ def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool
             "predicted from the other columns of their part and the public ones, which is right if what is missing "
             f"depends on those alone{alone}."
         )
-    if weighted:
-        sentences.append("Records were weighted; '± for the population' is that of drawing with replacement.")
+    if weights.given:
+        by = "" if weights.column is None else f" by {weights.column!r}"
+        sentences.append(f"Records were weighted{by}; '± for the population' is that of drawing with replacement.")
     return " ".join(sentences)
 
 
