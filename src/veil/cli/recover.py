@@ -21,6 +21,13 @@ from veil.cli.printing import check_page, print_json, print_line, terminal
     help="Public column of how many people each record stands for; the one with the role weight by default.",
 )
 @click.option("--unweighted", is_flag=True, help="Count every record once, also if the release has weights.")
+@click.option(
+    "--regress",
+    "regressions",
+    multiple=True,
+    metavar="FORMULA",
+    help="A regression, as 'income ~ age + hours'; a category is 'sex=F'. May be given many times.",
+)
 @engine_options
 @json_option
 def recover(
@@ -29,15 +36,17 @@ def recover(
     bins: int,
     weights: str | None,
     unweighted: bool,
+    regressions: tuple[str, ...],
     workers: int | None,
     scheduler: str | None,
     as_json: bool,
 ) -> None:
-    """Estimate means, covariances and distributions of the private table from its release.
+    """Estimate means, covariances, distributions and regressions of the private table from its release.
 
     \b
     Example:
       veil recover release -o recovered.html
+      veil recover release --regress "income ~ age + hours"
     """
     from veil.recovery.folders import recover as run_recover
     from veil.report.recovered_page import write_recovered
@@ -47,7 +56,13 @@ def recover(
     if weights is not None and unweighted:
         raise click.UsageError("--weights and --unweighted exclude each other")
     with chosen_engine(workers, scheduler) as engine:
-        recovered = run_recover(release, n_bins=bins, weights=False if unweighted else weights, engine=engine)
+        recovered = run_recover(
+            release,
+            n_bins=bins,
+            weights=False if unweighted else weights,
+            regressions=regressions,
+            engine=engine,
+        )
     if output is not None:
         write_recovered(recovered, output)
     if as_json:

@@ -95,7 +95,8 @@ def estimate(
     if clusters is None:
         return _placed(moments, gap_errors(spread, each), sums.together, own, d)
     groups = release.summed(partial(sum_groups, columns, weights, noise, moments, clusters.codes), read)
-    errors, design = gap_errors(spread, each, groups), weighted_design(release, clusters, weights)
+    errors = gap_errors(spread, each, groups)
+    design = weighted_design(release, clusters, weights, columns.private) if clusters.shared else 1.0
     return _placed(moments, replace(errors, noise=design * errors.noise), sums.together, own, d)
 
 

@@ -32,6 +32,16 @@ class RecoveredShares:
     shares: tuple[tuple[str, float, float, float], ...]
 
 
+@dataclass(frozen=True)
+class RecoveredRegression:
+    """A regression: (term, coefficient, two standard errors for the table, and for the population)."""
+
+    target: str
+    terms: tuple[tuple[str, float, float, float], ...]
+    residual_std: float
+    r_squared: float
+
+
 def span(low: float | None, high: float | None) -> str:
     """An interval in text; an end that is not known is a dash.
 
