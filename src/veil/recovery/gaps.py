@@ -100,16 +100,20 @@ def estimate(
     return _placed(moments, replace(errors, noise=design * errors.noise), sums.together, own, d)
 
 
-def table_moments(values: Matrix) -> tuple[Vector, Matrix]:
-    """Mean and covariance (over n) of a table: its own, or by EM where it has gaps; NaN of a column without values."""
+def table_moments(values: Matrix, weights: Vector | None = None) -> tuple[Vector, Matrix]:
+    """Mean and covariance (over n, or over the weights) of a table: its own, or by EM where it has gaps.
+
+    NaN of a column without values.
+    """
     d = values.shape[1]
     if not np.isnan(values).any():
-        return values.mean(axis=0), np.cov(values.T, ddof=0).reshape(d, d)
+        mean = values.mean(axis=0) if weights is None else weights @ values / weights.sum()
+        return mean, np.cov(values.T, ddof=0, aweights=weights).reshape(d, d)
     there = np.flatnonzero((~np.isnan(values)).any(axis=0))
     mean, covariance = np.full(d, np.nan), np.full((d, d), np.nan)
     if len(there):
         origin = np.nanmean(values[:, there], axis=0)
-        sums = pattern_sums(values[:, there] - origin)
+        sums = pattern_sums(values[:, there] - origin, weights)
         solved = solve(sums, Correction.none(len(there)))
         mean[there] = solved.mean + origin
         covariance[np.ix_(there, there)] = np.where(sums.together > 1, solved.covariance, np.nan)
