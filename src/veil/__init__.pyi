@@ -118,6 +118,7 @@ from veil.recovery.geometry import distance_interval as distance_interval
 from veil.recovery.joint import JointRecovery as JointRecovery
 from veil.recovery.moments import MomentRecovery as MomentRecovery
 from veil.recovery.proportions import ProportionRecovery as ProportionRecovery
+from veil.recovery.regression import RegressionRecovery as RegressionRecovery
 from veil.recovery.tree import NoisyTreeClassifier as NoisyTreeClassifier
 from veil.release.manifest import Manifest as Manifest
 from veil.release.plausible import Plausible as Plausible

@@ -105,3 +105,30 @@ def test_gaps_and_weights_are_told_of_in_a_sentence(tmp_path):
     assert "weights" in error
     whole, _ = veil.publish(people(), veil.AdditiveNoise(0.5, **SEEDED))
     assert recover(whole).records == ""
+
+
+def test_regressions_and_weights_of_a_folder(tmp_path):
+    rng = np.random.default_rng(3)
+    table = people().assign(sex=rng.choice(["F", "M"], 4_000), w=rng.choice([1.0, 4.0], 4_000))
+    table = table.rename(columns={"<b>age</b>": "age"})
+    plan = veil.Plan([(["income", "age"], veil.AdditiveNoise(0.3, **SEEDED))], roles={"sex": "public", "w": "weight"})
+    veil.publish(table, plan)[0].save(tmp_path / "release")
+    code, said, _ = invoke("recover", tmp_path / "release", "--json", "--regress", "age ~ income + sex=F")
+    assert code == 0
+    found = json.loads(said)
+    (regression,) = found["regressions"]
+    assert [term[0] for term in regression["terms"]] == ["(intercept)", "income", "sex=F"]
+    assert abs(regression["terms"][1][1] - 0.005) < 1.5 * regression["terms"][1][3]
+    assert "weighted by 'w'" in found["records"]
+    page = recovered_page(recover(tmp_path / "release", regressions=[("age", ["income"])]))
+    assert "Regression of age" in page
+    code, said, _ = invoke("recover", tmp_path / "release", "--unweighted", "--regress", "age ~ income")
+    assert code == 0
+    assert "coefficient" in said
+    assert "weighted" not in said
+    code, _, error = invoke("recover", tmp_path / "release", "--regress", "age, income")
+    assert code == 2
+    assert "target ~ predictor" in error
+    code, _, error = invoke("recover", tmp_path / "release", "--unweighted", "--weights", "w")
+    assert code == 2
+    assert "exclude each other" in error

@@ -289,3 +289,19 @@ def test_many_patterns_of_gaps_are_not_told(answered):
     assert release.manifest.parts[0].patterns is None
     assert release.manifest.parts[0].products is not None
     assert np.isfinite(veil.MomentRecovery().fit(release).mean_).all()
+
+
+def test_regressions_lose_nothing_to_rules_either(answered):
+    """A column that was released as a sum can be the target: its own noisy values are in the sums."""
+    roles, sums = {"weight": "weight"}, {"income": ["wage", "rent"]}
+    rules = {"wage": {"low": 800.0, "high": 2000.0}}
+    frame, noise = answered.assign(income=answered["wage"] + 2 * answered["rent"]), NOISES["added"]
+    plain = veil.publish(frame, veil.Plan([(None, noise)]), roles=roles)[0]
+    ruled = veil.publish(frame, veil.Plan([(None, noise)], plausible=rules, sums=sums), roles=roles)[0]
+    for weights in (False, None):
+        ways = [
+            veil.RegressionRecovery("income", ["wage", "height"], weights=weights, public=False).fit(release)
+            for release in (plain, ruled)
+        ]
+        assert np.allclose(ways[0].coefficients_[1:], ways[1].coefficients_[1:], rtol=0.05)
+        assert (np.abs(ways[0].coefficients_ - ways[1].coefficients_) < ways[0].coefficient_se_).all()

@@ -118,3 +118,38 @@ def test_missing_records_are_left_out_and_limits_are_errors():
         MomentRecovery().fit(x)
     with pytest.raises(veil.InputError, match="target"):
         found.interval(target="sample")
+
+
+def test_intervals_for_the_population_follow_the_tail():
+    """Of lognormal columns with log deviation 1: the upper end is the further one, and more truths are covered.
+
+    ± z standard errors without skewness.
+    """
+    truth, covered = np.e**2 - np.e, np.zeros(2)
+    for seed in range(200):
+        x = lognormal_table(np.random.default_rng([seed, 5]), 500) ** 2
+        found = MomentRecovery(published=False).fit(veil.publish(x, METHODS["P1 normal"](seed))[0])
+        low, high = (end[0, 0] for end in found.interval(target="population")["covariance"])
+        own, error = found.covariance_[0, 0], found.covariance_total_se_[0, 0]
+        assert low > own - 2 * error
+        assert high > own + 2 * error
+        covered += [low <= truth <= high, abs(own - truth) <= 2 * error]
+    assert covered[0] / 200 > 0.88, covered
+    assert covered[1] / 200 < 0.88, covered
+    u = np.random.default_rng(1).uniform(size=(500, 2))
+    found = MomentRecovery().fit(veil.publish(np.vstack([u, 1 - u]), METHODS["P1 normal"](1))[0])
+    low, high = found.interval(target="population", z=3.0)["mean"]
+    assert (high - low) == pytest.approx(6 * found.mean_total_se_, rel=0.02)
+
+
+def test_the_skewness_of_an_estimate_is_that_of_its_influences():
+    """Third cumulants of means and variances: those of the records, over n², whatever takes them."""
+    x = lognormal_table(np.random.default_rng(2), 5_000)
+    release, _ = veil.publish(x, METHODS["P1 normal"](2))
+    y = release.to_numpy() - release.to_numpy().mean(axis=0)
+    found = MomentRecovery(published=False).fit(release)
+    square = y[:, 0] ** 2 - (y[:, 0] ** 2).mean()
+    expected = [(y[:, 0] ** 3).sum() / 5_000**3, (y[:, 1] ** 3).sum() / 5_000**3, (square**3).sum() / 5_000**3]
+    assert found._third_cumulants()[:3] == pytest.approx(expected, rel=1e-3)
+    same = MomentRecovery(weights=np.full(5_000, 2.0)).fit(release)
+    assert same._third_cumulants() == pytest.approx(found._third_cumulants(), rel=1e-3)

@@ -23,7 +23,7 @@ from veil.auditing.previous import Previous, matched_previous
 from veil.auditing.sampling import audited_records
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.schema import KNOWN, Role, Schema, check_known_columns, parse_roles
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
@@ -128,6 +128,7 @@ class Exposures:
         self.groups = Groups.of(private, self._roles, self.columns)
         self._sizes = group_sizes(private, self._roles, self.groups)
         self.truth: Matrix = self.private.values
+        self.weights = self._weights()
         outsiders = schema.of_role(*KNOWN)
         known = [*(n for n in self.columns if n in outsiders), *(n for n in self.public if n in outsiders)]
         self.unscored = tuple(j for j, name in enumerate(self.columns) if name in schema.of_role(Role.KEY))
@@ -162,9 +163,24 @@ class Exposures:
         """The utilities of a release of the whole table; truth and ``labels`` follow the order of its rows."""
         release, rows = exposure.release, exposure.private_rows
         if release.manifest.row_order is not RowOrder.SHUFFLED:
-            return plan_utilities(self.private, release, labels=labels, **uses)
-        truth = replace(self.private, values=self.truth[rows])
-        return plan_utilities(truth, release, labels=None if labels is None else labels[rows], **uses)
+            return plan_utilities(self.private, release, labels=labels, weights=self.weights, **uses)
+        truth, weights = replace(self.private, values=self.truth[rows]), self.weights
+        own = None if weights is None else weights[rows]
+        return plan_utilities(truth, release, labels=None if labels is None else labels[rows], weights=own, **uses)
+
+    def _weights(self) -> Vector | None:
+        """How many people each private record stands for; None where no column has the role weight."""
+        name = next((name for name in self.public if self._roles[name] == Role.WEIGHT), None)
+        if name is None:
+            return None
+        weights = to_float(self._table.column(name).combine_chunks(), name)
+        wrong = int((~(np.isfinite(weights) & (weights >= 0.0))).sum())
+        if wrong or not weights.sum() > 0.0:
+            raise InputError(
+                f"column {name!r} has the role weight, and {wrong} weights are missing, negative or infinite, or all "
+                "are 0; mend them, or give the column the role public"
+            )
+        return np.asarray(weights)
 
     def is_sensitive(self, column: str) -> bool:
         """Whether a column has the role sensitive."""

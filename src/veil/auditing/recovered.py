@@ -4,6 +4,9 @@ Of a table with gaps, the means and the covariance to be recovered are those tha
 all its values (:func:`veil.recovery.gaps.table_moments`, by EM); the analyst's come from all released values by the
 same EM, corrected for the noise, from the same columns. Proportions are found in the same way. Distributions are of
 the values that are there.
+
+Records of a survey stand for unequal numbers of people. Where a release has a column with the role weight, all of these
+are figures of the population: the private table's are weighted, and so are the analyst's.
 """
 
 from __future__ import annotations
@@ -12,15 +15,17 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from veil import measures
 from veil.auditing.truth import Truth
-from veil.data.blocks import Matrix, Vector
+from veil.data.blocks import Block, Matrix, Vector
 from veil.measures import Measure
 from veil.numerics.laws import is_law
 from veil.recovery import DistributionRecovery, MomentRecovery
 from veil.recovery.gaps import table_moments
 from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.weights import as_weights
 from veil.release.models import (
     AdditiveModel,
     BasketModel,
@@ -52,8 +57,7 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
     A method that mixes columns publishes the units it divided by; one that does not leaves
     columns in their own units, and both sides are divided by the original's standard deviation.
     """
-    y, model = release.to_numpy(), release.only_part.model
-    complete = ~(np.isnan(truth).any(axis=1) | np.isnan(y).any(axis=1))
+    y, model, complete = release.to_numpy(), release.only_part.model, complete_in_both(truth, release)
     x, y = truth[complete], y[complete]
     if isinstance(model, Scaled):
         return model.scaled(x), y
@@ -70,6 +74,11 @@ def analyst_views(truth: Matrix, release: Release) -> tuple[Matrix, Matrix]:
     return x / scale, y / scale
 
 
+def complete_in_both(truth: Matrix, release: Release) -> npt.NDArray[np.bool_]:
+    """Which records are complete in the original and in the release."""
+    return np.asarray(~(np.isnan(truth).any(axis=1) | np.isnan(release.to_numpy()).any(axis=1)))
+
+
 def _spread(x: Matrix) -> Matrix:
     if not len(x):
         return np.ones(x.shape[1])
@@ -78,7 +87,7 @@ def _spread(x: Matrix) -> Matrix:
     return np.asarray(scale)
 
 
-def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
+def covariance_kept(truth: Matrix, release: Release, weights: Vector | None = None) -> Measure | None:
     """1 − relative error of the covariance that the analyst can work out, column by column.
 
     Of noise the analyst takes out what is published about it (R3). Mixed columns are compared as they are; where
@@ -88,7 +97,7 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     if isinstance(model, COLUMNWISE):
         if not _enough(truth):
             return None
-        original = table_moments(truth)[1]
+        original = table_moments(truth, weights)[1]
         recovered = MomentRecovery(public=False).fit(release).covariance_
         told = ~(np.isnan(original) | np.isnan(recovered))
         scale = _scale(truth, original)
@@ -100,11 +109,12 @@ def covariance_kept(truth: Matrix, release: Release) -> Measure | None:
     x, y = analyst_views(truth, release)
     if isinstance(model, BinaryProjectionModel) or x.shape[1] != y.shape[1]:
         return None
-    original = np.cov(x.T, ddof=0).reshape(x.shape[1], -1)
-    return _kept_covariance(original, np.cov(y.T, ddof=0).reshape(y.shape[1], -1))
+    own = None if weights is None else weights[complete_in_both(truth, release)]
+    original, released = (np.cov(z.T, ddof=0, aweights=own).reshape(x.shape[1], -1) for z in (x, y))
+    return _kept_covariance(original, released)
 
 
-def means_kept(truth: Matrix, release: Release) -> Measure | None:
+def means_kept(truth: Matrix, release: Release, weights: Vector | None = None) -> Measure | None:
     """1 − error of the means that the analyst recovers (R3), in standard deviations of the columns.
 
     The root-mean-square error of naming one value of the column as its mean is one standard deviation: that needs no
@@ -115,7 +125,7 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
     if not _enough(truth):
         return None
     recovered = MomentRecovery(public=False).fit(release)
-    mean, covariance = table_moments(truth)
+    mean, covariance = table_moments(truth, weights)
     told = np.isfinite(mean) & np.isfinite(recovered.mean_)
     scale = _scale(truth, covariance)[told]
     off, doubt = np.abs(recovered.mean_ - mean)[told] / scale, 1.96 * recovered.mean_se_[told] / scale
@@ -127,7 +137,7 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
     return Measure(share, low=least, high=most, higher_is="useful")
 
 
-def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
+def distribution_kept(truth: Matrix, release: Release, weights: Vector | None = None) -> Measure | None:
     """1 − ∫(F − G)²/∫(F − H)² of the distributions that the analyst recovers, mean over columns.
 
     F is the column's distribution function, G the recovered one, and H that of a constant at the median, which is the
@@ -141,13 +151,14 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
     if isinstance(model, AdditiveModel) and is_law(model.distribution):
         deviations, released = np.sqrt(np.diag(model.covariance)), release.to_numpy()
         shares = [
-            _skill(truth[:, j], *_deconvolved(release, name, released[:, j], float(deviations[j])))
+            _skill(truth[:, j], *_deconvolved(release, name, released[:, j], float(deviations[j])), weights)
             for j, name in enumerate(release.only_part.names)
         ]
     elif isinstance(model, COLUMNWISE) or (
         isinstance(model, ForeignModel) and release.only_part.released == release.only_part.names
     ):
-        shares = [_skill(truth[:, j], *_steps(column)) for j, column in enumerate(release.to_numpy().T)]
+        own = _released_weights(release)
+        shares = [_skill(truth[:, j], *_steps(column, own), weights) for j, column in enumerate(release.to_numpy().T)]
     else:
         return None
     known = [share for share in shares if not np.isnan(share)]
@@ -159,32 +170,48 @@ def _deconvolved(release: Release, name: str, released: Vector, deviation: float
     present = released[~np.isnan(released)]
     wide = float(np.ptp(present)) / deviation if len(present) and deviation > 0.0 else 0.0
     if wide * FEWEST_OF_NOISE > MOST_BINS:
-        return _steps(released)
+        return _steps(released, _released_weights(release))
     bins = int(np.clip(BINS_OF_NOISE * wide, FEWEST_BINS, MOST_BINS)) if wide > MOST_PLAIN else FEWEST_BINS
     recovered = DistributionRecovery(n_bins=bins, stop=DISTRIBUTION_STOP, columns=[name]).fit(release)
     return recovered.edges_[name], np.concatenate([[0.0], np.cumsum(recovered.probabilities_[name])])
 
 
-def _steps(column: Vector) -> tuple[Vector, Vector]:
+def _released_weights(release: Release) -> Vector | None:
+    """The weights of all records, as the release has them; None where it has none."""
+    weights = as_weights(None, release)
+    table = release.table.read(list(weights.columns))
+    return weights.of(Block(0, *table.to_batches())) if weights.given else None
+
+
+def _sorted(column: Vector, weights: Vector | None) -> tuple[Vector, Vector]:
+    """The values that are there in order, and which share of the records, or of the people, has less: one more."""
+    order = np.argsort(column, kind="stable")[: int((~np.isnan(column)).sum())]
+    if weights is None:
+        return column[order], np.arange(len(order) + 1) / max(len(order), 1)
+    sums = np.concatenate([[0.0], np.cumsum(weights[order])])
+    return column[order], sums / max(sums[-1], 1e-300)
+
+
+def _steps(column: Vector, weights: Vector | None = None) -> tuple[Vector, Vector]:
     """The distribution function of a column's values, as a line with upright steps."""
-    present = np.sort(column[~np.isnan(column)])
-    heights = np.arange(len(present) + 1) / max(len(present), 1)
+    present, heights = _sorted(column, weights)
     return np.repeat(present, 2), np.repeat(heights, 2)[1:-1]
 
 
-def _skill(column: Vector, at: Vector, heights: Vector) -> float:
+def _skill(column: Vector, at: Vector, heights: Vector, weights: Vector | None = None) -> float:
     """1 − ∫(F − G)²/∫(F − H)², at least 0, for G with these ``heights`` and straight between; NaN of a constant."""
-    present = np.sort(column[~np.isnan(column)])
+    present, below = _sorted(column, weights)
     if not len(present) or present[0] == present[-1] or not len(at):
         return float("nan")
     points = np.unique(np.concatenate([present, at]))
     width, middle = np.diff(points), (points[1:] + points[:-1]) / 2
-    own = np.searchsorted(present, middle, side="right") / len(present)
+    own = below[np.searchsorted(present, middle, side="right")]
     # Between two points G is straight, and it may step at both: its ends there follow from two values inside.
     first, second = (np.interp(points[:-1] + width * share, at, heights) - own for share in (0.25, 0.75))
     start, end = 1.5 * first - 0.5 * second, 1.5 * second - 0.5 * first
     lost = float(width @ (start**2 + start * end + end**2)) / 3.0
-    nothing = float(width @ (own - (middle > np.median(present))) ** 2)
+    median = np.median(present) if weights is None else present[np.searchsorted(below[1:], 0.5)]
+    nothing = float(width @ (own - (middle > median)) ** 2)
     return max(0.0, 1.0 - lost / nothing)
 
 
@@ -206,7 +233,7 @@ def _scale(truth: Matrix, covariance: Matrix) -> Vector:
     return np.where(scale > 0.0, scale, 1.0)
 
 
-def proportions_kept(truth: Truth, release: Release) -> Measure:
+def proportions_kept(truth: Truth, release: Release, weights: Vector | None = None) -> Measure:
     """1 − t/t₀, mean over columns: t is the total variation between true proportions and recovered ones (R4).
 
     A missing value is a category where the release lists it as one. Else the true proportions are those that the
@@ -218,14 +245,16 @@ def proportions_kept(truth: Truth, release: Release) -> Measure:
     """
     recovered = ProportionRecovery(public=False).fit(release)
     shares_kept = []
-    for name, shares in zip(truth.columns, _true_shares(truth, recovered.proportions_), strict=True):
+    for name, shares in zip(truth.columns, _true_shares(truth, recovered.proportions_, weights), strict=True):
         off = 0.5 * float(np.abs(shares - list(recovered.proportions_[name].values())).sum())
         unsaid = 1.0 - float(shares.max())
         shares_kept.append(max(0.0, 1.0 - off / unsaid) if unsaid > 0.0 else float(off < 1e-9))
     return Measure(float(np.mean(shares_kept)), low=min(shares_kept), high=max(shares_kept), higher_is="useful")
 
 
-def _true_shares(truth: Truth, listed: Mapping[str, Mapping[Any, float]]) -> list[Vector]:
+def _true_shares(
+    truth: Truth, listed: Mapping[str, Mapping[Any, float]], weights: Vector | None = None
+) -> list[Vector]:
     """The private table's shares of the listed categories of each column."""
     indicators, gaps = [], False
     for j, name in enumerate(truth.columns):
@@ -240,8 +269,8 @@ def _true_shares(truth: Truth, listed: Mapping[str, Mapping[Any, float]]) -> lis
             gaps = gaps or bool(np.isnan(column).any())
         indicators.append(own)
     if not gaps:
-        return [np.asarray(own.mean(axis=0)) for own in indicators]
-    means, _ = table_moments(np.hstack([own[:, :-1] for own in indicators]))
+        return [np.average(own, axis=0, weights=weights) for own in indicators]
+    means, _ = table_moments(np.hstack([own[:, :-1] for own in indicators]), weights)
     parts = np.split(means, np.cumsum([own.shape[1] - 1 for own in indicators])[:-1])
     return [np.append(part, 1.0 - part.sum()) for part in parts]
 

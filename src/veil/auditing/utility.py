@@ -5,7 +5,8 @@ best answer that needs no release. So u is 1 for the private table and 0 for a c
 analyst who would do worse takes that answer instead.
 
 Of a table with gaps, :mod:`veil.auditing.recovered` says what is held against what; the other utilities are of complete
-records.
+records. Where records have weights, means, covariances, distributions and proportions are those of the population that
+they stand for. Distances, neighbours, clusters and classes are about records, each of which counts once.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from veil.auditing.recovered import (
     proportions_kept,
 )
 from veil.auditing.truth import Truth
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.measures import Measure
 from veil.release.models import (
@@ -51,9 +52,13 @@ def plan_utilities(
     *,
     n_clusters: int = 3,
     labels: Sequence[object] | npt.NDArray[np.object_] | None = None,
+    weights: Vector | None = None,
     seed: int = 0,
 ) -> dict[str, Measure]:
-    """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest."""
+    """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest.
+
+    ``weights`` say how many people each private record stands for.
+    """
     by_name: dict[str, list[Measure]] = {}
     for i, part in enumerate(release.manifest.parts):
         truth, released = private.part(part.names), release.part(i)
@@ -62,15 +67,15 @@ def plan_utilities(
             continue
         if model.private_categories() is not None:
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
-                by_name.setdefault("proportions", []).append(proportions_kept(truth, released))
+                by_name.setdefault("proportions", []).append(proportions_kept(truth, released, weights))
         elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, released):
-            settings = {"n_clusters": n_clusters, "labels": labels, "seed": seed}
+            settings = {"n_clusters": n_clusters, "labels": labels, "weights": weights, "seed": seed}
             for name, value in utilities(truth.values, released, **settings).items():  # type: ignore[arg-type]
                 by_name.setdefault(name, []).append(value)
     return {n: values[0] if len(values) == 1 else averaged(values) for n, values in by_name.items() if values}
 
 
-def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
+def rowless_utilities(private: Truth, release: Release, weights: Vector | None = None) -> dict[str, Measure]:
     """The utilities of a release whose rows belong to nobody in particular: moments and distributions."""
     by_name: dict[str, Measure] = {}
     for i, part in enumerate(release.manifest.parts):
@@ -78,10 +83,10 @@ def rowless_utilities(private: Truth, release: Release) -> dict[str, Measure]:
         named = isinstance(part.model, ForeignModel) and part.released == part.names
         measured = {"means": means_kept, "covariance": covariance_kept, "distribution": distribution_kept}
         for name, utility_of in measured.items() if isinstance(part.model, COLUMNWISE) else ():
-            value = utility_of(truth.values, released)
+            value = utility_of(truth.values, released, weights)
             by_name |= {name: value} if value is not None else {}
         if named:
-            value = distribution_kept(truth.values, released)
+            value = distribution_kept(truth.values, released, weights)
             by_name |= {"distribution": value} if value is not None else {}
     return by_name
 
@@ -106,6 +111,7 @@ def utilities(
     *,
     n_clusters: int = 3,
     labels: Sequence[object] | npt.NDArray[np.object_] | None = None,
+    weights: Vector | None = None,
     seed: int = 0,
 ) -> dict[str, Measure]:
     """Every utility that the release can have, between 0 (nothing kept) and 1 (as good as the original)."""
@@ -113,7 +119,7 @@ def utilities(
     if len(truth) < 3:
         return by_name
     for name, measured in (("means", means_kept), ("covariance", covariance_kept), ("distribution", distribution_kept)):
-        utility = measured(truth, release)
+        utility = measured(truth, release, weights)
         if utility is not None:
             by_name[name] = utility
     if isinstance(release.only_part.model, RecordProjectionModel):

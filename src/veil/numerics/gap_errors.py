@@ -9,7 +9,8 @@ derivative of that mean (Huber 1967; White 1982). So its covariance is J⁻¹ V 
   So it is the error for what the private table would tell by the same equations: its maximum-likelihood moments.
 
 Where rows of a group resemble each other or share noise, the total is that of the groups' sums of wψ (Liang and Zeger
-1986).
+1986). The third cumulant of an error is, in the same way, the sum of the cubes of what each record or group adds to
+it.
 
 ψ is linear in a record's terms (:mod:`veil.numerics.gap_noise`): with B = ΣA, the predictions from what is there,
 ψ = (Bδ, BTB′ about μ, less the covariance, plus the covariance of what is missing).
@@ -33,17 +34,23 @@ _NUMBERS = 2**21
 
 @dataclass(frozen=True)
 class GapSpread:
-    """Sums over ``n`` records of w²ψψ′, and over ``n_noise`` of them of the estimate of w²Cov(ψ|x)."""
+    """Sums over ``n`` records of w²ψψ′, and of the cubes of what each adds to the estimates; over ``n_noise`` of them
+    of the estimate of w²Cov(ψ|x)."""
 
     n: int
     total: Matrix
+    cubes: Vector
     n_noise: int
     noise: Matrix
 
     def __add__(self, other: GapSpread) -> GapSpread:
         """Over both parts together."""
         return GapSpread(
-            self.n + other.n, self.total + other.total, self.n_noise + other.n_noise, self.noise + other.noise
+            self.n + other.n,
+            self.total + other.total,
+            self.cubes + other.cubes,
+            self.n_noise + other.n_noise,
+            self.noise + other.noise,
         )
 
 
@@ -71,10 +78,14 @@ class GroupSums:
 
 @dataclass(frozen=True)
 class GapErrors:
-    """Covariances of the estimated moments: means, then the upper triangle of the covariance row by row."""
+    """Covariances of the estimated moments: means, then the upper triangle of the covariance row by row.
+
+    ``third`` are their third cumulants for the population.
+    """
 
     noise: Matrix
     total: Matrix
+    third: Vector
 
 
 def record_stride(n_rows: int, d: int, most: float = 2e10) -> int:
@@ -87,20 +98,40 @@ def record_stride(n_rows: int, d: int, most: float = 2e10) -> int:
     return max(1, int(np.ceil(n_rows * (q**3 + 200 * q**2) / most)))
 
 
+def influence_map(sums: PatternSums, noise: GapNoise, moments: GapMoments) -> Matrix:
+    """−J⁻¹ over all weights: what a record's wψ adds to the estimates, up to its sign."""
+    with one_blas_thread():
+        derivative = jacobian(sums, noise.correction, moments)
+    scale = _scale(moments)
+    derivative = derivative * scale / scale[:, None]
+    inverse = np.linalg.pinv(derivative, rcond=1e-10) * scale[:, None] / scale
+    return np.asarray(-inverse / sums.weight.sum())
+
+
 def gap_spread(
-    released: Matrix, weights: Vector, noise: GapNoise, moments: GapMoments, stride: int = 1, first: int = 0
+    released: Matrix,
+    weights: Vector,
+    noise: GapNoise,
+    moments: GapMoments,
+    each: Matrix,
+    stride: int = 1,
+    first: int = 0,
 ) -> GapSpread:
-    """The sums over the records of an n × d matrix of released values, the first of which is record ``first``."""
+    """The sums over the records of an n × d matrix of released values, the first of which is record ``first``.
+
+    ``each`` is the :func:`influence_map`.
+    """
     used = ~np.isnan(released).all(axis=1) & (weights > 0.0)
     chosen = (np.arange(first, first + len(released)) % stride == 0)[used]
     released, weights = released[used], weights[used]
     q = len(moments.mean) + len(moments.mean) * (len(moments.mean) + 1) // 2
-    total, part = np.zeros((q, q)), np.zeros((q, q))
+    total, cubes, part = np.zeros((q, q)), np.zeros(q), np.zeros((q, q))
     with one_blas_thread():
         for records, patterns, which in _chunks(released, 4 * len(moments.mean) ** 2):
             influence = _influences(released[records], patterns, which, noise, moments)
             influence *= weights[records][:, None]
             total += influence.T @ influence
+            cubes += ((influence @ each.T) ** 3).sum(axis=0)
         released, weights = released[chosen], weights[chosen]
         for records, patterns, which in _chunks(released, 4 * q * q):
             starts = np.searchsorted(which, np.arange(len(patterns)))
@@ -108,7 +139,7 @@ def gap_spread(
             sums = noise.term_noise(filled, weights[records] ** 2, starts)
             linear = _linear(patterns, moments)
             part += (linear @ sums @ linear.transpose(0, 2, 1)).sum(axis=0)
-    return GapSpread(int(used.sum()), total, int(chosen.sum()), part)
+    return GapSpread(int(used.sum()), total, cubes, int(chosen.sum()), part)
 
 
 def group_sums(released: Matrix, weights: Vector, noise: GapNoise, moments: GapMoments, codes: Indices) -> GroupSums:
@@ -125,21 +156,13 @@ def group_sums(released: Matrix, weights: Vector, noise: GapNoise, moments: GapM
     return GroupSums(groups, sums)
 
 
-def gap_errors(
-    sums: PatternSums, spread: GapSpread, noise: GapNoise, moments: GapMoments, groups: GroupSums | None = None
-) -> GapErrors:
-    """Covariances of the estimates; NaN where the records do not tell a moment at all."""
-    with one_blas_thread():
-        derivative = jacobian(sums, noise.correction, moments)
-    scale = _scale(moments)
-    derivative = derivative * scale / scale[:, None]
-    inverse = np.linalg.pinv(derivative, rcond=1e-10) * scale[:, None] / scale
-    each = inverse / sums.weight.sum()
+def gap_errors(spread: GapSpread, each: Matrix, groups: GroupSums | None = None) -> GapErrors:
+    """Covariances of the estimates; ``each`` is the :func:`influence_map`."""
     n = spread.n
     middle = spread.total * (n / max(n - 1.0, 1.0)) if groups is None else groups.total
-    total = each @ middle @ each.T
+    third = spread.cubes if groups is None else ((groups.sums @ each.T) ** 3).sum(axis=0)
     own = each @ spread.noise @ each.T * (n / max(spread.n_noise, 1))
-    return GapErrors(own, total)
+    return GapErrors(own, each @ middle @ each.T, third)
 
 
 def _scale(moments: GapMoments) -> Vector:

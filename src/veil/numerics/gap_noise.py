@@ -15,7 +15,8 @@ multiplied.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil.data.blocks import Matrix, Vector
+from veil.errors import NotApplicableError
 from veil.numerics.factor_law import FactorLaw
 from veil.numerics.gap_moments import Correction
 
@@ -65,10 +67,13 @@ def term_values(noise: GapNoise, released: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class AddedNoise:
-    """z = x + r with the covariance of r, and r's kurtosis where its entries are independent of each other."""
+    """z = x + r with the covariance of r, and r's kurtosis where its entries are independent of each other.
+
+    The kurtosis is that of all columns, or one for each.
+    """
 
     covariance: Matrix
-    kurtosis: float = 3.0
+    kurtosis: float | Vector = 3.0
 
     @cached_property
     def correction(self) -> Correction:
@@ -77,7 +82,8 @@ class AddedNoise:
 
     def of(self, places: Indices) -> AddedNoise:
         """The noise on some of the columns."""
-        return AddedNoise(self.covariance[np.ix_(places, places)], self.kurtosis)
+        kurtosis = self.kurtosis[places] if isinstance(self.kurtosis, np.ndarray) else self.kurtosis
+        return AddedNoise(self.covariance[np.ix_(places, places)], kurtosis)
 
     def unbiased(self, released: Matrix) -> Matrix:
         """Released values as they are."""
@@ -97,7 +103,8 @@ class AddedNoise:
         both = t[:, i, k] * r[j, m] + t[:, i, m] * r[j, k] + t[:, j, k] * r[i, m] + t[:, j, m] * r[i, k]
         both += n * (r[i, k] * r[j, m] + r[i, m] * r[j, k])
         own = (i == j) & (i == k) & (j == m)
-        both += n * np.where(own, (self.kurtosis - 3.0) * r[i, i] ** 2, 0.0)
+        excess = np.broadcast_to(self.kurtosis, d) - 3.0
+        both += n * np.where(own, excess[i] * r[i, i] ** 2, 0.0)
         upper = np.concatenate([n * r, mixed.transpose(0, 2, 1)], axis=2)
         return np.concatenate([upper, np.concatenate([mixed, both], axis=2)], axis=1)
 
@@ -109,6 +116,7 @@ class ProductNoise:
     Columns of one ``group`` are the categories of one answer, of which one at most is 1; others have a group of their
     own. ``factors`` has the moments of order 1 to 4 of each column's factor, ``deviations`` those of what was added
     after it, ``logarithmic`` the covariance of what was added to logarithms; ``answered`` columns are such categories.
+    ``kurtosis`` is that of what was added, None for normal noise.
     """
 
     groups: Indices
@@ -117,6 +125,7 @@ class ProductNoise:
     factors: Matrix
     deviations: Vector
     answered: npt.NDArray[np.bool_] = field(repr=False)
+    kurtosis: Vector | None = None
 
     @classmethod
     def of_factors(cls, factors: tuple[FactorLaw | None, ...], deviations: Vector) -> ProductNoise:
@@ -158,6 +167,7 @@ class ProductNoise:
             self.factors[places],
             self.deviations[places],
             self.answered[places],
+            None if self.kurtosis is None else self.kurtosis[places],
         )
 
     def unbiased(self, released: Matrix) -> Matrix:
@@ -172,9 +182,10 @@ class ProductNoise:
         j = np.flatnonzero((self.factors != 1.0).any(axis=1) | (s > 0.0))
         m2, m3, m4 = self.factors[j, 1:].T
         y, s = y[:, j], s[j]
+        k = 3.0 if self.kurtosis is None else self.kurtosis[j]
         powers[:, 2, j] = (y**2 - s) / m2
         powers[:, 3, j] = (y**3 - 3 * s * y) / m3
-        powers[:, 4, j] = (y**4 - 6 * s * y**2 + 3 * s**2) / m4
+        powers[:, 4, j] = (y**4 - 6 * s * y**2 + (6.0 - k) * s**2) / m4
         return powers
 
     @cached_property
@@ -220,3 +231,57 @@ class ProductNoise:
             sums[p] = (own * weight[:, None]).T @ own
             take_off(sums[p], weight, powers[start:end], columns, degrees, constant)
         return sums
+
+
+def joined(noises: Sequence[GapNoise]) -> GapNoise:
+    """Noises that are independent of each other, on columns side by side."""
+    if len(noises) == 1:
+        return noises[0]
+    if all(isinstance(noise, AddedNoise) or _is_none(noise) for noise in noises):
+        kurtosis = [noise.kurtosis if isinstance(noise, AddedNoise) else 3.0 for noise in noises]
+        each = [np.broadcast_to(k, len(n.correction.linear)) for k, n in zip(kurtosis, noises, strict=True)]
+        return AddedNoise(_diagonal([noise.correction.fixed for noise in noises]), np.concatenate(each))
+    parts = [_as_products(noise) for noise in noises]
+    starts = np.cumsum([0, *(len(part.groups) for part in parts)])
+    return ProductNoise(
+        np.concatenate([part.groups + start for part, start in zip(parts, starts[:-1], strict=True)]),
+        _diagonal([part.logarithmic for part in parts]),
+        Correction(
+            _diagonal([part.correction.product for part in parts]),
+            _diagonal([part.correction.fixed for part in parts]),
+            np.concatenate([part.correction.linear for part in parts]),
+        ),
+        np.concatenate([part.factors for part in parts]),
+        np.concatenate([part.deviations for part in parts]),
+        np.concatenate([part.answered for part in parts]),
+        np.concatenate([np.full(len(p.groups), 3.0) if p.kurtosis is None else p.kurtosis for p in parts]),
+    )
+
+
+def _is_none(noise: GapNoise) -> bool:
+    """Whether columns are as they were."""
+    correction = noise.correction
+    return not (correction.product.any() or correction.fixed.any() or correction.linear.any())
+
+
+def _as_products(noise: GapNoise) -> ProductNoise:
+    """Added noise as a case of products; refused where it correlates, for which these have no formula."""
+    if isinstance(noise, ProductNoise):
+        return noise
+    assert isinstance(noise, AddedNoise)  # noqa: S101 - there are no others
+    variance = np.diag(noise.covariance)
+    if (noise.covariance != np.diag(variance)).any():
+        raise NotApplicableError(
+            "columns with correlated noise cannot be taken together with answers or multiplied noise; leave one out"
+        )
+    plain = ProductNoise.of_factors((None,) * len(variance), np.sqrt(variance))
+    return replace(plain, kurtosis=np.broadcast_to(noise.kurtosis, len(variance)).astype(np.float64))
+
+
+def _diagonal(blocks: Sequence[Matrix]) -> Matrix:
+    size = sum(len(block) for block in blocks)
+    full, start = np.zeros((size, size)), 0
+    for block in blocks:
+        full[start : start + len(block), start : start + len(block)] = block
+        start += len(block)
+    return full

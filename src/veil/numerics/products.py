@@ -10,6 +10,7 @@ import numpy as np
 
 from veil.data.blocks import Block, Matrix, Vector, tiles
 from veil.data.sums import Tree
+from veil.numerics.gap_patterns import PatternSums
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class ProductSums:
         own = self.cross.diagonal(axis1=1, axis2=2)
         power = np.vstack([np.full(len(self.one), float(self.n)), self.one, own])
         return Products(self.n_rows, self.n, power / self.n, *(self.cross / self.n))
+
+    def as_pattern(self) -> PatternSums:
+        """The same of records that are all complete, as those of one pattern of gaps."""
+        n, d = np.array([float(self.n)]), len(self.one)
+        return PatternSums(self.n_rows, np.ones((1, d), dtype=np.bool_), n, n, self.one[None], self.cross[:1])
 
     def about(self, origin: Vector) -> ProductSums:
         """The sums about another origin.

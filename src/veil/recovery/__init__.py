@@ -15,6 +15,7 @@ from veil.recovery.geometry import PairEstimate, distance_interval, hamming_esti
 from veil.recovery.joint import JointRecovery
 from veil.recovery.moments import MomentRecovery
 from veil.recovery.proportions import ProportionRecovery
+from veil.recovery.regression import RegressionRecovery
 from veil.recovery.response_estimates import (
     Dispersion,
     IndependenceTest,
@@ -42,6 +43,7 @@ __all__ = [
     "ProportionEstimate",
     "ProportionRecovery",
     "Reconstruction",
+    "RegressionRecovery",
     "Support",
     "VotedPerceptron",
     "dispersion",

@@ -22,6 +22,7 @@ several columns of groups the one with the fewest counts for all, which raises e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,9 +41,13 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The groups of n rows, as numbers from 0; rows without one are groups by themselves."""
+    """The groups of n rows, as numbers from 0; rows without one are groups by themselves.
+
+    ``shared`` says whether noise was drawn once per group.
+    """
 
     codes: Codes
+    shared: bool = True
 
     @classmethod
     def of(cls, release: Release) -> Clusters | None:
@@ -51,9 +56,14 @@ class Clusters:
         coded = [_codes(release, name) for name in names]
         return cls(min(coded, key=lambda codes: int(codes.max(initial=0)))) if coded else None
 
+    @classmethod
+    def named(cls, release: Release, name: str) -> Clusters:
+        """The groups that a column of pseudonyms names, whose rows have noise of their own."""
+        return cls(_codes(release, name), shared=False)
+
     def among(self, rows: npt.NDArray[np.bool_]) -> Clusters:
         """Those of some rows."""
-        return Clusters(np.unique(self.codes[rows], return_inverse=True)[1].astype(np.int64))
+        return Clusters(np.unique(self.codes[rows], return_inverse=True)[1].astype(np.int64), self.shared)
 
     @cached_property
     def sizes(self) -> Vector:
@@ -80,9 +90,11 @@ class Clusters:
         return np.asarray((self.sums(influences) ** 2).sum(axis=1) / n * n_groups / max(n_groups - 1, 1))
 
 
-def weighted_design(release: Release, clusters: Clusters, weights: Weights) -> float:
+def weighted_design(
+    release: Release, clusters: Clusters, weights: Weights, names: Sequence[str] | None = None
+) -> float:
     """By what variances rise where all rows of a group are one and have weights; the most of any column with gaps."""
-    names = list(release.only_part.released)
+    names = list(release.only_part.released if names is None else names)
     columns = release.table.read([*names, *weights.columns])
     own = weights.of(Block(0, *columns.to_batches()))
     there = np.array([pc.is_valid(one_array(columns.column(name))).to_numpy(zero_copy_only=False) for name in names])

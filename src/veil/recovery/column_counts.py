@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from veil.arguments import whole
-from veil.data.blocks import Block, Matrix
+from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError
-from veil.recovery.counting import FINE_BINS, FineCounts, GridCounts, fine_counts, repeated
+from veil.recovery.counting import FINE_BINS, Counts, FineCounts, GridCounts, fine_counts, repeated
 from veil.recovery.noise import NoisyColumn
 from veil.recovery.weights import Weights
 from veil.release.release import Release
 
-_TIMES = 2**50
+TIMES = 2**50
 """How often all weighted records together are counted, at most."""
 
 
@@ -49,7 +49,7 @@ def weighted_counts(
 ) -> ColumnCounts:
     """Counts of some columns of a block, each record as often as its weight in units says."""
     values = block.matrix([column.released for column in columns])
-    times = np.rint(weights.of(block) / unit).astype(np.int64)
+    times = times_of(weights, block, unit)
     pairs = zip(values, columns, strict=True)
     return ColumnCounts(
         tuple(repeated(row / column.unit, times, column.scale, column.name, most) for row, column in pairs)
@@ -61,6 +61,18 @@ def weight_sums(columns: tuple[NoisyColumn, ...], weights: Weights, block: Block
     there = ~np.isnan(block.matrix([column.released for column in columns]))
     own = weights.of(block)
     return np.column_stack([there @ own, there @ own**2])
+
+
+def pair_weights(columns: tuple[NoisyColumn, ...], weights: Weights, block: Block) -> Vector:
+    """The sum of the weights and that of their squares over the records that have all of some columns."""
+    there = ~np.isnan(block.matrix([column.released for column in columns])).any(axis=0)
+    own = weights.of(block)[there]
+    return np.array([own.sum(), (own**2).sum()])
+
+
+def times_of(weights: Weights, block: Block, unit: float) -> Counts:
+    """How often each record of a block is counted."""
+    return np.asarray(np.rint(weights.of(block) / unit), dtype=np.int64)
 
 
 def effective_counts(release: Release, columns: Sequence[NoisyColumn], weights: Weights) -> dict[str, float]:
@@ -80,7 +92,7 @@ def count_columns(
     else:
         read += weights.columns
         greatest = release.summed(partial(weight_sums, tuple(columns), weights), read)[:, 0].max()
-        leaf = partial(weighted_counts, tuple(columns), max(most, FINE_BINS), weights, float(greatest) / _TIMES)
+        leaf = partial(weighted_counts, tuple(columns), max(most, FINE_BINS), weights, float(greatest) / TIMES)
         histograms = list(release.summed(leaf, read).columns)
     for column, fine in zip(columns, histograms, strict=True):
         check_counted(fine, [column])

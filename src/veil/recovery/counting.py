@@ -133,12 +133,13 @@ class GridCounts:
             np.add.at(table.counts, places, fine.counts)
         return table
 
-    def update(self, block: Matrix) -> None:
-        """Count the records of a block, one row per attribute."""
+    def update(self, block: Matrix, times: Counts | None = None) -> None:
+        """Count the records of a block, one row per attribute; each record of several ``times``, if given."""
         if len(block) > 1:
             complete = ~np.isnan(block).any(axis=0)
             self.n_missing += int(block.shape[1] - complete.sum())
-            block = block[:, complete]
+            used = complete if times is None else complete & (times > 0)
+            block, times = block[:, used], None if times is None else times[used]
         for axis, row in enumerate(block):
             low, high, n_missing = _extent(row)
             self.n_missing += n_missing
@@ -153,7 +154,10 @@ class GridCounts:
             for row, step, origin in zip(block, self._steps, self._origins, strict=True)
         ]
         flat = np.ravel_multi_index(tuple(places), self.counts.shape)
-        self.counts += np.bincount(flat, minlength=self.counts.size).reshape(self.counts.shape)
+        if times is None:
+            self.counts += np.bincount(flat, minlength=self.counts.size).reshape(self.counts.shape)
+        else:
+            np.add.at(self.counts.reshape(-1), flat, times)
 
     def __add__(self, other: GridCounts) -> GridCounts:
         """Counts of both parts together, on the wider grid; of the same attributes."""

@@ -56,9 +56,10 @@ class DistributionRecovery(Displayed):
         log-likelihood for "em". More steps follow the sample's noise.
     max_iter : int, default 5000
         Most steps for a column.
-    weights : name of a public column, or array of one number per row, optional
-        How many people of the population each record stands for. :meth:`quantile_interval` then is for the population,
-        and holds about (its band counts weighted records as fewer equal ones).
+    weights : name of a public column, array of one number per row, or False, optional
+        How many people of the population each record stands for; by default the release's column with the role weight,
+        if it has one. :meth:`quantile_interval` then is for the population, and holds about (its band counts weighted
+        records as fewer equal ones).
 
     Attributes
     ----------

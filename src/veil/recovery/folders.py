@@ -16,8 +16,10 @@ import numpy as np
 from veil.data.passes import Engine
 from veil.errors import NotApplicableError
 from veil.numerics.laws import is_law
-from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery
+from veil.recovery import DistributionRecovery, MomentRecovery, ProportionRecovery, RegressionRecovery
 from veil.recovery.display import Quantile, columns_of, curve_of, table_of, units_of
+from veil.recovery.regression import formula
+from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel, ResponseModel
 from veil.release.release import Release
 from veil.report.recovered import RecoveredColumn, RecoveredShares
@@ -34,7 +36,12 @@ NOTE = (
 
 
 def recover(
-    release: Release | str | Path, *, n_bins: int = 100, weights: Any = None, engine: Engine | None = None
+    release: Release | str | Path,
+    *,
+    n_bins: int = 100,
+    weights: Any = None,
+    regressions: Sequence[str | tuple[str, Sequence[str]]] = (),
+    engine: Engine | None = None,
 ) -> RecoveredView:
     """Means, covariances, distributions and proportions of the private columns, as far as a release tells.
 
@@ -48,6 +55,10 @@ def recover(
         Bins of each density.
     weights
         How many people of the population each record stands for: the name of a public column, or one number per row.
+        By default the release's column with the role weight, if it has one; False for none.
+    regressions
+        Each as ``"income ~ age + hours"``, or as the target and a list of predictors
+        (:class:`veil.recovery.RegressionRecovery`).
     engine
         Runs the passes over a folder; all cores of this machine by default.
 
@@ -59,6 +70,8 @@ def recover(
     """
     if not isinstance(release, Release):
         release = Release.load(release, engine=engine)
+    weighted = as_weights(weights, release)
+    asked = [formula(each) if isinstance(each, str) else each for each in regressions]
     columns: list[RecoveredColumn] = []
     shares: list[RecoveredShares] = []
     moments: list[MomentRecovery] = []
@@ -93,11 +106,12 @@ def recover(
         covariance_half=() if alone is None else table_of(alone.covariance_se_, 2.0),
         note=NOTE,
         proportions=tuple(shares),
-        records=_records(n_rows, n_gaps, weighted=weights is not None, shapes=any(c.density for c in columns)),
+        regressions=tuple(RegressionRecovery(*each, weights=weights).fit(release).shown() for each in asked),
+        records=_records(n_rows, n_gaps, weights=weighted, shapes=any(c.density for c in columns)),
     )
 
 
-def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool) -> str:
+def _records(n_rows: int, n_gaps: Sequence[int], *, weights: Weights, shapes: bool) -> str:
     """How records with gaps were used, and weights; ``n_gaps`` of each part."""
     sentences = []
     if any(n_gaps):
@@ -108,8 +122,9 @@ def _records(n_rows: int, n_gaps: Sequence[int], *, weighted: bool, shapes: bool
             "predicted from the other columns of their part and the public ones, which is right if what is missing "
             f"depends on those alone{alone}."
         )
-    if weighted:
-        sentences.append("Records were weighted; '± for the population' is that of drawing with replacement.")
+    if weights.given:
+        by = "" if weights.column is None else f" by {weights.column!r}"
+        sentences.append(f"Records were weighted{by}; '± for the population' is that of drawing with replacement.")
     return " ".join(sentences)
 
 

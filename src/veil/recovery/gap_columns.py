@@ -66,6 +66,12 @@ class Public:
         """The columns that are read."""
         return self.numbers + self.categories.columns
 
+    def with_others(self, others: Public) -> Public:
+        """These columns, and others after them."""
+        mine, theirs = self.categories, others.categories
+        both = Reports(mine.columns + theirs.columns, mine.categories + theirs.categories)
+        return Public(self.numbers + others.numbers, self.origin + others.origin, both)
+
     def matrix(self, block: Block) -> Matrix:
         """One column per number and indicator, one row per record."""
         parts = [block.matrix(self.numbers).T - np.array(self.origin)] if self.numbers else []
@@ -151,12 +157,16 @@ def cut_ends(release: Release) -> tuple[Cut, ...]:
 
 @dataclass(frozen=True)
 class GapColumns:
-    """Private columns, of numbers (less an origin) or randomized answers, and the public ones beside them."""
+    """Private columns, of numbers (less an origin) or randomized answers, and the public ones beside them.
+
+    Their values are put in an ``order``, if one is given, and of that only those at ``kept`` are used.
+    """
 
     numbers: tuple[str, ...] = ()
     origin: tuple[float, ...] = ()
     answers: tuple[Answers, ...] = ()
     public: Public = field(default_factory=Public)
+    order: tuple[int, ...] | None = None
     kept: tuple[int, ...] | None = None
     cut: tuple[Cut, ...] = ()
 
@@ -165,6 +175,11 @@ class GapColumns:
         """The columns that are read."""
         answered = tuple(name for answer in self.answers for name in answer.reports.columns)
         return self.numbers + answered + self.public.columns
+
+    @property
+    def private(self) -> tuple[str, ...]:
+        """The released columns of the private ones."""
+        return self.columns[: len(self.columns) - len(self.public.columns)]
 
     def matrix(self, block: Block) -> Matrix:
         """One row per record, NaN for what is missing."""
@@ -176,6 +191,7 @@ class GapColumns:
             parts = [numbers.T - np.array(self.origin)]
         parts += [indicators(answer.codes(block), answer.inverse.T) for answer in self.answers]
         values = np.hstack([*parts, self.public.matrix(block)])
+        values = values if self.order is None else values[:, list(self.order)]
         return values if self.kept is None else values[:, list(self.kept)]
 
 

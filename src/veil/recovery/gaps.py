@@ -14,7 +14,16 @@ import numpy as np
 
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import NotApplicableError
-from veil.numerics.gap_errors import GapSpread, GroupSums, gap_errors, gap_spread, group_sums, record_stride
+from veil.numerics.gap_errors import (
+    GapErrors,
+    GapSpread,
+    GroupSums,
+    gap_errors,
+    gap_spread,
+    group_sums,
+    influence_map,
+    record_stride,
+)
 from veil.numerics.gap_moments import Correction, GapMoments, solve
 from veil.numerics.gap_noise import GapNoise
 from veil.numerics.gap_patterns import PatternSums, pattern_sums
@@ -33,10 +42,10 @@ def sum_patterns(columns: GapColumns, weights: Weights, noise: GapNoise, block: 
 
 
 def sum_spread(
-    columns: GapColumns, weights: Weights, noise: GapNoise, moments: GapMoments, stride: int, block: Block
+    columns: GapColumns, weights: Weights, noise: GapNoise, moments: GapMoments, each: Matrix, stride: int, block: Block
 ) -> GapSpread:
     """What the errors need of a block."""
-    return gap_spread(columns.matrix(block), weights.of(block), noise, moments, stride, block.start)
+    return gap_spread(columns.matrix(block), weights.of(block), noise, moments, each, stride, block.start)
 
 
 def sum_groups(
@@ -51,13 +60,15 @@ def sum_groups(
 class Estimated:
     """Moments of the private columns with the covariances of their errors, NaN where the records tell nothing.
 
-    Errors are of means, then of the upper triangle of the covariance, row by row.
+    Errors are of means, then of the upper triangle of the covariance, row by row; ``third`` are the third cumulants of
+    those for the population.
     """
 
     mean: Vector
     covariance: Matrix
     noise: Matrix
     total: Matrix
+    third: Vector
 
 
 def estimate(
@@ -82,26 +93,30 @@ def estimate(
     noise, columns = every.of(np.array(kept)), replace(columns, kept=kept)
     sums = sums.of(kept)
     moments = solve(sums, noise.correction)
-    stride = record_stride(sums.n_used, len(kept))
-    spread = release.summed(partial(sum_spread, columns, weights, noise, moments, stride), read)
+    each, stride = influence_map(sums, noise, moments), record_stride(sums.n_used, len(kept))
+    spread = release.summed(partial(sum_spread, columns, weights, noise, moments, each, stride), read)
     if clusters is None:
-        errors = gap_errors(sums, spread, noise, moments)
-        return _placed(moments, errors.noise, errors.total, sums.together, own, d)
+        return _placed(moments, gap_errors(spread, each), sums.together, own, d)
     groups = release.summed(partial(sum_groups, columns, weights, noise, moments, clusters.codes), read)
-    errors, design = gap_errors(sums, spread, noise, moments, groups), weighted_design(release, clusters, weights)
-    return _placed(moments, design * errors.noise, errors.total, sums.together, own, d)
+    errors = gap_errors(spread, each, groups)
+    design = weighted_design(release, clusters, weights, columns.private) if clusters.shared else 1.0
+    return _placed(moments, replace(errors, noise=design * errors.noise), sums.together, own, d)
 
 
-def table_moments(values: Matrix) -> tuple[Vector, Matrix]:
-    """Mean and covariance (over n) of a table: its own, or by EM where it has gaps; NaN of a column without values."""
+def table_moments(values: Matrix, weights: Vector | None = None) -> tuple[Vector, Matrix]:
+    """Mean and covariance (over n, or over the weights) of a table: its own, or by EM where it has gaps.
+
+    NaN of a column without values.
+    """
     d = values.shape[1]
     if not np.isnan(values).any():
-        return values.mean(axis=0), np.cov(values.T, ddof=0).reshape(d, d)
+        mean = values.mean(axis=0) if weights is None else weights @ values / weights.sum()
+        return mean, np.cov(values.T, ddof=0, aweights=weights).reshape(d, d)
     there = np.flatnonzero((~np.isnan(values)).any(axis=0))
     mean, covariance = np.full(d, np.nan), np.full((d, d), np.nan)
     if len(there):
         origin = np.nanmean(values[:, there], axis=0)
-        sums = pattern_sums(values[:, there] - origin)
+        sums = pattern_sums(values[:, there] - origin, weights)
         solved = solve(sums, Correction.none(len(there)))
         mean[there] = solved.mean + origin
         covariance[np.ix_(there, there)] = np.where(sums.together > 1, solved.covariance, np.nan)
@@ -130,7 +145,7 @@ def _telling(sums: PatternSums, d: int) -> list[int]:
     return kept
 
 
-def _placed(moments: GapMoments, noise: Matrix, total: Matrix, together: Matrix, own: list[int], d: int) -> Estimated:
+def _placed(moments: GapMoments, errors: GapErrors, together: Matrix, own: list[int], d: int) -> Estimated:
     """The private columns among those that were estimated, at their places among all private ones."""
     k, size = len(own), len(moments.mean)
     first, second = np.triu_indices(size)
@@ -145,10 +160,9 @@ def _placed(moments: GapMoments, noise: Matrix, total: Matrix, together: Matrix,
     seen = together[:k, :k] > 1
     covariance[np.ix_(at, at)] = np.where(seen, moments.covariance[:k, :k], np.nan)
     told = np.concatenate([np.ones(k, dtype=np.bool_), seen[np.triu_indices(k)]])
-    errors = []
-    for error in (noise, total):
-        placed = np.full((d + len(first), d + len(first)), np.nan)
-        kept = error[np.ix_(inside, inside)]
-        placed[np.ix_(there, there)] = np.where(told[:, None] & told, kept, np.nan)
-        errors.append(placed)
-    return Estimated(mean, covariance, *errors)
+    size = d + len(first)
+    noise, total, third = np.full((size, size), np.nan), np.full((size, size), np.nan), np.full(size, np.nan)
+    for placed, error in ((noise, errors.noise), (total, errors.total)):
+        placed[np.ix_(there, there)] = np.where(told[:, None] & told, error[np.ix_(inside, inside)], np.nan)
+    third[there] = np.where(told, errors.third[inside], np.nan)
+    return Estimated(mean, covariance, noise, total, third)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,21 +17,28 @@ import numpy.typing as npt
 from veil.arguments import whole
 from veil.data.blocks import Block, Matrix, Vector
 from veil.errors import InputError, NotApplicableError
-from veil.recovery.column_counts import check_counted
+from veil.recovery.column_counts import TIMES, check_counted, pair_weights, times_of
 from veil.recovery.counting import GridCounts
 from veil.recovery.density import MAX_ITER, Reconstruction, check_method, reconstruct_joint
 from veil.recovery.display import Displayed, column_of_density
 from veil.recovery.distribution import check_explained, check_support, make_edges
 from veil.recovery.noise import NoisyColumn, noisy_columns
+from veil.recovery.weights import Weights, as_weights
 from veil.release.models import AdditiveModel
 from veil.release.release import Release
 from veil.report.recovered_text import RecoveredView
 
 
-def joint_counts(columns: tuple[NoisyColumn, ...], most: int, block: Block) -> GridCounts:
-    """Counts of some columns of a block on one grid, of ``most`` bins at most along each."""
+def joint_counts(
+    columns: tuple[NoisyColumn, ...], most: int, weights: Weights, unit: float, block: Block
+) -> GridCounts:
+    """Counts of some columns of a block on one grid, of ``most`` bins at most along each.
+
+    A weighted record counts as often as its weight in units says.
+    """
     table = GridCounts([c.scale for c in columns], most, [c.name for c in columns])
-    table.update(block.matrix([c.released for c in columns]) / np.array([c.unit for c in columns])[:, None])
+    values = block.matrix([c.released for c in columns]) / np.array([c.unit for c in columns])[:, None]
+    table.update(values, times_of(weights, block, unit) if weights.given else None)
     return table
 
 
@@ -45,6 +53,8 @@ class JointRecovery(Displayed):
         As for :class:`DistributionRecovery`.
     n_bins : int, default 40
         Intervals per attribute.
+    weights
+        As for :class:`DistributionRecovery`.
 
     Attributes
     ----------
@@ -74,7 +84,7 @@ class JointRecovery(Displayed):
     edges_: tuple[Vector, ...]
     reconstruction_: Reconstruction
     n_missing_: int
-    _n_counted: int
+    _n_rows: int
 
     def __init__(
         self,
@@ -85,6 +95,7 @@ class JointRecovery(Displayed):
         support: Mapping[str, Sequence[float]] | None = None,
         stop: float | None = None,
         max_iter: int = MAX_ITER,
+        weights: Any = None,
     ) -> None:
         self.columns = columns
         self.method = method
@@ -92,6 +103,7 @@ class JointRecovery(Displayed):
         self.support = support
         self.stop = stop
         self.max_iter = max_iter
+        self.weights = weights
 
     def fit(self, release: Release) -> JointRecovery:
         """Count pairs of released values in one pass and reconstruct their joint distribution."""
@@ -102,11 +114,16 @@ class JointRecovery(Displayed):
             raise InputError(f"columns must be two of the perturbed columns; got {len(columns)}")
         _check_independent(release, [column.name for column in columns])
         given = check_support(self.support, columns)
-        leaf = partial(joint_counts, tuple(columns), max(4 * self.n_bins, 64))
-        table = release.summed(leaf, [column.released for column in columns])
+        weights = as_weights(self.weights, release)
+        read = [*(column.released for column in columns), *weights.columns]
+        sums = release.summed(partial(pair_weights, tuple(columns), weights), read) if weights.given else np.ones(2)
+        leaf = partial(joint_counts, tuple(columns), max(4 * self.n_bins, 64), weights, max(sums[0], 1e-300) / TIMES)
+        table = release.summed(leaf, read)
         check_counted(table, columns)
+        # What weighted records are worth is (Σw)²/Σw² equal ones (Kish 1965).
+        worth = sums[0] ** 2 / sums[1] if weights.given else float(table.n_counted)
         reconstruction = reconstruct_joint(
-            table.counts,
+            table.counts if not weights.given else table.counts * (worth / table.n_counted),
             [column.before(table.edges(axis)) for axis, column in enumerate(columns)],
             [make_edges(given.get(c.name), table, axis, c, self.n_bins) for axis, c in enumerate(columns)],
             [column.noise for column in columns],
@@ -114,11 +131,13 @@ class JointRecovery(Displayed):
             stop=self.stop,
             max_iter=self.max_iter,
         )
-        check_explained(reconstruction, table.n_counted, columns)
+        check_explained(reconstruction, worth, columns)
         self.reconstruction_ = reconstruction
         self.probabilities_ = reconstruction.probabilities
         self.edges_ = reconstruction.edges
-        self.n_missing_, self._n_counted = table.n_missing, int(table.n_counted)
+        n_rows = release.table.n_rows
+        self.n_missing_ = table.n_missing
+        self._n_rows = table.n_counted + table.n_missing if n_rows is None or not weights.given else n_rows
         self._saw(release)
         return self
 
@@ -129,7 +148,7 @@ class JointRecovery(Displayed):
         columns = tuple(
             column_of_density(name, share, edges, unit=self._units.get(name, "")) for name, share, edges in parts
         )
-        return self._view(self._n_counted + self.n_missing_, columns=columns, correlation=self.correlation())
+        return self._view(self._n_rows, columns=columns, correlation=self.correlation())
 
     def pdf(self, points: npt.ArrayLike) -> Vector:
         """Density at each of N × 2 points: constant within a cell, 0 outside the support."""

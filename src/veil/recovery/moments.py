@@ -53,7 +53,8 @@ from veil.recovery.display import Displayed, columns_of, table_of
 from veil.recovery.gaps import estimate
 from veil.recovery.gaps_of_numbers import check_unmoved, gap_problem, known_law
 from veil.recovery.noise import noise_covariance
-from veil.recovery.products import origin_of, product_means, release_products, stored_patterns
+from veil.recovery.products import moved, origin_of, patterns_before, product_means, release_products
+from veil.recovery.skewness import complete_third, skewed_limits
 from veil.recovery.weights import Weights, as_weights
 from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel, TopCodedModel
@@ -74,11 +75,12 @@ class MomentRecovery(Displayed):
     ----------
     published : bool, default True
         Use what the manifest tells about standard deviations and correlations beside the released values, where noise
-        is additive, no value is missing and no weights are given. False for the unbiased estimate from released values
-        and noise alone.
-    weights : name of a public column, or array of one number per row, optional
+        is additive, no value is missing and records have no weights. False for the unbiased estimate from released
+        values and noise alone.
+    weights : name of a public column, array of one number per row, or False, optional
         How many people of the population each record stands for: the inverse of the probability that it was drawn with.
-        Standard errors for the population are then those of drawing with replacement.
+        Standard errors for the population are then those of drawing with replacement. By default the release's column
+        with the role weight, if it has one; False for none.
     public : bool, default True
         Predict missing values from the release's public columns, too.
 
@@ -118,6 +120,8 @@ class MomentRecovery(Displayed):
     n_rows_: int
     n_gaps_: int
     _clusters: Clusters | None
+    _release: Release
+    _third: Vector | None
 
     def __init__(self, *, published: bool = True, weights: Any = None, public: bool = True) -> None:
         self.published = flag(published, "published")
@@ -128,7 +132,7 @@ class MomentRecovery(Displayed):
         """Estimate from a release."""
         if not isinstance(release, Release):
             raise InputError(f"MomentRecovery takes a release; got a {type(release).__name__}")
-        model = release.only_part.model
+        model, self._release, self._third = release.only_part.model, release, None
         if isinstance(model, TopCodedModel):
             self._coded_ends(release, model)
             return self
@@ -162,15 +166,34 @@ class MomentRecovery(Displayed):
         )
 
     def interval(self, *, target: str = "table", z: float = 2.0) -> dict[str, tuple[Any, Any]]:
-        """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``."""
+        """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``.
+
+        Those for the population account for the skewness of heavy-tailed columns (:mod:`veil.recovery.skewness`): they
+        reach further to the side where the tail is. Of records that are all complete and have no weights that takes
+        one more pass over the release.
+        """
         choice(target, "target", ("table", "population"))
-        total = target == "population"
-        mean = self.mean_total_se_ if total else self.mean_se_
-        covariance = self.covariance_total_se_ if total else self.covariance_se_
+        if target == "table":
+            estimates = {"mean": (self.mean_, self.mean_se_), "covariance": (self.covariance_, self.covariance_se_)}
+            return {name: (value - z * error, value + z * error) for name, (value, error) in estimates.items()}
+        third = np.nan_to_num(self._third_cumulants(), nan=0.0)
+        d = len(self.mean_)
+        products, upper = np.zeros((d, d)), np.triu_indices(d)
+        products[upper] = products.T[upper] = third[d:]
         return {
-            "mean": (self.mean_ - z * mean, self.mean_ + z * mean),
-            "covariance": (self.covariance_ - z * covariance, self.covariance_ + z * covariance),
+            "mean": skewed_limits(self.mean_, self.mean_total_se_, third[:d], z),
+            "covariance": skewed_limits(self.covariance_, self.covariance_total_se_, products, z),
         }
+
+    def _third_cumulants(self) -> Vector:
+        """Of means, then of the upper triangle of the covariance; none where values beyond limits were recoded."""
+        if self._third is None:
+            d = len(self.mean_)
+            if isinstance(self._release.only_part.model, TopCodedModel):
+                self._third = np.zeros(d + d * (d + 1) // 2)
+            else:
+                self._third = complete_third(self._release, self.mean_, self.covariance_, self._clusters)
+        return self._third
 
     def _set(self, n: int, variances: Sequence[Matrix], release: Release | None = None) -> None:
         if release is not None and self._clusters is not None:
@@ -182,13 +205,16 @@ class MomentRecovery(Displayed):
         """The estimates from records with gaps, or of weights."""
         d = len(release.only_part.names)
         columns, noise = gap_problem(release, weights, public=False)
-        stored = stored_patterns(release, weights, noise, np.array(columns.origin))
-        if stored is None:
+        products, stored = release.only_part.products, patterns_before(release, weights)
+        if stored is not None and products is not None:
+            stored = moved(stored, np.array(products.origin), noise, np.array(columns.origin))
+        else:
             check_unmoved(release)
-        if stored is None and self.public and self.n_gaps_:
-            columns, noise = gap_problem(release, weights, public=True)
+            if self.public and self.n_gaps_:
+                columns, noise = gap_problem(release, weights, public=True)
         told = estimate(release, columns, d, weights, noise, self._clusters, stored)
         self.mean_, self.covariance_ = told.mean + np.array(columns.origin), told.covariance
+        self._third = told.third
         upper, errors = np.triu_indices(d), []
         for error in (told.noise, told.total):
             deviations = np.sqrt(np.clip(np.diag(error), 0.0, None))

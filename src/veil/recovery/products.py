@@ -35,18 +35,21 @@ def release_products(release: Release) -> ProductSums:
     return release.summed(partial(block_products, part.released, tuple(origin.tolist())))
 
 
-def stored_patterns(release: Release, weights: Weights, noise: GapNoise, origin: Vector) -> PatternSums | None:
+def patterns_before(release: Release, weights: Weights) -> PatternSums | None:
     """Sums over the private columns, by their gaps, of values before they were made plausible; None without such.
 
-    They are told for records that count alike, and for the release's own weights.
+    They are told for records that count alike, and for the release's own weights, about the origin of the products.
     """
     part = release.only_part
-    plain = weights.column is None and weights.values is None
-    sums = part.patterns if plain else part.weighted if weights.column == release.manifest.weight else None
-    if sums is None or part.products is None:
-        return None
-    sums = sums.about(origin - np.array(part.products.origin))
-    return sums.times(noise.unbiased(np.ones((1, len(origin))))[0])
+    if part.products is None or not weights.given:
+        whole = part.products is not None and part.products.n == part.products.n_rows
+        return part.products.as_pattern() if whole and part.products is not None else part.patterns
+    return part.weighted if weights.column is not None and weights.column == release.manifest.weight else None
+
+
+def moved(sums: PatternSums, before: Vector, noise: GapNoise, origin: Vector) -> PatternSums:
+    """Sums of released values about one origin as those of their unbiased values about another."""
+    return sums.about(origin - before).times(noise.unbiased(np.ones((1, len(origin))))[0])
 
 
 def product_means(sums: ProductSums) -> Products:

@@ -23,7 +23,14 @@ from veil.errors import InputError, NotApplicableError
 from veil.recovery.clusters import Clusters, clustered_dispersion, raised, weighted_design
 from veil.recovery.display import Displayed, shares_of
 from veil.recovery.gaps_of_answers import answer_proportions, likely_shares
-from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations, count_gaps
+from veil.recovery.report_counts import (
+    Reports,
+    count_categories,
+    count_cells,
+    count_combinations,
+    count_gaps,
+    weigh_cells,
+)
 from veil.recovery.response_estimates import (
     Dispersion,
     IndependenceTest,
@@ -50,9 +57,10 @@ class ProportionRecovery(Displayed):
 
     Parameters
     ----------
-    weights : name of a public column, or array of one number per row, optional
+    weights : name of a public column, array of one number per row, or False, optional
         How many people of the population each record stands for: the inverse of the probability that it was drawn with.
-        Standard errors for the population are then those of drawing with replacement.
+        Standard errors for the population are then those of drawing with replacement. By default the release's column
+        with the role weight, if it has one; False for none.
     public : bool, default True
         Where reports are missing, predict them from the release's public columns, too.
 
@@ -74,7 +82,8 @@ class ProportionRecovery(Displayed):
     -----
     Every count is a pass over the release: one for :meth:`fit`, and one more for each :meth:`joint` or
     :meth:`association` of columns that were answered one by one. So the release is kept, but none of its records. Both
-    count the records that have all reports, each once whatever its weight.
+    count the records that have all reports. With weights the errors of combinations are those of drawing with
+    replacement, and the test is that of the (Σw)²/Σw² records that the weighted ones are worth (Rao and Scott 1981).
 
     With noise that is one per group, errors are those of groups (:mod:`veil.recovery.clusters`), and reports are held
     in memory. Errors of combinations, and the test, then count the rows of a group as one.
@@ -91,6 +100,7 @@ class ProportionRecovery(Displayed):
     _model: ResponseModel
     _release: Release
     _clusters: Clusters | None
+    _weights: Weights
     _reported: Vector
 
     def __init__(self, *, weights: Any = None, public: bool = True) -> None:
@@ -108,7 +118,7 @@ class ProportionRecovery(Displayed):
         self._clusters = Clusters.of(release)
         for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
             setattr(self, name, {})
-        weights = as_weights(self.weights, release)
+        weights = self._weights = as_weights(self.weights, release)
         self._saw(release)
         if model.compound is None:
             columns = self._columns()
@@ -157,7 +167,9 @@ class ProportionRecovery(Displayed):
         """Proportions of the combinations of some columns, in the order of ``model.categories``."""
         at = self._places(columns)
         if self._model.compound is None:
-            joint = joint_proportions(self._cells(at), [self._model.matrices[j] for j in at])
+            matrices = [self._model.matrices[j] for j in at]
+            counts, squares = self._weighed(at) if self._weights.given else (self._cells(at), None)
+            joint = joint_proportions(counts, matrices, squares)
             up = np.sqrt(self._design())
             scaled = (up * joint.standard_errors, up * joint.randomization_se)
             return JointProportions(joint.proportions, joint.unconstrained, *scaled)
@@ -182,6 +194,9 @@ class ProportionRecovery(Displayed):
                 "the columns were randomized as one variable: their reports may depend where the truth does not"
             )
         at = self._places(columns)
+        if self._weights.given:
+            sums, squares = self._weighed(at)
+            return independence_test(sums * (sums.sum() / squares.sum()) / self._design())
         return independence_test(self._cells(at) / self._design())
 
     def _places(self, columns: Sequence[str]) -> list[int]:
@@ -222,6 +237,14 @@ class ProportionRecovery(Displayed):
         reports = self._reports(at)
         return self._release.summed(partial(count_cells, reports), reports.columns).astype(np.float64)
 
+    def _weighed(self, at: list[int]) -> tuple[Matrix, Matrix]:
+        """Sums of weights, and of their squares, of the combinations of some columns."""
+        self._shape(at)
+        reports = self._reports(at)
+        read = reports.columns + self._weights.columns
+        sums, squares = self._release.summed(partial(weigh_cells, reports, self._weights), read)
+        return sums, squares
+
     def _combinations(self, compound: tuple[tuple[int, ...], ...]) -> Vector:
         """Counts of the combinations that occur."""
         reports = self._reports(range(len(self.columns_)))
@@ -236,6 +259,9 @@ class ProportionRecovery(Displayed):
     def _compound(self) -> tuple[Vector, ProportionEstimate]:
         """Both estimates over the combinations that occur."""
         (matrix,) = self._model.matrices
+        if self._weights.given:
+            estimated = answer_proportions(self._release, self._weights, public=False, clusters=self._clusters)[0]
+            return likely_shares(estimated.estimate, matrix), estimated
         estimated = estimate_proportions(self._reported, matrix)
         estimated = estimated if self._clusters is None else raised(estimated, self._design())
         return constrained_proportions(self._reported, matrix), estimated
@@ -244,7 +270,9 @@ class ProportionRecovery(Displayed):
         """By what the variances of combinations rise where the rows of a group are one."""
         if self._clusters is None:
             return 1.0
-        return weighted_design(self._release, self._clusters, Weights()) if self.n_gaps_ else self._clusters.design
+        if self.n_gaps_ or self._weights.given:
+            return weighted_design(self._release, self._clusters, self._weights)
+        return self._clusters.design
 
     def _of_groups(self, j: int, estimated: ProportionEstimate) -> ProportionEstimate:
         """An estimate with the errors of groups, where the release has noise per group."""

@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block, missing_in
+from veil.data.blocks import Block, Matrix, missing_in
+from veil.recovery.weights import Weights
 
 Counts = npt.NDArray[np.int64]
 UNLISTED, NONE = -1, -2
@@ -60,6 +61,15 @@ def count_cells(reports: Reports, block: Block) -> Counts:
     codes = reports.codes(block)
     cells = np.ravel_multi_index(tuple(codes[:, (codes != NONE).all(axis=0)]), shape)
     return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
+
+
+def weigh_cells(reports: Reports, weights: Weights, block: Block) -> Matrix:
+    """The sums of the weights of the records of each combination, and of their squares; of records with all reports."""
+    shape = tuple(len(known) for known in reports.categories)
+    codes, own = reports.codes(block), weights.of(block)
+    there = (codes != NONE).all(axis=0)
+    cells, size = np.ravel_multi_index(tuple(codes[:, there]), shape), int(np.prod(shape))
+    return np.array([np.bincount(cells, own[there] ** power, minlength=size).reshape(shape) for power in (1, 2)])
 
 
 def count_combinations(reports: Reports, combinations: tuple[tuple[int, ...], ...], block: Block) -> Counts:

@@ -147,16 +147,29 @@ def constrained_proportions(counts: npt.ArrayLike, matrix: npt.ArrayLike) -> Vec
     return most_likely(reports, [channel])
 
 
-def joint_proportions(counts: npt.ArrayLike, matrices: Sequence[Matrix]) -> JointProportions:
-    """Proportions of combinations from the table of reported ones, each attribute answered by itself."""
+def joint_proportions(
+    counts: npt.ArrayLike, matrices: Sequence[Matrix], squares: npt.ArrayLike | None = None
+) -> JointProportions:
+    """Proportions of combinations from the table of reported ones, each attribute answered by itself.
+
+    Of weighted records ``counts`` are sums of weights and ``squares`` those of their squares. With v the column of P⁻¹
+    that a record's report stands for, the variance is Σw²(v − π)²/(Σw)², linearised and with replacement (Binder 1983),
+    and the randomization's share of it Σw²(v² − e)/(Σw)², e the indicator whose mean v estimates.
+    """
     table = _counts(counts, axes=len(matrices))
     matrices = [check_response_matrix(p, k, "matrices") for p, k in zip(matrices, table.shape, strict=True)]
     n = float(table.sum())
     inverses = [inverse_of(matrix) for matrix in matrices]
     estimate = kron_solve(matrices, table / n)
     # The diagonal of P⁻¹ diag λ̂ P⁻ᵀ: squares of a Kronecker product are the product of squares.
-    spread = kron_apply([inverse**2 for inverse in inverses], table / n)
-    variance, randomization = (spread - estimate**2) / max(n - 1.0, 1.0), (spread - estimate) / n
+    if squares is None:
+        spread = kron_apply([inverse**2 for inverse in inverses], table / n)
+        variance, randomization = (spread - estimate**2) / max(n - 1.0, 1.0), (spread - estimate) / n
+    else:
+        square = _counts(squares, axes=len(matrices))
+        spread, mean = kron_apply([inverse**2 for inverse in inverses], square), kron_solve(matrices, square)
+        variance = (spread - 2.0 * estimate * mean + estimate**2 * square.sum()) / n**2
+        randomization = (spread - mean) / n**2
     inside = bool((estimate >= 0.0).all())
     likely = estimate / estimate.sum() if inside else most_likely(table, matrices)
     return JointProportions(likely, estimate, square_root(variance), square_root(randomization))

@@ -1,4 +1,4 @@
-"""Weights of a release's records: a public column of it, or one number per row.
+"""Weights of a release's records: its column with the role weight, another public column, or one number per row.
 
 A record of weight w stands for w people of the population, as in a survey that draws people with unequal
 probabilities: w is the inverse of the probability. Means are those of Hájek (1971), Σwx/Σw. Standard errors for the
@@ -48,15 +48,21 @@ class Weights:
             weights = block.matrix(self.columns)[0]
         if wrong := int((~(np.isfinite(weights) & (weights >= 0.0))).sum()):
             raise InputError(
-                f"weights: {wrong} are missing, negative or infinite; give every record a number from 0 on"
+                f"weights of column {self.column!r}: {wrong} are missing, negative or infinite; give every record a "
+                "number from 0 on, or pass weights=False"
             )
         return np.asarray(weights)
 
 
 def as_weights(weights: Any, release: Release) -> Weights:
-    """Weights as an analyst gives them: None, the name of a public column of numbers, or one number per row."""
-    if weights is None:
+    """Weights as an analyst gives them: the name of a public column of numbers, or one number per row.
+
+    None stands for the release's own column of weights, if it has one, and False for none.
+    """
+    if weights is False or (weights is None and release.manifest.weight is None):
         return Weights()
+    if weights is None:
+        return Weights(column=release.manifest.weight)
     if isinstance(weights, str):
         public = {column.name for column in release.manifest.public} & set(release.table.numeric())
         if weights not in public:
@@ -66,7 +72,7 @@ def as_weights(weights: Any, release: Release) -> Weights:
     try:
         values = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("weights must be the name of a public column, or one number per row") from None
+        raise InputError("weights must be the name of a public column, one number per row, or False") from None
     n_rows = release.table.n_rows
     if values.ndim != 1 or (n_rows is not None and len(values) != n_rows):
         raise InputError(f"weights must have one number per row of the release; got shape {values.shape}")

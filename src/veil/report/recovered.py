@@ -76,6 +76,16 @@ class RecoveredShares:
     shares: tuple[tuple[str, float, float, float], ...]
 
 
+@dataclass(frozen=True)
+class RecoveredRegression:
+    """A regression: (term, coefficient, two standard errors for the table, and for the population)."""
+
+    target: str
+    terms: tuple[tuple[str, float, float, float], ...]
+    residual_std: float
+    r_squared: float
+
+
 def calendar_text(number: float, unit: str) -> str:
     """Days or seconds since the beginning of 1970 as a date or a moment; a dash where there is none.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from veil.report.drawing import Area, drawing
 from veil.report.html import POLICY, stylesheet
 from veil.report.markup import Markup, el, scrolling
-from veil.report.recovered import RecoveredColumn, RecoveredShares
+from veil.report.recovered import RecoveredColumn, RecoveredRegression, RecoveredShares
 from veil.report.recovered_text import RecoveredView
 from veil.report.words import counted, digits, goal, percent
 from veil.storage.atomic import write_public
@@ -60,6 +60,9 @@ def recovered_page(view: RecoveredView) -> str:
             )
             if densities
             else None,
+            el("section", el("h2", "Regressions"), *(scrolling(_regression(r), r.target) for r in view.regressions))
+            if view.regressions
+            else None,
             el("section", el("h2", "Covariances"), scrolling(_covariances(view), "Covariances"))
             if view.covariance
             else None,
@@ -77,6 +80,18 @@ def _shares(column: RecoveredShares) -> Markup:
         for name, *numbers in column.shares
     ]
     caption = el("caption", f"{column.name}: recovered shares with two standard errors")
+    return el("table", caption, el("thead", head), el("tbody", *rows))
+
+
+def _regression(regression: RecoveredRegression) -> Markup:
+    titles = ("Term", "Coefficient", "± for the table", "± for the population")
+    head = el("tr", *(el("th", text, scope="col", class_="num" if text != "Term" else None) for text in titles))
+    rows = [
+        el("tr", el("th", term, scope="row"), *(el("td", digits(v), class_="num") for v in numbers))
+        for term, *numbers in regression.terms
+    ]
+    left = f"{percent(regression.r_squared)} of the variance explained, {digits(regression.residual_std)} left"
+    caption = el("caption", f"Regression of {regression.target}, with two standard errors; {left}")
     return el("table", caption, el("thead", head), el("tbody", *rows))
 
 

@@ -15,7 +15,7 @@ from veil.report.escaping import visible
 from veil.report.json_text import written_json
 from veil.report.notebook import fragment_of
 from veil.report.pieces import Piece, plain_pieces, print_pieces
-from veil.report.recovered import RecoveredColumn, RecoveredShares
+from veil.report.recovered import RecoveredColumn, RecoveredRegression, RecoveredShares
 from veil.report.words import counted, digits, goal, percent
 
 if TYPE_CHECKING:
@@ -42,12 +42,15 @@ class RecoveredView:
     proportions: tuple[RecoveredShares, ...] = ()
     correlation: float | None = None
     records: str = ""
+    regressions: tuple[RecoveredRegression, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         values = {**asdict(self), "columns": tuple(column.to_dict() for column in self.columns)}
         if self.correlation is None:
             del values["correlation"]
+        if not self.regressions:
+            del values["regressions"]
         return values
 
     def to_json(self, path: str | Path | None = None) -> str | None:
@@ -67,6 +70,7 @@ def recovered_pieces(view: RecoveredView) -> list[Piece]:
     pieces: list[Piece] = [Text(f"Release {view.release}, {visible(view.method)}, {size}")]
     pieces += [Text(view.records)] if view.records else []
     pieces += [_shares(column) for column in view.proportions]
+    pieces += [_regression(regression) for regression in view.regressions]
     if not view.columns:
         return pieces
     pieces.append(_moments(view))
@@ -92,6 +96,15 @@ def _shares(column: RecoveredShares) -> Table:
     table = grid(shown(column.name), "share", "± table", "± population")
     for category, *numbers in column.shares:
         table.add_row(shown(category), *(percent(number) for number in numbers))
+    return table
+
+
+def _regression(regression: RecoveredRegression) -> Table:
+    explained = f"{percent(regression.r_squared)} of the variance explained"
+    caption = f"\nRegression; {explained}, a standard deviation of {digits(regression.residual_std)} left"
+    table = grid(shown(regression.target), "coefficient", "± table", "± population", caption=caption)
+    for term, *numbers in regression.terms:
+        table.add_row(shown(term), *(digits(number) for number in numbers))
     return table
 
 

@@ -48,7 +48,12 @@ class PublicColumns:
 
     def __str__(self) -> str:
         """Which columns, and how far they tell people apart."""
-        weights = "" if self.weight is None else f" Weights are released as they are: {self.weight!r}."
+        weights = ""
+        if self.weight is not None:
+            weights = (
+                f" Weights are released as they are: {self.weight!r}. Risks count every record once; utilities are "
+                "those of the people that records stand for."
+            )
         if self.unique is None:
             return weights.strip() or "No column is released unchanged."
         one = len(self.columns) == 1

@@ -266,7 +266,7 @@ class ForeignExposures(Exposures):
         """The utilities; those that compare rows need to know whose they are."""
         if self.matched:
             return super().utilities(exposure, **uses)
-        return rowless_utilities(self.private, exposure.release)
+        return rowless_utilities(self.private, exposure.release, self.weights)
 
     def judge(self, *arguments: Any) -> Judge:
         """The judge of matched or of unmatched rows."""
