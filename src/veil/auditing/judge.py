@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,14 +24,24 @@ from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, f
 from veil.auditing.groups import group_folds
 from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
-from veil.auditing.scores import Codes, Contrast, GuessScores, Mask, Score, nothing_scored, pooled
+from veil.auditing.scores import (
+    Codes,
+    Contrast,
+    GuessScores,
+    LargestScore,
+    Mask,
+    Score,
+    nothing_scored,
+    pooled,
+)
 from veil.data.blocks import Matrix, Vector
 from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
+from veil.measures.largest import USUAL_LARGEST, LargestRule, best_constants, largest, told
 from veil.measures.units import scored_columns
 from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
-from veil.report.values import Over
+from veil.report.values import OF_COLUMNS, Over, Scored
 
 Columns = slice | list[int]
 FEWEST_FAR_OUT = 5
@@ -57,6 +68,8 @@ class Judge:
     groups
         For each column the groups of all rows in which it is constant; None where it varies within groups
         (:mod:`veil.auditing.groups`).
+    largest
+        How many of the largest values of a column are looked at, and how near a guess tells one.
     """
 
     def __init__(
@@ -67,11 +80,13 @@ class Judge:
         categorical: npt.NDArray[np.bool_] | None = None,
         known: Sequence[int] = (),
         groups: Sequence[Codes | None] = (),
+        largest: LargestRule = USUAL_LARGEST,
     ) -> None:
+        self.largest = largest
         self.columns = tuple(columns)
         self.groups = tuple(groups) or (None,) * len(self.columns)
-        largest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
-        self._widest = largest[0] if largest else None
+        widest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
+        self._widest = widest[0] if widest else None
         self.tolerance = tolerance
         self.categorical = np.zeros(truth.shape[1], dtype=bool) if categorical is None else categorical
         varies = np.array([len(np.unique(c[~np.isnan(c)])) > 1 for c in truth.T])
@@ -131,6 +146,18 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
+    @cached_property
+    def _most(self) -> Mask:
+        """Which values are among the largest of their column."""
+        return largest(self._numbers(self.truth), self.largest, self.units, self.centre, self.groups)
+
+    @cached_property
+    def largest_baselines(self) -> npt.NDArray[np.float64]:
+        """What the best constant guess of the largest values tells of them, per column."""
+        hits = told(self.truth, best_constants(self.truth, self._most, self.largest.share), self.largest.share)
+        rows = np.arange(len(self.truth))
+        return np.array([each.rate for each in self._largest(hits, hits, self._most, rows)])
+
     def try_guess(
         self,
         guess: Guess,
@@ -155,9 +182,11 @@ class Judge:
             value_null=float(value.mean()),
             record_null=float(record.mean()),
             column_nulls=columns.mean(axis=0),
+            largest_nulls=np.array([rates[3] for rates in nulls]).mean(axis=0),
             value_luck=float(value.max()),
             record_luck=float(record.max()),
             column_lucks=columns.max(axis=0),
+            largest_lucks=np.array([rates[3] for rates in nulls]).max(axis=0),
         )
 
     def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Rows]:
@@ -175,14 +204,17 @@ class Judge:
     def _records(self, truth: Matrix, values: Matrix) -> Mask:
         return measures.breached(truth, values, self.tolerance, "record", units=self.units)
 
-    def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
-        """What a guess itself gets right of the values, the records and each column."""
+    def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, Vector, Vector]:
+        """What a guess itself gets right of the values, the records, and each column and its largest values."""
         use = ~np.isin(guess.rows, given)
         truth, values = self.truth[private_rows[guess.rows[use]]], guess.values[use]
         scored, hits = ~np.isnan(truth), self._hits(truth, values)
         records = self._records(truth, values)[scored.any(axis=1)]
         shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))
-        return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
+        most = self._most[private_rows[guess.rows[use]]]
+        top = most.any(axis=1)
+        near = told(truth[top], values[top], self.largest.share) & most[top]
+        return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares, near.sum(axis=0) / np.maximum(most.sum(axis=0), 1)
 
     def _scored(
         self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None, absent: Matrix | None
@@ -196,9 +228,12 @@ class Judge:
         said = None if absent is None else np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use]
         control, present = np.empty_like(values), np.empty_like(values)
         absent_hits, present_hits = np.empty(values.shape, dtype=np.bool_), np.empty(values.shape, dtype=np.bool_)
+        most = self._most[rows] & scored
+        top = np.flatnonzero(most.any(axis=1))
+        absent_told = np.empty((len(top), values.shape[1]), dtype=np.bool_)
         for at, own_fold in self._folds(rows):
-            each = self._held(truth, values, known, said, at, own_fold, entangled=guess.entangled)
-            control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at] = each
+            each = self._held(truth, values, known, said, most, top, at, own_fold, entangled=guess.entangled)
+            control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at], absent_told[:, at] = each
         records = [self._records(truth, each) for each in (values, present)]
         records.append(self._best_of([self._records(truth, control), self._constant_records[rows]], fold))
         per_column = zip(present_hits.T, absent_hits.T, scored.T, self.groups, strict=True)
@@ -210,6 +245,8 @@ class Judge:
                 for p, a, s, own in per_column
             ),
             far_out=self._far_out(truth, control, values, fold, groups),
+            largest=self._largest(told(truth[top], values[top], self.largest.share), absent_told, most[top], rows[top]),
+            firsts=_firsts(truth, values, most),
             nrmse=self._error(truth, values),
             n_scored=len(truth),
         )
@@ -244,12 +281,18 @@ class Judge:
         values: Matrix,
         known: Matrix | None,
         said: Matrix | None,
+        most: Mask,
+        top: Rows,
         at: Columns,
         fold: Fold,
         *,
         entangled: bool,
-    ) -> tuple[Matrix, Matrix, Mask, Mask]:
-        """Of some columns the absent attacker's guesses, the attacker's, and what each gets right."""
+    ) -> tuple[Matrix, Matrix, Mask, Mask, Mask]:
+        """Of some columns the absent attacker's guesses, the attacker's, and what each gets right.
+
+        The last is which of the largest values (``most``, in the rows ``top``) the absent attacker's guess tells that
+        tells most of them: of so few it is chosen in hindsight, to his advantage.
+        """
         truth, values, units = truth[:, at], values[:, at], self.units[at]
         without = absent_guesses(truth, None, self.tolerance, units, fold)  # a constant, by what others are
         if not entangled:
@@ -261,7 +304,9 @@ class Judge:
         control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
         better = best_by_column([own_hits, absent_hits], fold)
         present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
-        return control, present, absent_hits, present_hits
+        near = np.stack([told(truth[top], each[top], self.largest.share) & most[top][:, at] for each in without])
+        near = np.take_along_axis(near, near.sum(axis=1).argmax(axis=0)[None, None], axis=0)[0]
+        return control, present, absent_hits, present_hits, near
 
     def _contrast(
         self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold, groups: Codes | None
@@ -284,6 +329,13 @@ class Judge:
             for each in (values, absent)
         ]
         return self._contrast(hits[-1], hits, far, fold, groups)
+
+    def _largest(self, present: Mask, absent: Mask, most: Mask, rows: Rows) -> tuple[Contrast, ...]:
+        """What is told of the largest values of each column in some rows; who share one in a group count once."""
+        return tuple(
+            Contrast.of(p, a, m) if own is None else Contrast.of_groups(p, a, m, own[rows])
+            for p, a, m, own in zip(present.T, absent.T, most.T, self.groups, strict=True)
+        )
 
     def _numbers(self, truth: Matrix) -> Matrix:
         """Values that can be far out: codes cannot."""
@@ -318,16 +370,23 @@ class Judge:
         return math.sqrt(measures.mean_squared_error(truth / units, values / units))
 
     def scores(
-        self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float, over: Over = Over.ABSENT
+        self,
+        guesses: Sequence[GuessScores],
+        *,
+        one_matrix: bool,
+        goal: float,
+        over: Over = Over.ABSENT,
+        columns: Mapping[str, Mapping[Scored, float]] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """The guesses of one attack as scores per value, record, column and far-out value."""
+        """The guesses of one attack as scores per value, record, column, far-out value and largest values."""
         pool = partial(pooled, one_matrix=one_matrix, goal=goal, over=over)
         far_out = None
         if min(t.far_out.n for t in guesses) >= FEWEST_FAR_OUT:
             # Whoever says the best constant of the far-out values does not gain by an attack that gets fewer of them.
             far_out = pool([t.far_out for t in guesses], self.far_out_baseline, null=self.far_out_baseline)
-        columns = self._column_scores(guesses, pool)
-        worst = self._worst(columns)
+        goals = {scored: {n: each[scored] for n, each in columns.items() if scored in each} for scored in OF_COLUMNS}
+        of_column = self._column_scores(guesses, pool, goals[Scored.COLUMN])
+        worst = self._worst(of_column)
         return {
             "value": pool(
                 [t.value for t in guesses],
@@ -342,20 +401,18 @@ class Judge:
                 luck=_mean(guesses, "record_luck"),
             ),
             "worst_column": worst,
-            "column": columns[worst] if worst else nothing_scored(),
+            "column": of_column[worst] if worst else nothing_scored(),
             "far_out": far_out,
             "n_far_out": min(t.far_out.n for t in guesses),
-            "columns": columns,
+            "columns": of_column,
+            "largest": self._largest_scores(guesses, pool, goals[Scored.LARGEST]),
         }
 
-    def _column_scores(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> dict[str, Score]:
+    def _column_scores(
+        self, guesses: Sequence[GuessScores], pool: Callable[..., Score], goals: Mapping[str, float]
+    ) -> dict[str, Score]:
         """The score on each column that is scored; intervals allow for having looked at all of them."""
-        nulls, lucks = (
-            np.mean(
-                [per for t in guesses if (per := getattr(t, name)) is not None] or [np.zeros(len(self.columns))], axis=0
-            )
-            for name in ("column_nulls", "column_lucks")
-        )
+        nulls, lucks = self._by_luck(guesses, "column_nulls"), self._by_luck(guesses, "column_lucks")
         scored = [
             j for j in by_name(self.columns) if all(t.columns and t.columns[j].n >= SMALLEST_CELL for t in guesses)
         ]
@@ -367,9 +424,42 @@ class Judge:
                 null=float(nulls[j]),
                 luck=float(lucks[j]),
                 confidence=confidence,
+                **_goal(goals, self.columns[j]),
             )
             for j in scored
         }
+
+    def _largest_scores(
+        self, guesses: Sequence[GuessScores], pool: Callable[..., Score], goals: Mapping[str, float]
+    ) -> dict[str, LargestScore]:
+        """The score on the largest values of each column that has enough; intervals allow for the number of columns.
+
+        The control is at least their best constant: who the richest are is known, and so is how rich such people are.
+        """
+        nulls, lucks = self._by_luck(guesses, "largest_nulls"), self._by_luck(guesses, "largest_lucks")
+        scored = [
+            j for j in by_name(self.columns) if all(t.largest and t.largest[j].n >= FEWEST_FAR_OUT for t in guesses)
+        ]
+        confidence = 1.0 - 0.05 / max(len(scored), 1)
+        scores = {}
+        for j in scored:
+            baseline, null = float(self.largest_baselines[j]), float(nulls[j])
+            score = pool(
+                [t.largest[j] for t in guesses],
+                baseline,
+                null=max(baseline, null),
+                luck=float(lucks[j]),
+                confidence=confidence,
+                **_goal(goals, self.columns[j]),
+            )
+            first = float(np.mean([t.firsts[j] for t in guesses if t.firsts is not None]))
+            scores[self.columns[j]] = LargestScore(score, min(t.largest[j].n for t in guesses), first)
+        return scores
+
+    def _by_luck(self, guesses: Sequence[GuessScores], name: str) -> Vector:
+        """What guesses that say nothing get of each column by the matching, on average over the runs; else zeros."""
+        known = [each for t in guesses if (each := getattr(t, name)) is not None]
+        return np.asarray(np.mean(known or [np.zeros(len(self.columns))], axis=0))
 
     def _worst(self, columns: Mapping[str, Score]) -> str:
         """The column that is shown to be most exposed; of equally exposed ones the first by name."""
@@ -392,6 +482,22 @@ class Judge:
     @property
     def _unit(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
+
+
+def _goal(goals: Mapping[str, float], column: str) -> dict[str, float]:
+    """The goal of a column where it has one of its own."""
+    return {"goal": goals[column]} if column in goals else {}
+
+
+def _firsts(truth: Matrix, values: Matrix, most: Mask) -> Vector:
+    """For each column whether the largest guess is of the largest value; of equal guesses the share, NaN for none."""
+    firsts = np.full(truth.shape[1], np.nan)
+    for j in np.flatnonzero(most.any(axis=0)):
+        stated = values[:, j][~np.isnan(truth[:, j])]
+        x = truth[:, j][~np.isnan(truth[:, j])]
+        lead = stated == np.nanmax(stated) if not np.isnan(stated).all() else np.ones(len(x), dtype=np.bool_)
+        firsts[j] = (x[lead] == x.max()).mean()
+    return firsts
 
 
 def _mean(guesses: Sequence[GuessScores], name: str) -> float:

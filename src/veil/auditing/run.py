@@ -162,12 +162,12 @@ def audit(
         exposures = foreign(match=_as_match(match), previous=_listed(previous), roles=as_roles(roles))
         candidates = candidates or [ForeignPlan()]
     labels = exposures.labels(target)
-    goals.check_against(exposures.levels)
+    goals.check_against(exposures.levels, exposures.columns)
     answers, everything = _as_cache(cache), list[Candidate]()
 
     def attacked(exposures: Exposures, goals: Goals, began: float, seconds: float | None) -> Attacked:
         schedule = Schedule(
-            TrialRunner(exposures, candidates, chosen, goals.tolerance),
+            TrialRunner(exposures, candidates, chosen, goals.tolerance, goals.largest),
             goals,
             repetitions=repetitions,
             seconds=seconds,

@@ -52,6 +52,15 @@ class Score:
     taught: Measure
 
 
+@dataclass(frozen=True)
+class LargestScore:
+    """The score on the ``n`` largest values of a column, and how often the largest guess is of the largest value."""
+
+    score: Score
+    n: int
+    first: float
+
+
 def estimate(measure: Measure) -> Estimate:
     """A measure rounded to four digits, as reports have it: more would be false precision."""
     return Estimate(round(float(measure), 4), round(measure.low, 4), round(measure.high, 4))
@@ -144,6 +153,7 @@ NOTHING = Contrast(math.nan, math.nan, math.nan, 0)
 class GuessScores:
     """One guess, scored.
 
+    ``largest`` are the largest values of each column, and ``firsts`` says whether its largest guess is of the largest.
     The nulls are what guesses that say nothing get by the judge's own matching, where columns are matched, and the
     lucks what the best of them gets: a rate that is no higher than that shows nothing. ``links`` says that people were
     linked to rows, and no values guessed: every score is that of the links.
@@ -161,6 +171,10 @@ class GuessScores:
     value_luck: float = 0.0
     record_luck: float = 0.0
     column_lucks: Vector | None = None
+    largest_nulls: Vector | None = None
+    largest_lucks: Vector | None = None
+    largest: tuple[Contrast, ...] = ()
+    firsts: Vector | None = None
     links: bool = False
 
     @classmethod

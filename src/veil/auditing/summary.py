@@ -127,7 +127,7 @@ def _too_few(candidate: Candidate, goals: Goals) -> tuple[TooFewRecords, ...]:
     for row in candidate.rows:
         for name, n in goals.too_few(row).items() if goals.counts(row.level, candidate.levels) else ():
             if name not in need or n > need[name].n_needed:
-                need[name] = TooFewRecords(name, row.n_scored, n, goals.max_advantage)
+                need[name] = TooFewRecords(name, row.n_scored, n, goals.limit(Scored.COLUMN, name))
     return tuple(replace(each, n_needed=_about(each.n_needed)) for each in need.values())
 
 
