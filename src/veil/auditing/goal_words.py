@@ -8,8 +8,9 @@
 
 SUBJECT is what must not come back: ``breach`` (any of the others), ``value``, ``record``, ``column``, ``link`` (of a
 person to a row), ``far-out value`` or ``largest value`` (of a column); several are joined by commas and "or", and
-"nobody's" may stand for "no". A value, a largest value or a breach of named columns (in quotes) is a goal on these
-alone. "among the N largest" and "within P %" say how many values are the largest, and what tells one. WHOM is ``an absent person`` or ``a constant guess``. WHAT is knowledge that counts, by kind or label, joined by commas and
+"nobody's" may stand for "no". A value, a largest value or a breach "of" columns, named in single quotes, is a goal on
+these alone; "among the N largest" and "within P %" say which values are the largest and what tells one. WHOM is
+``an absent person`` or ``a constant guess``. WHAT is knowledge that counts, by kind or label, joined by commas and
 "and"; "with" may stand for "against". What a sentence leaves out has its usual amount. Tolerance, comparison and
 knowledge are those of an audit as a whole: sentences must agree on them. ``membership`` is whether somebody is in the
 table: no breach of anything in it, and no goal unless it is said.
@@ -102,7 +103,10 @@ def sentences(
     subjects = [(_subject(names, len(SUBJECTS)), limit) for limit, names in limits.items()]
     subjects += [(f"{subject} of {_joined(names, 'or')}", limit) for (subject, limit), names in _alike(columns).items()]
     return (
-        *(f"no {subject}{near} with more than {_percent(limit)} advantage over {whom}{known}" for subject, limit in subjects),
+        *(
+            f"no {subject}{near} with more than {_percent(limit)} advantage over {whom}{known}"
+            for subject, limit in subjects
+        ),
         *([] if membership is None else [f"no {MEMBERSHIP} with more than {_percent(membership)} advantage"]),
         *(f"{name} at least {_percent(share)}" for name, share in least.items()),
     )

@@ -83,7 +83,7 @@ class Goals:
     over: str = Over.ABSENT
     on: str | Sequence[str] | Mapping[str, float | None] | None = None
     max_membership: float | None = None
-    columns: Mapping[str, float | None | Mapping[str, float | None]] = field(default_factory=dict)
+    columns: Mapping[str, float | Mapping[str, float | None] | None] = field(default_factory=dict)
     n_largest: int = USUAL_LARGEST.n
     largest_share: float = USUAL_LARGEST.share
 
@@ -114,7 +114,7 @@ class Goals:
     def column_limits(self) -> dict[str, dict[Scored, float]]:
         """The most that an attack may gain on single columns."""
         return {
-            name: {Scored(each): float(limit) for each, limit in limits.items()}
+            name: {Scored(each): float(limit or 0.0) for each, limit in limits.items()}
             for name, limits in self.columns.items()
             if isinstance(limits, Mapping)
         }
@@ -242,8 +242,8 @@ class Goals:
         """What an attack breaks, or cannot be shown not to break.
 
         One rule decides the average and every column: the goal holds when the upper limit is under it, with limits
-        that allow for the number of columns. A column that has too few records to show anything (:meth:`too_few`), far-out
-        values and the few largest values of a column must not be shown to break.
+        that allow for the number of columns. A column that has too few records to show anything (:meth:`too_few`),
+        far-out values and the few largest values of a column must not be shown to break.
         """
         if not self.counts(row.level, levels) or not row.states_values:
             return []
@@ -285,7 +285,7 @@ class Goals:
         return unclear and not row.one_matrix and score.advantage.low <= most
 
     def is_in_doubt(self, row: AuditRow) -> bool:
-        """Whether a column of few records, far-out or the largest values seem to break a goal and more keys could show it."""
+        """Whether a column of few records, or some of few values, seem to break a goal and more keys could show it."""
         few = [(s, self.limit(Scored.COLUMN, n)) for n, s in row.columns.items() if self._is_too_few(row, n, s)]
         few += [(row.far_out, self.limit(Scored.FAR_OUT))] if row.far_out is not None else []
         few += [(each.score, self.limit(Scored.LARGEST, name)) for name, each in row.largest.items()]

@@ -22,22 +22,14 @@ from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
 from veil.auditing.groups import group_folds
+from veil.auditing.largest import Asked, LargestValues, by_luck, with_goals
 from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
-from veil.auditing.scores import (
-    Codes,
-    Contrast,
-    GuessScores,
-    LargestScore,
-    Mask,
-    Score,
-    nothing_scored,
-    pooled,
-)
+from veil.auditing.scores import Codes, Contrast, GuessScores, Mask, Score, nothing_scored, pooled
 from veil.data.blocks import Matrix, Vector
 from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
-from veil.measures.largest import USUAL_LARGEST, LargestRule, best_constants, largest, told
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.measures.units import scored_columns
 from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
@@ -82,7 +74,7 @@ class Judge:
         groups: Sequence[Codes | None] = (),
         largest: LargestRule = USUAL_LARGEST,
     ) -> None:
-        self.largest = largest
+        self._rule = largest
         self.columns = tuple(columns)
         self.groups = tuple(groups) or (None,) * len(self.columns)
         widest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
@@ -147,16 +139,9 @@ class Judge:
         )
 
     @cached_property
-    def _most(self) -> Mask:
-        """Which values are among the largest of their column."""
-        return largest(self._numbers(self.truth), self.largest, self.units, self.centre, self.groups)
-
-    @cached_property
-    def largest_baselines(self) -> npt.NDArray[np.float64]:
-        """What the best constant guess of the largest values tells of them, per column."""
-        hits = told(self.truth, best_constants(self.truth, self._most, self.largest.share), self.largest.share)
-        rows = np.arange(len(self.truth))
-        return np.array([each.rate for each in self._largest(hits, hits, self._most, rows)])
+    def _largest(self) -> LargestValues:
+        """The largest values of each column."""
+        return LargestValues(self._numbers(self.truth), self._rule, self.units, self.centre, self.groups)
 
     def try_guess(
         self,
@@ -174,7 +159,9 @@ class Judge:
         scores = self._scored(self.matched(guess, private_rows), private_rows, given, features, absent)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        nulls = [self.rates(self.matched(null, private_rows), private_rows, given) for null in turned(guess)]
+        matched = [self.matched(null, private_rows) for null in turned(guess)]
+        nulls = [self.rates(null, private_rows, given) for null in matched]
+        largest = np.array([self._told(null, private_rows, given) for null in matched])
         value, record = (np.array([rates[i] for rates in nulls]) for i in (0, 1))
         columns = np.array([rates[2] for rates in nulls])
         return replace(
@@ -182,11 +169,11 @@ class Judge:
             value_null=float(value.mean()),
             record_null=float(record.mean()),
             column_nulls=columns.mean(axis=0),
-            largest_nulls=np.array([rates[3] for rates in nulls]).mean(axis=0),
+            largest_nulls=largest.mean(axis=0),
             value_luck=float(value.max()),
             record_luck=float(record.max()),
             column_lucks=columns.max(axis=0),
-            largest_lucks=np.array([rates[3] for rates in nulls]).max(axis=0),
+            largest_lucks=largest.max(axis=0),
         )
 
     def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Rows]:
@@ -204,17 +191,20 @@ class Judge:
     def _records(self, truth: Matrix, values: Matrix) -> Mask:
         return measures.breached(truth, values, self.tolerance, "record", units=self.units)
 
-    def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, Vector, Vector]:
-        """What a guess itself gets right of the values, the records, and each column and its largest values."""
+    def rates(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[float, float, npt.NDArray[np.float64]]:
+        """What a guess itself gets right of the values, the records and each column."""
         use = ~np.isin(guess.rows, given)
         truth, values = self.truth[private_rows[guess.rows[use]]], guess.values[use]
         scored, hits = ~np.isnan(truth), self._hits(truth, values)
         records = self._records(truth, values)[scored.any(axis=1)]
         shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))
-        most = self._most[private_rows[guess.rows[use]]]
-        top = most.any(axis=1)
-        near = told(truth[top], values[top], self.largest.share) & most[top]
-        return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares, near.sum(axis=0) / np.maximum(most.sum(axis=0), 1)
+        return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
+
+    def _told(self, guess: Guess, private_rows: Rows, given: Rows) -> Vector:
+        """What a guess itself tells of the largest values of each column."""
+        use = ~np.isin(guess.rows, given)
+        rows = private_rows[guess.rows[use]]
+        return self._largest.asked(self._numbers(self.truth[rows]), rows).rates(guess.values[use])
 
     def _scored(
         self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None, absent: Matrix | None
@@ -228,11 +218,10 @@ class Judge:
         said = None if absent is None else np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use]
         control, present = np.empty_like(values), np.empty_like(values)
         absent_hits, present_hits = np.empty(values.shape, dtype=np.bool_), np.empty(values.shape, dtype=np.bool_)
-        most = self._most[rows] & scored
-        top = np.flatnonzero(most.any(axis=1))
-        absent_told = np.empty((len(top), values.shape[1]), dtype=np.bool_)
+        asked = self._largest.asked(self._numbers(truth), rows)
+        absent_told = np.empty(asked.most.shape, dtype=np.bool_)
         for at, own_fold in self._folds(rows):
-            each = self._held(truth, values, known, said, most, top, at, own_fold, entangled=guess.entangled)
+            each = self._held(truth, values, known, said, asked, at, own_fold, entangled=guess.entangled)
             control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at], absent_told[:, at] = each
         records = [self._records(truth, each) for each in (values, present)]
         records.append(self._best_of([self._records(truth, control), self._constant_records[rows]], fold))
@@ -245,8 +234,8 @@ class Judge:
                 for p, a, s, own in per_column
             ),
             far_out=self._far_out(truth, control, values, fold, groups),
-            largest=self._largest(told(truth[top], values[top], self.largest.share), absent_told, most[top], rows[top]),
-            firsts=_firsts(truth, values, most),
+            largest=self._largest.contrasts(asked, asked.told(values), absent_told),
+            firsts=self._largest.firsts(truth, values),
             nrmse=self._error(truth, values),
             n_scored=len(truth),
         )
@@ -281,8 +270,7 @@ class Judge:
         values: Matrix,
         known: Matrix | None,
         said: Matrix | None,
-        most: Mask,
-        top: Rows,
+        asked: Asked,
         at: Columns,
         fold: Fold,
         *,
@@ -290,10 +278,9 @@ class Judge:
     ) -> tuple[Matrix, Matrix, Mask, Mask, Mask]:
         """Of some columns the absent attacker's guesses, the attacker's, and what each gets right.
 
-        The last is which of the largest values (``most``, in the rows ``top``) the absent attacker's guess tells that
-        tells most of them: of so few it is chosen in hindsight, to his advantage.
+        The last is what the absent attacker tells of the largest values.
         """
-        truth, values, units = truth[:, at], values[:, at], self.units[at]
+        everything, truth, values, units = values, truth[:, at], values[:, at], self.units[at]
         without = absent_guesses(truth, None, self.tolerance, units, fold)  # a constant, by what others are
         if not entangled:
             without += absent_guesses(values, known, self.tolerance, units, fold)
@@ -304,9 +291,7 @@ class Judge:
         control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
         better = best_by_column([own_hits, absent_hits], fold)
         present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
-        near = np.stack([told(truth[top], each[top], self.largest.share) & most[top][:, at] for each in without])
-        near = np.take_along_axis(near, near.sum(axis=1).argmax(axis=0)[None, None], axis=0)[0]
-        return control, present, absent_hits, present_hits, near
+        return control, present, absent_hits, present_hits, asked.untold(without, everything, at)
 
     def _contrast(
         self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold, groups: Codes | None
@@ -329,13 +314,6 @@ class Judge:
             for each in (values, absent)
         ]
         return self._contrast(hits[-1], hits, far, fold, groups)
-
-    def _largest(self, present: Mask, absent: Mask, most: Mask, rows: Rows) -> tuple[Contrast, ...]:
-        """What is told of the largest values of each column in some rows; who share one in a group count once."""
-        return tuple(
-            Contrast.of(p, a, m) if own is None else Contrast.of_groups(p, a, m, own[rows])
-            for p, a, m, own in zip(present.T, absent.T, most.T, self.groups, strict=True)
-        )
 
     def _numbers(self, truth: Matrix) -> Matrix:
         """Values that can be far out: codes cannot."""
@@ -385,7 +363,7 @@ class Judge:
             # Whoever says the best constant of the far-out values does not gain by an attack that gets fewer of them.
             far_out = pool([t.far_out for t in guesses], self.far_out_baseline, null=self.far_out_baseline)
         goals = {scored: {n: each[scored] for n, each in columns.items() if scored in each} for scored in OF_COLUMNS}
-        of_column = self._column_scores(guesses, pool, goals[Scored.COLUMN])
+        of_column = self._column_scores(guesses, with_goals(pool, goals[Scored.COLUMN]))
         worst = self._worst(of_column)
         return {
             "value": pool(
@@ -405,61 +383,29 @@ class Judge:
             "far_out": far_out,
             "n_far_out": min(t.far_out.n for t in guesses),
             "columns": of_column,
-            "largest": self._largest_scores(guesses, pool, goals[Scored.LARGEST]),
+            "largest": self._largest.scores(
+                guesses, self.columns, by_name(self.columns), with_goals(pool, goals[Scored.LARGEST])
+            ),
         }
 
-    def _column_scores(
-        self, guesses: Sequence[GuessScores], pool: Callable[..., Score], goals: Mapping[str, float]
-    ) -> dict[str, Score]:
+    def _column_scores(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> dict[str, Score]:
         """The score on each column that is scored; intervals allow for having looked at all of them."""
-        nulls, lucks = self._by_luck(guesses, "column_nulls"), self._by_luck(guesses, "column_lucks")
+        nulls, lucks = (by_luck(guesses, name, len(self.columns)) for name in ("column_nulls", "column_lucks"))
         scored = [
             j for j in by_name(self.columns) if all(t.columns and t.columns[j].n >= SMALLEST_CELL for t in guesses)
         ]
         confidence = 1.0 - 0.05 / max(len(scored), 1)
         return {
             self.columns[j]: pool(
+                self.columns[j],
                 [t.columns[j] for t in guesses],
                 float(self.column_baselines[j]),
                 null=float(nulls[j]),
                 luck=float(lucks[j]),
                 confidence=confidence,
-                **_goal(goals, self.columns[j]),
             )
             for j in scored
         }
-
-    def _largest_scores(
-        self, guesses: Sequence[GuessScores], pool: Callable[..., Score], goals: Mapping[str, float]
-    ) -> dict[str, LargestScore]:
-        """The score on the largest values of each column that has enough; intervals allow for the number of columns.
-
-        The control is at least their best constant: who the richest are is known, and so is how rich such people are.
-        """
-        nulls, lucks = self._by_luck(guesses, "largest_nulls"), self._by_luck(guesses, "largest_lucks")
-        scored = [
-            j for j in by_name(self.columns) if all(t.largest and t.largest[j].n >= FEWEST_FAR_OUT for t in guesses)
-        ]
-        confidence = 1.0 - 0.05 / max(len(scored), 1)
-        scores = {}
-        for j in scored:
-            baseline, null = float(self.largest_baselines[j]), float(nulls[j])
-            score = pool(
-                [t.largest[j] for t in guesses],
-                baseline,
-                null=max(baseline, null),
-                luck=float(lucks[j]),
-                confidence=confidence,
-                **_goal(goals, self.columns[j]),
-            )
-            first = float(np.mean([t.firsts[j] for t in guesses if t.firsts is not None]))
-            scores[self.columns[j]] = LargestScore(score, min(t.largest[j].n for t in guesses), first)
-        return scores
-
-    def _by_luck(self, guesses: Sequence[GuessScores], name: str) -> Vector:
-        """What guesses that say nothing get of each column by the matching, on average over the runs; else zeros."""
-        known = [each for t in guesses if (each := getattr(t, name)) is not None]
-        return np.asarray(np.mean(known or [np.zeros(len(self.columns))], axis=0))
 
     def _worst(self, columns: Mapping[str, Score]) -> str:
         """The column that is shown to be most exposed; of equally exposed ones the first by name."""
@@ -482,22 +428,6 @@ class Judge:
     @property
     def _unit(self) -> npt.NDArray[np.float64]:
         return np.where((self.units > 0) & ~self.categorical, self.units, 1.0)
-
-
-def _goal(goals: Mapping[str, float], column: str) -> dict[str, float]:
-    """The goal of a column where it has one of its own."""
-    return {"goal": goals[column]} if column in goals else {}
-
-
-def _firsts(truth: Matrix, values: Matrix, most: Mask) -> Vector:
-    """For each column whether the largest guess is of the largest value; of equal guesses the share, NaN for none."""
-    firsts = np.full(truth.shape[1], np.nan)
-    for j in np.flatnonzero(most.any(axis=0)):
-        stated = values[:, j][~np.isnan(truth[:, j])]
-        x = truth[:, j][~np.isnan(truth[:, j])]
-        lead = stated == np.nanmax(stated) if not np.isnan(stated).all() else np.ones(len(x), dtype=np.bool_)
-        firsts[j] = (x[lead] == x.max()).mean()
-    return firsts
 
 
 def _mean(guesses: Sequence[GuessScores], name: str) -> float:

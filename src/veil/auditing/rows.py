@@ -22,8 +22,8 @@ class AuditRow:
 
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column with the highest
     advantage, ``far_out`` the score on far-out values (None for fewer than ten), ``nrmse`` the root-mean-square error
-    in standard units (a constant guess of the mean has about 1), ``columns`` the score on each column, and ``largest`` that
-    on the largest values of each column that has enough of them.
+    in standard units (a constant guess of the mean has about 1), ``columns`` the score on each column, and ``largest``
+    that on the largest values of each column that has enough of them.
     ``tested`` says that the attack used the knowledge of its level, and ``kinds`` how many kinds of knowledge and
     assumptions it needed. ``target`` names the methods of the parts that were
     attacked, where a release has several. ``one_matrix`` says that the attack succeeds or fails on all records alike,
@@ -64,12 +64,6 @@ class AuditRow:
     def column_gains(self) -> dict[str, float]:
         """The advantage on each column, without intervals."""
         return {name: float(score.advantage) for name, score in self.columns.items()}
-
-    @property
-    def worst_largest(self) -> str:
-        """The column whose largest values are shown to be told best; empty for none."""
-        scores = {name: each.score.advantage for name, each in self.largest.items()}
-        return max(scores, key=lambda name: (scores[name].low, float(scores[name])), default="")
 
     @property
     def states_values(self) -> bool:

@@ -207,6 +207,7 @@ def pooled(
     null: float = 0.0,
     luck: float = 0.0,
     confidence: float = 0.95,
+    lifted: bool = True,
 ) -> Score:
     """The guesses of one attack over repetitions, with intervals.
 
@@ -216,11 +217,12 @@ def pooled(
     the share of runs, and so of keys, whose advantage is over the goal: five runs that all fail do not show that one
     key in five is safe. Nobody does worse than the control: an attacker who would, over all keys, takes it instead.
 
-    ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage.
+    ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage. Rates
+    that are not ``lifted`` are left as they are, where the best constant in hindsight gets more.
     """
     if not runs or any(math.isnan(run.rate) for run in runs):
         return nothing_scored()
-    runs = [run.raised(null).lifted(baseline) for run in runs]
+    runs = [run.raised(null).lifted(baseline) if lifted else run.raised(null) for run in runs]
     rates = [run.rate for run in runs]
     control = float(np.mean([run.control for run in runs]))
     gains = [run.advantage for run in runs]

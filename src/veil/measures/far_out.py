@@ -68,9 +68,7 @@ def far_out_baseline(
     s = column_units(x, units)
     medians = column_medians(x, centre)
     distance, far = far_out(x, s, beyond, medians)
-    constants = np.array(
-        [most_stabbed(x[far[:, j], j], tolerance * distance[far[:, j], j]) for j in range(x.shape[1])]
-    )
+    constants = np.array([most_stabbed(x[far[:, j], j], tolerance * distance[far[:, j], j]) for j in range(x.shape[1])])
     rate = far_out_rate(x, np.broadcast_to(constants, x.shape), tolerance, s, beyond, medians)
     return Measure(float(rate), higher_is="exposed")
 

@@ -1,9 +1,9 @@
 """The largest values of a column: whoever is known to be the richest is easily looked for, and a share tells enough.
 
-*Model.* Offices call a cell of a table sensitive where somebody could estimate a contribution to it within p per cent of
-its value (the p % rule), or where a few contributors dominate it (Hundepool et al., *Statistical Disclosure Control*,
-Wiley 2012, on magnitude tables). The same of microdata: of the n largest values of a column, how many does a guess
-state within p % of the value, |x̂ − x| ≤ p·x?
+*Model.* Offices call a cell of a table sensitive where somebody could estimate a contribution to it within p per cent
+of its value (the p % rule), or where a few contributors dominate it (Hundepool et al., *Statistical Disclosure
+Control*, Wiley 2012, on magnitude tables). The same of microdata: of the n largest values of a column, how many does a
+guess state within p % of the value, |x̂ − x| ≤ p·x?
 
 A value counts if it is positive and further over the median than ``beyond`` standard units: inside the crowd it hides
 among others, and there value breaches are counted. A column with a light tail has few such values, or none.
@@ -23,6 +23,8 @@ from veil.measures.measure import Measure
 
 N_LARGEST, SHARE = 10, 0.1
 BEYOND = 3.0
+MANY = 200
+"""Values of which one more or less makes no other constant: those of a long tie."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ def largest_rate(
     Values that equal the n-th count, too. ``units`` and ``centre`` (medians) are those of ``truth`` when left out.
     Wilson interval over the records with such a value; NaN where no column has any.
 
-    >>> incomes = [20.0, 30.0, 30.0, 40.0, 50.0, 900.0, 2000.0]
-    >>> float(largest_rate(incomes, [30.0, 30.0, 30.0, 30.0, 30.0, 980.0, 1500.0], n=2))
+    >>> crowd = [float(income) for income in range(20, 60)]
+    >>> float(largest_rate([*crowd, 900.0, 2000.0], [*crowd, 980.0, 1500.0], n=2))
     0.5
     """
     x, guessed = as_pair(truth, guess, infinite=True)
@@ -70,7 +72,8 @@ def largest_baseline(
 
     It is what anybody could say who knows who the largest are, and how such values are spread.
 
-    >>> float(largest_baseline([20.0, 30.0, 30.0, 40.0, 50.0, 900.0, 1000.0, 2000.0], n=3)) == 2 / 3
+    >>> crowd = [float(income) for income in range(20, 60)]
+    >>> float(largest_baseline([*crowd, 900.0, 1000.0, 2000.0], n=3)) == 2 / 3
     True
     """
     x = as_table(truth, "truth")
@@ -82,6 +85,31 @@ def best_constants(x: Array, most: Mask, share: float) -> Array:
     """For each column the constant that tells most of its largest values, in every row; NaN without any."""
     constants = [most_stabbed(x[most[:, j], j], share * x[most[:, j], j]) for j in range(x.shape[1])]
     return np.asarray(np.broadcast_to(np.array(constants), x.shape))
+
+
+def constants_of_others(values: Array, share: float, codes: npt.NDArray[np.intp]) -> Array:
+    """For each value the constant within a share of most of the others; of equally good ones the smallest.
+
+    Values with the same code are one. It is the middle of where these values' intervals meet, NaN without any others.
+
+    >>> constants_of_others(np.array([100.0, 104.0, 108.0, 900.0]), 0.1, np.arange(4))[[0, 3]].round(1)
+    array([105.8, 103.6])
+    """
+    _, first, back = np.unique(codes, return_index=True, return_inverse=True)
+    if len(first) > MANY:
+        return np.full(len(values), most_stabbed(values, share * np.abs(values)))
+    order = np.argsort(values[first], kind="stable")
+    x = values[first][order]
+    left, right = x - share * np.abs(x), x + share * np.abs(x)
+    slack = 4.0 * np.finfo(np.float64).eps * np.abs(x)
+    meets = (left[None, :] <= left[:, None] + slack) & (left[:, None] <= right[None, :] + slack)
+    constants, total = np.full(len(x), np.nan), meets.sum(axis=1)
+    for i in range(len(x) if len(x) > 1 else 0):
+        others = np.arange(len(x)) != i
+        counts = np.where(others, total - meets[:, i], -1)
+        best = int(counts.argmax())
+        constants[i] = (left[best] + right[meets[best] & others].min()) / 2.0
+    return np.asarray(constants[np.argsort(order)][back])
 
 
 def largest(

@@ -337,7 +337,9 @@ class SettingTrials:
         for scored, name, of_runs, special in scores:
             if math.isinf(self._goals.limit(scored, name)):
                 continue
-            special = {**special, "share": self.n_records / self._n_rows, "keys": self.keys}
+            # A larger table has more records, but no more of the largest values.
+            share = 1.0 if scored is Scored.LARGEST else self.n_records / self._n_rows
+            special = {**special, "share": share, "keys": self.keys}
             mean, end = limit_of(of_runs, **special)
             likely = limit_of(of_runs, **special, hopeful=True)[1]
             if not math.isnan(mean):
@@ -353,7 +355,7 @@ class SettingTrials:
 def gains(row: AuditRow) -> str:
     """What an attack gains, in a sentence.
 
-    The strongest of its scores is named: values, records, links, one column, far-out values, or the largest of a column.
+    The strongest of its scores is named: values, records, links, one column, far-out or the largest values.
     """
     place = within(tuple(row.columns)) if row.target else ""
     scores = [("links", row.record)] if row.links else [("values", row.value), (f"records{place}", row.record)]

@@ -87,9 +87,7 @@ def _with_luck(scores: GuessScores) -> GuessScores:
         for each in (scores.value, scores.record, scores.far_out, *scores.columns, *scores.largest)
     )
     columns, largest = each_column[: len(scores.columns)], each_column[len(scores.columns) :]
-    return replace(
-        scores, value=value, record=record, far_out=far_out, columns=tuple(columns), largest=tuple(largest)
-    )
+    return replace(scores, value=value, record=record, far_out=far_out, columns=tuple(columns), largest=tuple(largest))
 
 
 def _contrast(rate: Measure, advantage: Measure, control: float, share: float, n: int) -> Contrast:

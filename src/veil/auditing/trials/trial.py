@@ -109,9 +109,7 @@ class TrialRunner:
             chosen = together(parts)
             if chosen:
                 methods, several = tuple(parts[i].method for i in chosen), joined(parts, chosen)
-                targets.append(
-                    PartTarget(len(parts), several, self.exposures, *near, methods=methods, joins=chosen)
-                )
+                targets.append(PartTarget(len(parts), several, self.exposures, *near, methods=methods, joins=chosen))
             self._targets[candidate] = targets
         return self._targets[candidate]
 
