@@ -324,8 +324,9 @@ def _value(value: Any) -> str:
 
 
 _DEFAULTS = (
-    "# What must hold, in sentences: no breach, value, record, column, link or far-out value; UTILITY at least P %;",
-    "# no membership, where to be in the table at all is a secret.",
+    "# What must hold, in sentences: no breach, value, record, column, link, far-out value or largest value; no value",
+    "# of 'COLUMN' with more than P % advantage; UTILITY at least P %; no membership, where to be in the table at all",
+    "# is a secret.",
     "[goals]",
     f"{SENTENCES} = [",
     *(f'    "{sentence}",' for sentence in Goals().words()),
