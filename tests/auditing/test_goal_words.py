@@ -5,12 +5,12 @@ import pytest
 from click.testing import CliRunner
 
 import veil
-from veil.auditing.plan_file import load_plan
+from veil.auditing.plan_file import load_plan, write_plan
 from veil.cli import main
 from veil.errors import InputError
 from veil.report.values import Scored
 
-EVERYTHING = ("values", "records", "column", "links", "far-out values")
+EVERYTHING = ("values", "records", "column", "links", "far-out values", "largest values")
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,21 @@ EVERYTHING = ("values", "records", "column", "links", "far-out values")
             ["no record with more than 1 % advantage", "no value with more than 10 % advantage"],
             veil.Goals(on={"records": 0.01, "values": 0.1}),
         ),
+        (
+            ["no largest value among the 20 largest within 15 % with more than 2 % advantage"],
+            veil.Goals(0.02, on="largest values", n_largest=20, largest_share=0.15),
+        ),
+        (
+            ["no breach", "nobody's value of 'net income, or so' or 'it''s' with more than 2 % advantage"],
+            veil.Goals(columns={"net income, or so": {"column": 0.02}, "it's": {"column": 0.02}}),
+        ),
+        (["no breach of 'a' with more than 1 % advantage"], veil.Goals(on=(), columns={"a": 0.01})),
+        (
+            ["no record", "no largest value of 'a' or 'b'", "no value of 'a' with more than 1 % advantage"],
+            veil.Goals(
+                on="records", columns={"a": {"column": 0.01, "largest values": None}, "b": {"largest values": 0.05}}
+            ),
+        ),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -48,7 +63,7 @@ def test_what_sentences_mean_and_that_goals_say_them_again(sentences, goals):
 def test_any_goals_can_be_said_in_words():
     rng = np.random.default_rng(0)
     for _ in range(200):
-        risks = rng.choice(EVERYTHING, rng.integers(1, 6), replace=False)
+        risks = rng.choice(EVERYTHING, rng.integers(1, 7), replace=False)
         goals = veil.Goals(
             on={str(risk): round(float(rng.random()), int(rng.integers(1, 17))) for risk in risks},
             tolerance=float(rng.uniform(1e-9, 9.9)),
@@ -56,6 +71,9 @@ def test_any_goals_can_be_said_in_words():
             min_utility={"means": float(rng.random())},
             against=None if rng.random() < 0.5 else ("nothing", "3 known records"),
             max_membership=None if rng.random() < 0.5 else float(rng.random()),
+            columns={} if rng.random() < 0.5 else {"it's, or 'so'": float(rng.random()), "over there": 0.25},
+            n_largest=int(rng.integers(5, 30)),
+            largest_share=float(rng.random()),
         )
         assert veil.Goals.from_words(*goals.words()) == goals
 
@@ -81,6 +99,10 @@ def test_any_goals_can_be_said_in_words():
         (["no membership over an absent person"], "for example 'no membership with more than 5 % advantage'"),
         (["no record or membership"], "in a sentence of its own"),
         (["no membership with more than 101 % advantage"], "max_membership"),
+        (["no value of income"], "columns are named in quotes, \"no largest value of 'income' or 'wealth'"),
+        (["no record of 'income'"], "is called 'record'; there are 'breach', 'value', 'largest value'"),
+        (["no value of 'a'", "no breach of 'a'"], "sets a goal on breach of 'a' again"),
+        (["no largest value among the 3 largest"], "n_largest must be a whole number of at least 5"),
         ([5], "got a int"),
         ([], "there is no sentence"),
     ],
@@ -119,3 +141,13 @@ def test_the_same_sentences_in_plans_and_on_the_command_line(tmp_path):
     plan.write_text('[goals]\nsentences = ["no link"]\ntolerance = 0.1\n')
     with pytest.raises(InputError, match="has sentences and 'tolerance'"):
         load_plan(plan)
+
+
+def test_goals_of_columns_in_plan_files(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("[goals]\nn_largest = 20\n[goals.columns]\nincome = 0.02\nwealth = { column = 0.1 }\n")
+    goals = veil.Goals(columns={"income": 0.02, "wealth": {"column": 0.1}}, n_largest=20)
+    assert load_plan(path).goals == goals
+    written = tmp_path / "written.toml"
+    write_plan(written, veil.Plan([(None, veil.AdditiveNoise())]), roles={}, goals=goals)
+    assert load_plan(written).goals == goals

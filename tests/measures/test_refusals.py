@@ -20,6 +20,7 @@ TWO_TABLES: dict[str, Callable[[object, object], object]] = {
     "record_breach_rate": lambda x, g: veil.measures.breach_rate(x, g, 0.1, "record"),
     "column_breach_rates": lambda x, g: veil.measures.column_breach_rates(x, g, 0.1),
     "far_out_rate": lambda x, g: veil.measures.far_out_rate(x, g, 0.1),
+    "largest_rate": veil.measures.largest_rate,
     "variance_privacy": veil.measures.variance_privacy,
     "mean_squared_error": veil.measures.mean_squared_error,
     "nrmse": veil.measures.nrmse,
@@ -39,6 +40,7 @@ ONE_TABLE: dict[str, Callable[[object], object]] = {
     "best_constant_guess": lambda x: veil.measures.best_constant_guess(x, 0.1),
     "constant_guess_baseline": lambda x: veil.measures.constant_guess_baseline(x, 0.1, "record"),
     "far_out_baseline": lambda x: veil.measures.far_out_baseline(x, 0.1),
+    "largest_baseline": veil.measures.largest_baseline,
 }
 BAD_TABLES = [
     np.zeros((0, 3)),

@@ -101,7 +101,7 @@ def test_what_breaks_without_an_overall_gain_is_named(make_candidate: Candidates
     assert part_that_breaks(view, 1, 0.05) is None
     quiet = tuple(replace(r, column=r.value, far_out=view.rows[1].column) for r in view.rows)
     assert part_that_breaks(replace(view, rows=quiet), 2, 0.05) == "far-out values"
-    assert part_that_breaks(replace(view, rows=()), 2, 0.05) == "a column or far-out values"
+    assert part_that_breaks(replace(view, rows=()), 2, 0.05) == "a column, far-out or the largest values"
     assert part_that_breaks(make_candidate("b", 0.4), 2, 0.05) is None
 
 

@@ -144,7 +144,7 @@ def test_a_level_broken_by_a_column_alone_says_so(make_model: Models, make_candi
     view = replace(view, levels=(*view.levels[:2], broken, view.levels[3]))
     assert "on column height" in page(make_model(view))
     quiet = replace(view, rows=(), strongest=None)
-    assert "on a column or far-out values" in page(make_model(quiet))
+    assert "on a column, far-out or the largest values" in page(make_model(quiet))
 
 
 def test_external_edition_has_no_records_and_says_so(make_model: Models, make_candidate: Candidates):

@@ -2,12 +2,14 @@
 
 ::
 
-    no SUBJECT [within T standard units] [with more than P % advantage] [over WHOM] [against WHAT]
+    no SUBJECT [of 'COLUMN'] [within T standard units] [with more than P % advantage] [over WHOM] [against WHAT]
     no membership [with more than P % advantage]
     UTILITY at least P %
 
 SUBJECT is what must not come back: ``breach`` (any of the others), ``value``, ``record``, ``column``, ``link`` (of a
-person to a row) or ``far-out value``; several are joined by commas and "or", and "nobody's" may stand for "no". WHOM is
+person to a row), ``far-out value`` or ``largest value`` (of a column); several are joined by commas and "or", and
+"nobody's" may stand for "no". A value, a largest value or a breach "of" columns, named in single quotes, is a goal on
+these alone; "among the N largest" and "within P %" say which values are the largest and what tells one. WHOM is
 ``an absent person`` or ``a constant guess``. WHAT is knowledge that counts, by kind or label, joined by commas and
 "and"; "with" may stand for "against". What a sentence leaves out has its usual amount. Tolerance, comparison and
 knowledge are those of an audit as a whole: sentences must agree on them. ``membership`` is whether somebody is in the
@@ -19,9 +21,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 from veil.errors import InputError
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.report.values import Over, Scored
 
 FORMS = (
@@ -29,6 +33,7 @@ FORMS = (
     "means at least 90 %",
 )
 """One sentence of each form."""
+OF_FORM = "no largest value of 'income' or 'wealth' with more than 2 % advantage"
 BREACH = "breach"
 MEMBERSHIP = "membership"
 USUAL_MEMBERSHIP = 0.05
@@ -39,11 +44,15 @@ SUBJECTS = {
     "column": Scored.COLUMN,
     "link": Scored.LINKS,
     "far-out value": Scored.FAR_OUT,
+    "largest value": Scored.LARGEST,
 }
+OF_COLUMN = {"value": Scored.COLUMN, "largest value": Scored.LARGEST}
+"""What a sentence can name of single columns."""
 COMPARISONS = {"an absent person": Over.ABSENT, "a constant guess": Over.CONSTANT}
 _NUMBER = r"(\d+(?:\.\d+)?(?:e-?\d+)?)"
 _PERCENT = rf"{_NUMBER} ?%"
-_CLAUSE = re.compile(r" (?=within |with |over |against )")
+_CLAUSE = re.compile(r" (?=within |with |over |against |among )")
+_QUOTED = re.compile(r"(?<= )'((?:[^']|'')+)'(?=[ ,.]|$)")
 
 
 def settings(sentences: Sequence[str], utilities: Sequence[str]) -> dict[str, Any]:
@@ -54,17 +63,20 @@ def settings(sentences: Sequence[str], utilities: Sequence[str]) -> dict[str, An
     least: dict[str, float] = {}
     shared: dict[str, Any] = {}
     membership: dict[str, float] = {}
+    columns: dict[str, dict[str, float | None]] = {}
     for sentence in sentences:
         if not isinstance(sentence, str):
             raise InputError(f"goals must be sentences, as texts; got a {type(sentence).__name__}")
-        text = " ".join(sentence.replace("’", "'").rstrip(". ").split())
+        names = [name.replace("''", "'") for name in _QUOTED.findall(sentence)]
+        text = " ".join(_QUOTED.sub("?", sentence).replace("’", "'").rstrip(". ").split())
         if re.match(rf"(no|nobody's) {MEMBERSHIP}( |$)", text):
             _add_membership(text, sentence, membership)
         elif text.startswith(("no ", "nobody's ")):
-            _add_risk(text, sentence, on, shared)
+            _add_risk(text, sentence, on, shared, columns, names)
         else:
             _add_utility(text, sentence, least, utilities)
-    return {**shared, **({"on": on} if on else {}), **membership, "min_utility": least}
+    named = {"on": on} if on or columns else {}
+    return {**shared, **named, **membership, "min_utility": least, "columns": columns}
 
 
 def sentences(
@@ -75,26 +87,57 @@ def sentences(
     against: Sequence[str],
     least: Mapping[str, float],
     membership: float | None = None,
+    columns: Mapping[str, Mapping[Scored, float]] = MappingProxyType({}),
+    largest: LargestRule = USUAL_LARGEST,
 ) -> tuple[str, ...]:
     """Goals as sentences, from which :func:`settings` makes the same goals again."""
     whom = next(words for words, value in COMPARISONS.items() if value == over)
     known = f" against {_joined(against, 'and')}" if against else ""
+    near = f" within {_plain(tolerance)} standard units"
+    near += "" if largest.n == USUAL_LARGEST.n else f" among the {largest.n} largest"
+    near += "" if largest.share == USUAL_LARGEST.share else f" within {_percent(largest.share)}"
     nouns = {risk: noun for noun, risk in SUBJECTS.items()}
     limits: dict[float, list[str]] = {}
     for risk, limit in on.items():
         limits.setdefault(limit, []).append(nouns[risk])
+    subjects = [(_subject(names, len(SUBJECTS)), limit) for limit, names in limits.items()]
+    subjects += [(f"{subject} of {_joined(names, 'or')}", limit) for (subject, limit), names in _alike(columns).items()]
     return (
         *(
-            f"no {BREACH if len(names) == len(SUBJECTS) else _joined(names, 'or')} within {_plain(tolerance)} standard "
-            f"units with more than {_percent(limit)} advantage over {whom}{known}"
-            for limit, names in limits.items()
+            f"no {subject}{near} with more than {_percent(limit)} advantage over {whom}{known}"
+            for subject, limit in subjects
         ),
         *([] if membership is None else [f"no {MEMBERSHIP} with more than {_percent(membership)} advantage"]),
         *(f"{name} at least {_percent(share)}" for name, share in least.items()),
     )
 
 
-def _add_risk(text: str, sentence: str, on: dict[str, float | None], shared: dict[str, Any]) -> None:
+def _subject(nouns: Sequence[str], n_all: int) -> str:
+    return BREACH if len(nouns) == n_all else _joined(nouns, "or")
+
+
+def _alike(columns: Mapping[str, Mapping[Scored, float]]) -> dict[tuple[str, float], list[str]]:
+    """Columns, in quotes, by what is said of them and its limit."""
+    nouns = {scored: noun for noun, scored in OF_COLUMN.items()}
+    alike: dict[tuple[str, float], list[str]] = {}
+    for name, each in columns.items():
+        limits: dict[float, list[str]] = {}
+        for scored, limit in each.items():
+            limits.setdefault(limit, []).append(nouns[scored])
+        for limit, said in limits.items():
+            quoted = "'" + name.replace("'", "''") + "'"
+            alike.setdefault((_subject(said, len(OF_COLUMN)), limit), []).append(quoted)
+    return alike
+
+
+def _add_risk(
+    text: str,
+    sentence: str,
+    on: dict[str, float | None],
+    shared: dict[str, Any],
+    columns: dict[str, dict[str, float | None]],
+    names: Sequence[str],
+) -> None:
     first, *clauses = _CLAUSE.split(text.split(" ", 1)[1])
     clause: dict[str, Any] = {}
     limit: float | None = None
@@ -107,6 +150,12 @@ def _add_risk(text: str, sentence: str, on: dict[str, float | None], shared: dic
     for name, value in clause.items():
         if name != "max_advantage" and shared.setdefault(name, value) != value:
             raise InputError(f"goals: the sentences differ in {name}; an audit has one, so say the same in all")
+    first, _, of = first.partition(" of ")
+    if of or names:
+        if not names or _parted(of, "or") != ["?"] * len(names):
+            raise InputError(f"goals: cannot read {sentence!r}; columns are named in quotes, {OF_FORM!r}")
+        _add_columns(first, sentence, columns, names, limit)
+        return
     for noun in _parted(first, "or"):
         if noun != BREACH and noun not in SUBJECTS:
             if noun == MEMBERSHIP:
@@ -116,6 +165,19 @@ def _add_risk(text: str, sentence: str, on: dict[str, float | None], shared: dic
             if risk in on:
                 raise InputError(f"goals: {sentence!r} sets a goal on {risk} again; say each once")
             on[risk] = limit
+
+
+def _add_columns(
+    first: str, sentence: str, columns: dict[str, dict[str, float | None]], names: Sequence[str], limit: float | None
+) -> None:
+    for noun in _parted(first, "or"):
+        if noun != BREACH and noun not in OF_COLUMN:
+            raise InputError.from_unknown_name(f"subject of columns in {sentence!r}", noun, [BREACH, *OF_COLUMN])
+        for name in names:
+            for scored in OF_COLUMN.values() if noun == BREACH else [OF_COLUMN[noun]]:
+                if scored in columns.setdefault(name, {}):
+                    raise InputError(f"goals: {sentence!r} sets a goal on {noun} of {name!r} again; say each once")
+                columns[name][scored] = limit
 
 
 def _add_membership(text: str, sentence: str, membership: dict[str, float]) -> None:
@@ -134,6 +196,10 @@ def _clause(words: str, sentence: str) -> tuple[str, Any]:
         return "tolerance", float(match[1])
     if match := re.fullmatch(rf"with more than {_PERCENT} advantage", words):
         return "max_advantage", _share(match[1])
+    if match := re.fullmatch(rf"within {_PERCENT}", words):
+        return "largest_share", _share(match[1])
+    if match := re.fullmatch(r"among the (\d+) largest", words):
+        return "n_largest", int(match[1])
     if words.startswith("over "):
         whom = words.removeprefix("over ")
         if whom not in COMPARISONS:

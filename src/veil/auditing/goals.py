@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from veil.arguments import choice, number
+from veil.arguments import choice, number, whole
 from veil.auditing import goal_words
 from veil.auditing.grants import Level
 from veil.auditing.membership import Membership
@@ -15,9 +15,10 @@ from veil.auditing.rows import AuditRow
 from veil.auditing.scores import Score, estimate
 from veil.errors import InputError
 from veil.measures import Measure
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.release.models import Model
 from veil.report.failures import AdvantageOverGoal, MembershipOverGoal, UntestedKnowledge, UtilityUnderGoal
-from veil.report.values import AttackView, Over, Scored
+from veil.report.values import OF_COLUMNS, AttackView, Over, Scored
 
 UTILITIES = (
     "distances",
@@ -54,8 +55,14 @@ class Goals:
         What a gain is counted over: ``"absent"``, what the same attacker would get right of the person without the
         person's row, or ``"constant"``, the best constant guess.
     on
-        What counts, with the most that an attack may gain on it: "values", "records", "column", "links" and "far-out
-        values". Names alone have ``max_advantage``, and so has everything by default.
+        What counts, with the most that an attack may gain on it: "values", "records", "column", "links", "far-out
+        values" and "largest values". Names alone have ``max_advantage``, and so has everything by default.
+    columns
+        The most that an attack may gain on single columns, whatever the others have: one number for a column's values
+        and its largest values, or one each, as ``{"column": 0.02, "largest values": 0.1}``.
+    n_largest, largest_share
+        How many of the largest values of a column are looked at, and how near a guess tells one, as a share of the
+        value (:mod:`veil.measures.largest`).
     max_membership
         The most that an attack may gain in telling who is in the table, as TPR − FPR at its upper 95 % limit; None for
         no goal (:mod:`veil.auditing.membership` says why that is the default).
@@ -76,6 +83,9 @@ class Goals:
     over: str = Over.ABSENT
     on: str | Sequence[str] | Mapping[str, float | None] | None = None
     max_membership: float | None = None
+    columns: Mapping[str, float | Mapping[str, float | None] | None] = field(default_factory=dict)
+    n_largest: int = USUAL_LARGEST.n
+    largest_share: float = USUAL_LARGEST.share
 
     @classmethod
     def from_words(cls, *sentences: str) -> Goals:
@@ -91,7 +101,32 @@ class Goals:
             against=self._named(),
             least=self.min_utility,
             membership=self.max_membership,
+            columns=self.column_limits,
+            largest=self.largest,
         )
+
+    @property
+    def largest(self) -> LargestRule:
+        """Which values are the largest of a column, and how near a guess tells one."""
+        return LargestRule(self.n_largest, self.largest_share)
+
+    @property
+    def column_limits(self) -> dict[str, dict[Scored, float]]:
+        """The most that an attack may gain on single columns."""
+        return {
+            name: {Scored(each): float(limit or 0.0) for each, limit in limits.items()}
+            for name, limits in self.columns.items()
+            if isinstance(limits, Mapping)
+        }
+
+    def limit(self, scored: Scored, column: str = "") -> float:
+        """The most that an attack may gain on something, of one column if it is of columns; infinite without a goal."""
+        return self.column_limits.get(column, {}).get(scored, self.limits.get(scored, math.inf))
+
+    @property
+    def strictest(self) -> float:
+        """The least that any goal allows an attack to gain."""
+        return min([self.max_advantage, *(most for each in self.column_limits.values() for most in each.values())])
 
     @property
     def limits(self) -> dict[Scored, float]:
@@ -126,13 +161,35 @@ class Goals:
             raise InputError("goals: against must name knowledge levels, for example ['pairs']")
         if self.against is not None:
             object.__setattr__(self, "against", tuple(self.against))
+        largest = number(self.largest_share, "goals: largest_share", parameter="largest_share", **_SHARE)
+        object.__setattr__(self, "largest_share", largest)
+        object.__setattr__(self, "n_largest", whole(self.n_largest, "n_largest", least=5))
+        self._set_columns()
         if self.on is not None:
             self._set_limits()
+
+    def _set_columns(self) -> None:
+        """Write ``columns`` as limits by what is scored of a column."""
+        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
+            raise InputError("goals: columns must map columns to numbers, for example {'income': 0.02}")
+        limits: dict[str, dict[Scored, float]] = {}
+        for name, given in self.columns.items():
+            each = given if isinstance(given, Mapping) else dict.fromkeys(OF_COLUMNS, given)
+            for scored, most in each.items():
+                if scored not in OF_COLUMNS:
+                    raise InputError.from_unknown_name(
+                        "score of goals: columns", scored, OF_COLUMNS, parameter="columns"
+                    )
+                if most is not None:
+                    number(most, f"goals: columns {name!r}", parameter="columns", **_SHARE)
+            usual = {scored: self.max_advantage if most is None else float(most) for scored, most in each.items()}
+            limits[name] = {scored: usual[scored] for scored in OF_COLUMNS if scored in usual}
+        object.__setattr__(self, "columns", {name: each for name, each in limits.items() if each})
 
     def _set_limits(self) -> None:
         """Write ``on`` as limits by name; where everything has the same, that is ``max_advantage``, and no more."""
         given = [self.on] if isinstance(self.on, str) else self.on
-        if not isinstance(given, Mapping | Sequence) or not len(given):
+        if not isinstance(given, Mapping | Sequence) or not (len(given) or self.columns):
             raise InputError(f"goals: on must name what counts: {', '.join(Scored)}; leave it out for all of them")
         limits: dict[Any, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
         for name, limit in limits.items():
@@ -142,7 +199,8 @@ class Goals:
             number(limits[name], f"goals: on {name!r}", parameter="on", **_SHARE)
         same = len(limits) == len(Scored) and len(set(limits.values())) == 1
         ordered = {risk: float(limits[risk]) for risk in Scored if risk in limits}
-        object.__setattr__(self, "max_advantage", min(ordered.values()))
+        least = list(ordered.values()) or [most for each in self.column_limits.values() for most in each.values()]
+        object.__setattr__(self, "max_advantage", min(least))
         object.__setattr__(self, "on", None if same else ordered)
 
     def names(self, level: Level) -> bool:
@@ -160,8 +218,11 @@ class Goals:
         named = {name for level in levels for name in (level.kind, level.label)}
         return replace(self, against=tuple(name for name in self.against if name in named) or (levels[0].kind,))
 
-    def check_against(self, levels: Sequence[Level]) -> None:
-        """Refuse levels that are not granted, and a goal on links where there is nothing to link."""
+    def check_against(self, levels: Sequence[Level], columns: Sequence[str]) -> None:
+        """Refuse levels that are not granted, columns that are not perturbed, and a goal on links without any."""
+        for name in self.columns:
+            if name not in columns:
+                raise InputError.from_unknown_name("perturbed column of goals: columns", name, columns)
         links = isinstance(self.on, Mapping) and Scored.LINKS in self.on
         if links and not any(level.knowledge.needs_outside for level in levels):
             raise InputError(
@@ -181,74 +242,83 @@ class Goals:
         """What an attack breaks, or cannot be shown not to break.
 
         One rule decides the average and every column: the goal holds when the upper limit is under it, with limits
-        that allow for the number of columns. A column that has too few records to show anything (:meth:`too_few`), and
-        far-out values, must not be shown to break.
+        that allow for the number of columns. A column that has too few records to show anything (:meth:`too_few`),
+        far-out values and the few largest values of a column must not be shown to break.
         """
         if not self.counts(row.level, levels) or not row.states_values:
             return []
         if row.links:
             return self._held(row, Scored.LINKS, row.record)
         broken = self._held(row, Scored.VALUES, row.value) + self._held(row, Scored.RECORDS, row.record)
-        open_columns = [
-            name
+        open_columns = {
+            name: score
             for name, score in row.columns.items()
-            if self._is_open(Scored.COLUMN, score) and not self._is_too_few(row, score)
-        ]
-        if open_columns:
-            worst = max(
-                open_columns, key=lambda name: (row.columns[name].advantage.low, row.columns[name].advantage.high)
-            )
-            broken.append(self._over(row, Scored.COLUMN, row.columns[worst], worst))
-        most = self.limits.get(Scored.FAR_OUT, math.inf)
-        if row.far_out is not None and row.far_out.advantage.low > most:
+            if self._is_open(Scored.COLUMN, score, name) and not self._is_too_few(row, name, score)
+        }
+        broken += self._worst(row, Scored.COLUMN, open_columns)
+        if row.far_out is not None and row.far_out.advantage.low > self.limit(Scored.FAR_OUT):
             broken.append(self._over(row, Scored.FAR_OUT, row.far_out))
-        return broken
+        return broken + self._worst(row, Scored.LARGEST, self.told_largest(row))
 
-    def _is_open(self, scored: Scored, score: Score) -> bool:
-        return scored in self.limits and not score.advantage.high <= self.limits[scored]
+    def told_largest(self, row: AuditRow) -> dict[str, Score]:
+        """Columns of which an attack is shown to tell more of the largest values than the goal allows."""
+        scores = {name: each.score for name, each in row.largest.items()}
+        return {n: score for n, score in scores.items() if score.advantage.low > self.limit(Scored.LARGEST, n)}
 
-    def _is_too_few(self, row: AuditRow, score: Score) -> bool:
+    def _worst(self, row: AuditRow, scored: Scored, scores: Mapping[str, Score]) -> list[AdvantageOverGoal]:
+        """The column that is furthest over its goal."""
+
+        def over(name: str) -> tuple[float, float]:
+            most, advantage = self.limit(scored, name), scores[name].advantage
+            return advantage.low - most, advantage.high - most
+
+        return [self._over(row, scored, scores[name], name) for name in [max(scores, key=over)]] if scores else []
+
+    def _is_open(self, scored: Scored, score: Score, column: str = "") -> bool:
+        most = self.limit(scored, column)
+        return most < math.inf and not score.advantage.high <= most
+
+    def _is_too_few(self, row: AuditRow, name: str, score: Score) -> bool:
         """Whether even a release that says nothing could not be shown to hold: half the interval is over the goal."""
-        most = self.limits.get(Scored.COLUMN, math.inf)
-        unclear = self.is_unclear(score.advantage.high - float(score.advantage))
+        most = self.limit(Scored.COLUMN, name)
+        unclear = score.advantage.high - float(score.advantage) > most
         return unclear and not row.one_matrix and score.advantage.low <= most
 
     def is_in_doubt(self, row: AuditRow) -> bool:
-        """Whether a column of few records, or far-out values, seem to break a goal and more keys could show it."""
-        limits = [(score, Scored.COLUMN) for score in row.columns.values() if self._is_too_few(row, score)]
-        limits += [(row.far_out, Scored.FAR_OUT)] if row.far_out is not None else []
-        return any(float(score.advantage) > self.limits.get(scored, math.inf) for score, scored in limits)
-
-    def is_unclear(self, half_width: float) -> bool:
-        """Whether an interval of a column is too wide to show that nothing is gained."""
-        return half_width > self.limits.get(Scored.COLUMN, math.inf)
+        """Whether a column of few records, or some of few values, seem to break a goal and more keys could show it."""
+        few = [(s, self.limit(Scored.COLUMN, n)) for n, s in row.columns.items() if self._is_too_few(row, n, s)]
+        few += [(row.far_out, self.limit(Scored.FAR_OUT))] if row.far_out is not None else []
+        few += [(each.score, self.limit(Scored.LARGEST, name)) for name, each in row.largest.items()]
+        return any(float(score.advantage) > most for score, most in few)
 
     def too_few(self, row: AuditRow) -> dict[str, int]:
         """Columns that the records are too few to show anything of, with about how many would do."""
-        most = self.limits.get(Scored.COLUMN, 0.0)
-        if not row.states_values or not most:
+        if not row.states_values:
             return {}
         return {
             name: int(row.n_scored * ((score.advantage.high - float(score.advantage)) / most) ** 2)
             for name, score in row.columns.items()
-            if self._is_open(Scored.COLUMN, score) and self._is_too_few(row, score)
+            if (most := self.limit(Scored.COLUMN, name))
+            and self._is_open(Scored.COLUMN, score, name)
+            and self._is_too_few(row, name, score)
         }
 
     def _held(self, row: AuditRow, scored: Scored, score: Score) -> list[AdvantageOverGoal]:
         return [self._over(row, scored, score)] if self._is_open(scored, score) else []
 
     def _over(self, row: AuditRow, scored: Scored, score: Score, column: str = "") -> AdvantageOverGoal:
+        most = self.limit(scored, column)
         return AdvantageOverGoal(
             attack=row.view,
             knowledge=row.level.view,
             scored=scored,
             column=column,
             advantage=estimate(score.advantage),
-            most=self.limits[scored],
-            shown=score.advantage.low > self.limits[scored],
+            most=most,
+            shown=score.advantage.low > most,
             repetitions=row.repetitions,
             n_scored=row.n_scored,
-            part=tuple(row.columns) if row.target and scored is not Scored.COLUMN else (),
+            part=tuple(row.columns) if row.target and scored not in OF_COLUMNS else (),
         )
 
     def untested(

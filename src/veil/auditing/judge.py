@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,18 @@ from veil.attacks.base import Guess
 from veil.attacks.knowledge import Rows
 from veil.auditing.absent import Fold, absent_guesses, best_by_column, chosen, folds
 from veil.auditing.groups import group_folds
+from veil.auditing.largest import Asked, LargestValues, by_luck, with_goals
 from veil.auditing.nulls import turned
 from veil.auditing.pictures import SMALLEST_CELL, binned, nearest
 from veil.auditing.scores import Codes, Contrast, GuessScores, Mask, Score, nothing_scored, pooled
 from veil.data.blocks import Matrix, Vector
 from veil.measures.breach import column_shares, within
 from veil.measures.far_out import far_out
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.measures.units import scored_columns
 from veil.numerics.ordering import by_name, row_order
 from veil.report.model import Picture
-from veil.report.values import Over
+from veil.report.values import OF_COLUMNS, Over, Scored
 
 Columns = slice | list[int]
 FEWEST_FAR_OUT = 5
@@ -57,6 +60,8 @@ class Judge:
     groups
         For each column the groups of all rows in which it is constant; None where it varies within groups
         (:mod:`veil.auditing.groups`).
+    largest
+        How many of the largest values of a column are looked at, and how near a guess tells one.
     """
 
     def __init__(
@@ -67,11 +72,13 @@ class Judge:
         categorical: npt.NDArray[np.bool_] | None = None,
         known: Sequence[int] = (),
         groups: Sequence[Codes | None] = (),
+        largest: LargestRule = USUAL_LARGEST,
     ) -> None:
+        self._rule = largest
         self.columns = tuple(columns)
         self.groups = tuple(groups) or (None,) * len(self.columns)
-        largest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
-        self._widest = largest[0] if largest else None
+        widest = sorted((each for each in self.groups if each is not None), key=lambda each: int(each.max()))
+        self._widest = widest[0] if widest else None
         self.tolerance = tolerance
         self.categorical = np.zeros(truth.shape[1], dtype=bool) if categorical is None else categorical
         varies = np.array([len(np.unique(c[~np.isnan(c)])) > 1 for c in truth.T])
@@ -131,6 +138,11 @@ class Judge:
             measures.far_out_baseline(self._numbers(self.truth), self.tolerance, self.units, FAR_OUT, self.centre)
         )
 
+    @cached_property
+    def _largest(self) -> LargestValues:
+        """The largest values of each column."""
+        return LargestValues(self._numbers(self.truth), self._rule, self.units, self.centre, self.groups)
+
     def try_guess(
         self,
         guess: Guess,
@@ -147,7 +159,9 @@ class Judge:
         scores = self._scored(self.matched(guess, private_rows), private_rows, given, features, absent)
         if not guess.up_to or "scale" in guess.up_to:
             return scores
-        nulls = [self.rates(self.matched(null, private_rows), private_rows, given) for null in turned(guess)]
+        matched = [self.matched(null, private_rows) for null in turned(guess)]
+        nulls = [self.rates(null, private_rows, given) for null in matched]
+        largest = np.array([self._told(null, private_rows, given) for null in matched])
         value, record = (np.array([rates[i] for rates in nulls]) for i in (0, 1))
         columns = np.array([rates[2] for rates in nulls])
         return replace(
@@ -155,9 +169,11 @@ class Judge:
             value_null=float(value.mean()),
             record_null=float(record.mean()),
             column_nulls=columns.mean(axis=0),
+            largest_nulls=largest.mean(axis=0),
             value_luck=float(value.max()),
             record_luck=float(record.max()),
             column_lucks=columns.max(axis=0),
+            largest_lucks=largest.max(axis=0),
         )
 
     def _cells(self, guess: Guess, private_rows: Rows, given: Rows) -> tuple[Rows, Rows]:
@@ -184,6 +200,12 @@ class Judge:
         shares = column_shares(hits.sum(axis=0), scored.sum(axis=0))
         return float(hits[scored].mean()) if scored.any() else math.nan, float(records.mean()), shares
 
+    def _told(self, guess: Guess, private_rows: Rows, given: Rows) -> Vector:
+        """What a guess itself tells of the largest values of each column."""
+        use = ~np.isin(guess.rows, given)
+        rows = private_rows[guess.rows[use]]
+        return self._largest.asked(self._numbers(self.truth[rows]), rows).rates(guess.values[use])
+
     def _scored(
         self, guess: Guess, private_rows: Rows, given: Rows, features: Matrix | None, absent: Matrix | None
     ) -> GuessScores:
@@ -196,9 +218,11 @@ class Judge:
         said = None if absent is None else np.where(np.isnan(absent).all(axis=0), self._constants, absent)[use]
         control, present = np.empty_like(values), np.empty_like(values)
         absent_hits, present_hits = np.empty(values.shape, dtype=np.bool_), np.empty(values.shape, dtype=np.bool_)
+        asked = self._largest.asked(self._numbers(truth), rows)
+        absent_told = np.empty(asked.most.shape, dtype=np.bool_)
         for at, own_fold in self._folds(rows):
-            each = self._held(truth, values, known, said, at, own_fold, entangled=guess.entangled)
-            control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at] = each
+            each = self._held(truth, values, known, said, asked, at, own_fold, entangled=guess.entangled)
+            control[:, at], present[:, at], absent_hits[:, at], present_hits[:, at], absent_told[:, at] = each
         records = [self._records(truth, each) for each in (values, present)]
         records.append(self._best_of([self._records(truth, control), self._constant_records[rows]], fold))
         per_column = zip(present_hits.T, absent_hits.T, scored.T, self.groups, strict=True)
@@ -210,6 +234,8 @@ class Judge:
                 for p, a, s, own in per_column
             ),
             far_out=self._far_out(truth, control, values, fold, groups),
+            largest=self._largest.contrasts(asked, asked.told(values), absent_told),
+            firsts=self._largest.firsts(truth, values),
             nrmse=self._error(truth, values),
             n_scored=len(truth),
         )
@@ -244,13 +270,17 @@ class Judge:
         values: Matrix,
         known: Matrix | None,
         said: Matrix | None,
+        asked: Asked,
         at: Columns,
         fold: Fold,
         *,
         entangled: bool,
-    ) -> tuple[Matrix, Matrix, Mask, Mask]:
-        """Of some columns the absent attacker's guesses, the attacker's, and what each gets right."""
-        truth, values, units = truth[:, at], values[:, at], self.units[at]
+    ) -> tuple[Matrix, Matrix, Mask, Mask, Mask]:
+        """Of some columns the absent attacker's guesses, the attacker's, and what each gets right.
+
+        The last is what the absent attacker tells of the largest values.
+        """
+        everything, truth, values, units = values, truth[:, at], values[:, at], self.units[at]
         without = absent_guesses(truth, None, self.tolerance, units, fold)  # a constant, by what others are
         if not entangled:
             without += absent_guesses(values, known, self.tolerance, units, fold)
@@ -261,7 +291,7 @@ class Judge:
         control, absent_hits = chosen(choice, without, fold), chosen(choice, hits, fold)
         better = best_by_column([own_hits, absent_hits], fold)
         present, present_hits = chosen(better, [values, control], fold), chosen(better, [own_hits, absent_hits], fold)
-        return control, present, absent_hits, present_hits
+        return control, present, absent_hits, present_hits, asked.untold(without, everything, at)
 
     def _contrast(
         self, absent: Mask, present: Sequence[Mask], scored: Mask, fold: Fold, groups: Codes | None
@@ -318,16 +348,23 @@ class Judge:
         return math.sqrt(measures.mean_squared_error(truth / units, values / units))
 
     def scores(
-        self, guesses: Sequence[GuessScores], *, one_matrix: bool, goal: float, over: Over = Over.ABSENT
+        self,
+        guesses: Sequence[GuessScores],
+        *,
+        one_matrix: bool,
+        goal: float,
+        over: Over = Over.ABSENT,
+        columns: Mapping[str, Mapping[Scored, float]] = MappingProxyType({}),
     ) -> dict[str, Any]:
-        """The guesses of one attack as scores per value, record, column and far-out value."""
+        """The guesses of one attack as scores per value, record, column, far-out value and largest values."""
         pool = partial(pooled, one_matrix=one_matrix, goal=goal, over=over)
         far_out = None
         if min(t.far_out.n for t in guesses) >= FEWEST_FAR_OUT:
             # Whoever says the best constant of the far-out values does not gain by an attack that gets fewer of them.
             far_out = pool([t.far_out for t in guesses], self.far_out_baseline, null=self.far_out_baseline)
-        columns = self._column_scores(guesses, pool)
-        worst = self._worst(columns)
+        goals = {scored: {n: each[scored] for n, each in columns.items() if scored in each} for scored in OF_COLUMNS}
+        of_column = self._column_scores(guesses, with_goals(pool, goals[Scored.COLUMN]))
+        worst = self._worst(of_column)
         return {
             "value": pool(
                 [t.value for t in guesses],
@@ -342,26 +379,25 @@ class Judge:
                 luck=_mean(guesses, "record_luck"),
             ),
             "worst_column": worst,
-            "column": columns[worst] if worst else nothing_scored(),
+            "column": of_column[worst] if worst else nothing_scored(),
             "far_out": far_out,
             "n_far_out": min(t.far_out.n for t in guesses),
-            "columns": columns,
+            "columns": of_column,
+            "largest": self._largest.scores(
+                guesses, self.columns, by_name(self.columns), with_goals(pool, goals[Scored.LARGEST])
+            ),
         }
 
     def _column_scores(self, guesses: Sequence[GuessScores], pool: Callable[..., Score]) -> dict[str, Score]:
         """The score on each column that is scored; intervals allow for having looked at all of them."""
-        nulls, lucks = (
-            np.mean(
-                [per for t in guesses if (per := getattr(t, name)) is not None] or [np.zeros(len(self.columns))], axis=0
-            )
-            for name in ("column_nulls", "column_lucks")
-        )
+        nulls, lucks = (by_luck(guesses, name, len(self.columns)) for name in ("column_nulls", "column_lucks"))
         scored = [
             j for j in by_name(self.columns) if all(t.columns and t.columns[j].n >= SMALLEST_CELL for t in guesses)
         ]
         confidence = 1.0 - 0.05 / max(len(scored), 1)
         return {
             self.columns[j]: pool(
+                self.columns[j],
                 [t.columns[j] for t in guesses],
                 float(self.column_baselines[j]),
                 null=float(nulls[j]),

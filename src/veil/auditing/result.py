@@ -108,6 +108,13 @@ class Audit:
             table_columns=len(self.columns) if self.table is None else self.table[1],
             groups=self.groups if internal else tuple(each.external(SMALLEST_CELL) for each in self.groups),
             over=Over(self.goals.over),
+            limits={str(scored): most for scored, most in self.goals.limits.items()},
+            column_limits={
+                name: {str(scored): most for scored, most in each.items()}
+                for name, each in self.goals.column_limits.items()
+            },
+            n_largest=self.goals.n_largest,
+            largest_share=self.goals.largest_share,
             timing=tuple(timing for candidate in self.candidates for timing in timings(candidate)),
         )
 

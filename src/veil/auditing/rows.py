@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from veil.auditing.grants import Level
 from veil.auditing.membership import Membership
-from veil.auditing.scores import Score
+from veil.auditing.scores import LargestScore, Score
 from veil.measures import Measure
 from veil.report.failures import AdvantageOverGoal, Failure, UntestedKnowledge
 from veil.report.model import Picture
@@ -22,7 +22,8 @@ class AuditRow:
 
     ``value`` and ``record`` are the scores per value and per record, ``worst_column`` the column with the highest
     advantage, ``far_out`` the score on far-out values (None for fewer than ten), ``nrmse`` the root-mean-square error
-    in standard units (a constant guess of the mean has about 1), and ``columns`` the score on each column.
+    in standard units (a constant guess of the mean has about 1), ``columns`` the score on each column, and ``largest``
+    that on the largest values of each column that has enough of them.
     ``tested`` says that the attack used the knowledge of its level, and ``kinds`` how many kinds of knowledge and
     assumptions it needed. ``target`` names the methods of the parts that were
     attacked, where a release has several. ``one_matrix`` says that the attack succeeds or fails on all records alike,
@@ -52,6 +53,7 @@ class AuditRow:
     part: int = 0
     target: tuple[str, ...] = ()
     columns: dict[str, Score] = field(default_factory=dict, repr=False)
+    largest: dict[str, LargestScore] = field(default_factory=dict, repr=False)
     tested: bool = True
     links: bool = False
     one_matrix: bool = False

@@ -28,6 +28,7 @@ from veil.auditing.result import Audit
 from veil.auditing.rows import Candidate
 from veil.auditing.sampling import MOST_RECORDS
 from veil.auditing.spread import KEYS, keys_for
+from veil.auditing.trials.findings import remarks_on_largest
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.trial import TrialRunner
 from veil.data.schema import as_roles
@@ -169,12 +170,12 @@ def audit(
         )
         candidates = candidates or [ForeignPlan()]
     labels = exposures.labels(target)
-    goals.check_against(exposures.levels)
+    goals.check_against(exposures.levels, exposures.columns)
     answers, everything = _as_cache(cache), list[Candidate]()
 
     def attacked(exposures: Exposures, goals: Goals, began: float, seconds: float | None) -> Attacked:
         schedule = Schedule(
-            TrialRunner(exposures, candidates, chosen, goals.tolerance),
+            TrialRunner(exposures, candidates, chosen, goals.tolerance, goals.largest),
             goals,
             repetitions=repetitions,
             seconds=seconds,
@@ -188,7 +189,11 @@ def audit(
         audited = tuple(schedule.candidates(began))
         everything.extend(audited)
         course.next_step()
-        return Attacked(audited, (*exposures.remarks(), *schedule.remarks()), schedule.remembered)
+        return Attacked(
+            audited,
+            (*exposures.remarks(), *schedule.remarks(), *remarks_on_largest(audited, goals)),
+            schedule.remembered,
+        )
 
     with watched(progress, seconds=seconds) as report:
         course = Course(report, share=1.0 if release is None else SHARE_OF_ORDER)

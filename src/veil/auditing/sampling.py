@@ -73,8 +73,9 @@ def audited_records(table: Table, most: int | None, seed: int | None, groups: Co
     batches = [batch for part in engine.run(partial(rows_of_span, rows), table, what="sampling") for batch in part]
     remark = (
         f"Audited on a uniform sample of {len(rows):,} of the table's {n_rows:,} records: linkage looks riskier than "
-        "among all of them, a few far-out records may be missing, and attacks that learn from the release learn from "
-        "fewer records than it will have, so they may look weaker than they are."
+        "among all of them, far-out records may be missing and the largest values are those of the sample, "
+        "and attacks that learn from the release learn from fewer records than it will have, so they may look weaker "
+        "than they are."
     )
     return Audited(pa.Table.from_batches(batches, schema=table.schema), (remark,), n_rows)
 

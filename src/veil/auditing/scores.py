@@ -52,6 +52,15 @@ class Score:
     taught: Measure
 
 
+@dataclass(frozen=True)
+class LargestScore:
+    """The score on the ``n`` largest values of a column, and how often the largest guess is of the largest value."""
+
+    score: Score
+    n: int
+    first: float
+
+
 def estimate(measure: Measure) -> Estimate:
     """A measure rounded to four digits, as reports have it: more would be false precision."""
     return Estimate(round(float(measure), 4), round(measure.low, 4), round(measure.high, 4))
@@ -144,6 +153,7 @@ NOTHING = Contrast(math.nan, math.nan, math.nan, 0)
 class GuessScores:
     """One guess, scored.
 
+    ``largest`` are the largest values of each column, and ``firsts`` says whether its largest guess is of the largest.
     The nulls are what guesses that say nothing get by the judge's own matching, where columns are matched, and the
     lucks what the best of them gets: a rate that is no higher than that shows nothing. ``links`` says that people were
     linked to rows, and no values guessed: every score is that of the links.
@@ -161,6 +171,10 @@ class GuessScores:
     value_luck: float = 0.0
     record_luck: float = 0.0
     column_lucks: Vector | None = None
+    largest_nulls: Vector | None = None
+    largest_lucks: Vector | None = None
+    largest: tuple[Contrast, ...] = ()
+    firsts: Vector | None = None
     links: bool = False
 
     @classmethod
@@ -193,6 +207,7 @@ def pooled(
     null: float = 0.0,
     luck: float = 0.0,
     confidence: float = 0.95,
+    lifted: bool = True,
 ) -> Score:
     """The guesses of one attack over repetitions, with intervals.
 
@@ -202,11 +217,12 @@ def pooled(
     the share of runs, and so of keys, whose advantage is over the goal: five runs that all fail do not show that one
     key in five is safe. Nobody does worse than the control: an attacker who would, over all keys, takes it instead.
 
-    ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage.
+    ``null`` is the least that the control can be, and a rate up to ``luck`` is not shown to be any advantage. Rates
+    that are not ``lifted`` are left as they are, where the best constant in hindsight gets more.
     """
     if not runs or any(math.isnan(run.rate) for run in runs):
         return nothing_scored()
-    runs = [run.raised(null).lifted(baseline) for run in runs]
+    runs = [run.raised(null).lifted(baseline) if lifted else run.raised(null) for run in runs]
     rates = [run.rate for run in runs]
     control = float(np.mean([run.control for run in runs]))
     gains = [run.advantage for run in runs]

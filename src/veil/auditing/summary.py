@@ -26,6 +26,7 @@ from veil.report.model import (
     BreakView,
     CandidateView,
     ColumnView,
+    LargestView,
     LevelView,
     MembershipView,
     NotRunView,
@@ -76,6 +77,7 @@ def _view(
         untested=candidate.untested,
         too_few=_too_few(candidate, goals),
         membership=_membership(candidate, goals),
+        largest=_largest(candidate, goals, internal=internal),
         keys=candidate.keys if internal or candidate.keys is None else candidate.keys.external(SMALLEST_CELL),
     )
 
@@ -127,7 +129,7 @@ def _too_few(candidate: Candidate, goals: Goals) -> tuple[TooFewRecords, ...]:
     for row in candidate.rows:
         for name, n in goals.too_few(row).items() if goals.counts(row.level, candidate.levels) else ():
             if name not in need or n > need[name].n_needed:
-                need[name] = TooFewRecords(name, row.n_scored, n, goals.max_advantage)
+                need[name] = TooFewRecords(name, row.n_scored, n, goals.limit(Scored.COLUMN, name))
     return tuple(replace(each, n_needed=_about(each.n_needed)) for each in need.values())
 
 
@@ -156,6 +158,22 @@ def _columns(candidate: Candidate) -> tuple[ColumnView, ...]:
         if worst is not None:
             best[name] = ColumnView(name, _score(worst.columns[name]), worst.view, worst.level.view)
     return tuple(sorted(best.values(), key=lambda column: -column.score.advantage.value))
+
+
+def _largest(candidate: Candidate, goals: Goals, *, internal: bool) -> tuple[LargestView, ...]:
+    """The largest values of every column with a heavy tail, at the attack that tells most; of few people internally."""
+    views = []
+    rows = [row for row in candidate.rows if row.states_values]
+    for name in dict.fromkeys(name for row in rows for name in row.largest):
+        scored = [row for row in rows if name in row.largest]
+        worst = strongest_of(scored, lambda row, name=name: row.largest[name].score.advantage)  # type: ignore[misc]
+        if worst is None or (worst.largest[name].n < SMALLEST_CELL and not internal):
+            continue
+        told, most = worst.largest[name], goals.limit(Scored.LARGEST, name)
+        first = round(told.first, 4) if internal else None
+        goal = most if math.isfinite(most) else None
+        views.append(LargestView(name, told.n, _score(told.score), worst.view, worst.level.view, goal, first))
+    return tuple(sorted(views, key=lambda view: -view.score.advantage.value))
 
 
 def _shown_first(failures: tuple[Failure, ...]) -> tuple[Failure, ...]:
@@ -219,6 +237,8 @@ def _state(row: AuditRow, candidate: Candidate, goals: Goals) -> State:
 
 
 def _row(row: AuditRow, candidate: Candidate, goals: Goals) -> RowView:
+    many = {name: each for name, each in row.largest.items() if each.n >= SMALLEST_CELL}
+    told = max(many, key=lambda name: (many[name].score.advantage.low, float(many[name].score.advantage)), default="")
     return RowView(
         attack=row.view,
         catalogue=row.catalogue,
@@ -239,6 +259,8 @@ def _row(row: AuditRow, candidate: Candidate, goals: Goals) -> RowView:
         scored=row.scored,
         part=_part(row, candidate),
         tested=row.tested,
+        largest_column=told,
+        largest=_score(many[told].score) if told else None,
     )
 
 

@@ -35,6 +35,7 @@ from veil.measures.key_risk import (
     key_risks,
     negative_binomial_risk,
 )
+from veil.measures.largest import largest_baseline, largest_rate
 from veil.measures.linkage import linkage_baseline, linkage_rate
 from veil.measures.matching import SignalMatch, match_signals, matched_signals
 from veil.measures.measure import Direction, Measure
@@ -172,6 +173,8 @@ __all__ = [
     "johnson_lindenstrauss_probability",
     "key_risks",
     "l_secure",
+    "largest_baseline",
+    "largest_rate",
     "linkage_baseline",
     "linkage_rate",
     "local_epsilon",

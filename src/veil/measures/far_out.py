@@ -66,11 +66,9 @@ def far_out_baseline(
     x = as_table(truth, "truth")
     tolerance = number(tolerance, "tolerance", least=0.0)
     s = column_units(x, units)
-    medians = _medians(x, centre)
+    medians = column_medians(x, centre)
     distance, far = far_out(x, s, beyond, medians)
-    constants = np.array(
-        [_most_stabbed(x[far[:, j], j], tolerance * distance[far[:, j], j]) for j in range(x.shape[1])]
-    )
+    constants = np.array([most_stabbed(x[far[:, j], j], tolerance * distance[far[:, j], j]) for j in range(x.shape[1])])
     rate = far_out_rate(x, np.broadcast_to(constants, x.shape), tolerance, s, beyond, medians)
     return Measure(float(rate), higher_is="exposed")
 
@@ -81,13 +79,14 @@ def far_out(x: Array, units: npt.ArrayLike | None, beyond: float, centre: npt.Ar
     A value at exactly ``beyond`` units is not.
     """
     beyond = number(beyond, "beyond", least=0.0)
-    medians = _medians(x, centre)
+    medians = column_medians(x, centre)
     distance = np.abs(x - medians)
     near = within(distance, beyond * column_units(x, units), np.abs(x) + np.abs(medians))
     return distance, ~near & ~np.isnan(distance)
 
 
-def _medians(x: Array, centre: npt.ArrayLike | None) -> Array:
+def column_medians(x: Array, centre: npt.ArrayLike | None) -> Array:
+    """The medians given, or those of the columns; 0 for a column without any value."""
     if centre is not None:
         return per_column(centre, "centre", x.shape[1])
     medians = np.zeros(x.shape[1])
@@ -98,7 +97,7 @@ def _medians(x: Array, centre: npt.ArrayLike | None) -> Array:
     return medians
 
 
-def _most_stabbed(values: Array, reach: Array) -> float:
+def most_stabbed(values: Array, reach: Array) -> float:
     """A point in most of the intervals values ± reach; NaN when there is none."""
     if values.size == 0:
         return float("nan")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from veil.report.bars import ADVANTAGE, three_bars
 from veil.report.columns import exposed_columns
 from veil.report.conclusions import verdict
+from veil.report.largest import largest_table
 from veil.report.markup import Markup, el, join
 from veil.report.membership import membership_words
 from veil.report.model import CandidateView, ReportModel, RowView
@@ -67,6 +68,7 @@ def _article(model: ReportModel, index: int, candidate: CandidateView) -> Markup
         _too_few(candidate),
         _keys(candidate),
         exposed_columns(candidate),
+        largest_table(candidate, model),
         _membership(candidate),
         _utility(model, candidate, key),
     ]

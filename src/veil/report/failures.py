@@ -16,10 +16,10 @@ from veil.report.words import count, goal, knowing, listed, percent, within
 class AdvantageOverGoal:
     """An attack gains more than the goal allows, or cannot be shown not to.
 
-    ``scored`` says on what, ``column`` which one where it is a single column, and ``part`` which columns the attack
-    guesses where it is on one part of a release. Scores are held to the upper end of ``advantage``, far-out values to
-    the lower one. ``shown`` says that the goal is shown to break; where it is not, the ``repetitions``, or the
-    ``n_scored`` records of the only one, are too few to exclude it.
+    ``scored`` says on what, ``column`` which one where it is one column or its largest values, and ``part`` which
+    columns the attack guesses where it is on one part of a release. Scores are held to the upper end of ``advantage``,
+    far-out and the largest values to the lower one. ``shown`` says that the goal is shown to break; where it is not,
+    the ``repetitions``, or the ``n_scored`` records of the only one, are too few to exclude it.
 
     >>> from veil.report.values import Unit
     >>> alone = KnowledgeView("nothing", 0, Unit.NONE, "nothing")
@@ -43,7 +43,10 @@ exclude it
 
     def __str__(self) -> str:
         """Which attack gains how much on what, with which knowledge."""
-        what = f"column {self.column!r}" if self.scored == Scored.COLUMN else f"{self.scored}{within(self.part)}"
+        place = f"column {self.column!r}"
+        what = {Scored.COLUMN: place, Scored.LARGEST: f"the largest values of {place}"}.get(
+            self.scored, f"{self.scored}{within(self.part)}"
+        )
         gain = self.advantage
         reach = f"at least {percent(gain.low)}" if self.shown else f"up to {percent(gain.high)}"
         evidence = f"{self.repetitions} runs" if self.repetitions > 1 else f"{self.n_scored:,} records"

@@ -10,8 +10,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from veil.report.failures import AdvantageOverGoal
 from veil.report.model import CandidateView, LevelView, NotRunView, RowView
-from veil.report.values import KnowledgeView, State, Unit
+from veil.report.values import KnowledgeView, Scored, State, Unit
 from veil.report.words import STATES, gain, knowing, listed, percent
 
 
@@ -121,7 +122,7 @@ def _amount(level: KnowledgeView) -> str:
 
 
 def part_that_breaks(candidate: CandidateView, place: int, most: float) -> str | None:
-    """What breaks with a level where no overall advantage is over the goal: a column or far-out values; else None."""
+    """What breaks with a level where no overall advantage is over the goal: a column, its largest or far-out values."""
     level = candidate.levels[place]
     if level.state != State.BREAKS or (level.advantage is not None and level.advantage.value > most):
         return None
@@ -133,7 +134,11 @@ def part_that_breaks(candidate: CandidateView, place: int, most: float) -> str |
         return f"column {max(columns, key=lambda row: row.column.advantage.value).worst_column}"
     if any(_far_out(row) > most for row in rows):
         return "far-out values"
-    return "a column or far-out values"
+    told = [f for row in rows for f in row.failures if f.shown and isinstance(f, AdvantageOverGoal) and f.column]
+    if told:
+        first = max(told, key=lambda failure: failure.advantage.low - failure.most)
+        return f"{'largest of' if first.scored == Scored.LARGEST else 'column'} {first.column}"
+    return "a column, far-out or the largest values"
 
 
 def _far_out(row: RowView) -> float:

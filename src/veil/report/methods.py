@@ -14,7 +14,7 @@ from veil.report.values import Estimate, Over, ScoreView, State
 from veil.report.words import MISSING, STATES, count, counted, interval, listed, percent, shortened, units, within
 
 MOST_COLUMNS = 100
-N_HEADS = 10
+N_HEADS = 11
 
 
 def _heads(over: Over) -> list[Markup]:
@@ -28,6 +28,7 @@ def _heads(over: Over) -> list[Markup]:
         (f"{advantage}, records", "num"),
         ("Worst column", None),
         ("Far-out values", "num"),
+        ("Largest values", "num"),
         ("Error", "num"),
         ("Goals", None),
     ]
@@ -41,8 +42,8 @@ def attacks_section(model: ReportModel) -> Markup:
         "caption",
         "Every attack that applies, with each knowledge it can use. Small figures are 95 % intervals. The advantage is "
         f"what the attack gains {OVER[model.over]}; what the release teaches is what it gains over the best constant "
-        "guess, about this person or about people like them. Errors are in standard units; the worst column and "
-        "far-out values show their advantage.",
+        "guess, about this person or about people like them. Errors are in standard units; the worst column, far-out "
+        "values and the largest values of the column with most of them told show their advantage.",
     )
     table = el("table", caption, el("thead", el("tr", _heads(model.over))), bodies, class_="all")
     return el(
@@ -96,6 +97,7 @@ def _row(row: RowView) -> Markup:
         _advantage(row.record.advantage),
         el("td", el("bdi", shortened(row.worst_column, 60), class_="name"), " ", _brief(row.column)),
         el("td", _brief(row.far_out) if row.far_out else MISSING, class_="num"),
+        el("td", _brief(row.largest) if row.largest else MISSING, class_="num"),
         el("td", units(row.nrmse), el("small", counted(row.repetitions, "run")), class_="num"),
         el("td", el("span", el("span", sign, aria_hidden="true"), f" {words}", class_=f"word {style}")),
         class_=None if row.passed else "failed",

@@ -8,7 +8,7 @@ names of columns, and nothing about single records.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -30,7 +30,7 @@ from veil.report.values import (
     Unmeasured,
 )
 
-MODEL_VERSION = 7
+MODEL_VERSION = 8
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class RowView:
     ``ambiguity`` is what the attack could not settle ("none", "sign", ...), ``up_to`` what of the columns is arbitrary
     and was matched by the judge: where that is the scale, the guess states no values and is not counted. ``scored`` is
     what the ``advantage`` is on, the higher one of values and records, and ``part`` the columns that the attack guesses
-    where it is on one part of a release. ``tested`` says that the attack used the knowledge.
+    where it is on one part of a release. ``tested`` says that the attack used the knowledge. ``largest`` is the score
+    on the largest values of the column of which it tells most.
     """
 
     attack: AttackView
@@ -73,6 +74,8 @@ class RowView:
     scored: Scored = Scored.VALUES
     part: tuple[str, ...] = ()
     tested: bool = True
+    largest_column: str = ""
+    largest: ScoreView | None = None
 
     @property
     def passed(self) -> bool:
@@ -139,6 +142,23 @@ class ColumnView:
 
 
 @dataclass(frozen=True)
+class LargestView:
+    """What an attack tells of the ``n`` largest values of a column, within the rule's share of each.
+
+    ``most`` is the goal (None for none). ``first`` is how often the largest guess is of the largest value: that is
+    about a single record, and None in the external edition.
+    """
+
+    name: str
+    n: int
+    score: ScoreView
+    attack: AttackView
+    knowledge: KnowledgeView
+    most: float | None
+    first: float | None = None
+
+
+@dataclass(frozen=True)
 class MembershipView:
     """What an attack tells about who is in the table, with people's records (``alone``) and for who knows all others.
 
@@ -181,7 +201,8 @@ class CandidateView:
     ``breaks`` is the least knowledge of each kind that breaks a goal, ``risks`` the three that regulators ask about,
     ``columns`` every scored column, the most exposed first. ``untested`` is the knowledge that no attack used, and
     ``too_few`` the columns that the records are too few for. ``membership`` is what is told about who is in the table,
-    ``keys`` how many records are alone with the keys that are released.
+    ``keys`` how many records are alone with the keys that are released, ``largest`` what is told of the largest values
+    of columns with a heavy tail.
     """
 
     label: str
@@ -206,6 +227,7 @@ class CandidateView:
     too_few: tuple[TooFewRecords, ...] = ()
     membership: MembershipView | None = None
     keys: ReleasedKeys | None = None
+    largest: tuple[LargestView, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -254,7 +276,9 @@ class ReportModel:
     a release from elsewhere, ``public`` the columns that are released unchanged, and ``groups`` how many groups there
     are of which sizes: not those that fewer than ``smallest_cell`` have, in the external edition. ``over`` is what
     advantages are counted over. ``n_rows`` were audited and ``columns`` perturbed, of ``table_rows`` and
-    ``table_columns`` that the private table has (None: as many). ``timing`` is apart from what was found, which is the
+    ``table_columns`` that the private table has (None: as many). ``limits`` are the most that an attack may gain on
+    each of what counts, ``column_limits`` on single columns; one of the ``n_largest`` values of a column is told by a
+    guess within ``largest_share`` of it. ``timing`` is apart from what was found, which is the
     same under the same seed.
     """
 
@@ -281,9 +305,14 @@ class ReportModel:
     table_rows: int | None = None
     table_columns: int | None = None
     groups: tuple[GroupSizes, ...] = ()
+    limits: dict[str, float] = field(default_factory=dict)
+    column_limits: dict[str, dict[str, float]] = field(default_factory=dict)
+    n_largest: int = 10
+    largest_share: float = 0.1
 
     def __post_init__(self) -> None:
-        if self.edition != Edition.INTERNAL and any(candidate.records for candidate in self.candidates):
+        single = any(c.records or any(each.first is not None for each in c.largest) for c in self.candidates)
+        if self.edition != Edition.INTERNAL and single:
             raise ValueError("single records belong in the internal edition only")
 
     @property

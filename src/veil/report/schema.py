@@ -35,6 +35,8 @@ _DESCRIPTIONS = {
     "Estimate": "A number with its 95 % interval.",
     "GroupSizes": "How many groups a column names, how many have which size, and how many a size of their own.",
     "KnowledgeView": "A level of knowledge: its kind, how much of it, and the words for both.",
+    "LargestView": "What an attack tells of the largest values of a column; first: how often its largest guess is of "
+    "the largest value (null in the external edition).",
     "LevelView": "A knowledge level and the strongest attack with it or less (null: no attack used it).",
     "MembershipOverGoal": "Who is in the table is told better than the goal allows, or not shown not to be.",
     "MembershipView": "What an attack tells about who is in the table: with people's records, and for who knows all "

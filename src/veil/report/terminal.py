@@ -16,6 +16,7 @@ from veil.report.candidates import status
 from veil.report.conclusions import headline, size, too_few_words, verdict
 from veil.report.console import Terminal, legible
 from veil.report.folding import breaks_line, folded, not_run, part_that_breaks, reads_alike
+from veil.report.largest import largest_words
 from veil.report.membership import membership_words
 from veil.report.model import CandidateView, LevelView, ReportModel, RiskView
 from veil.report.pieces import Piece
@@ -132,9 +133,11 @@ def pieces(candidate: CandidateView, model: ReportModel, width: int) -> list[Pie
 
 
 def findings(candidate: CandidateView, model: ReportModel, width: int) -> list[Text]:
-    """Risks, exposed columns, membership and utility, a line each."""
+    """Risks, exposed columns, the largest values, membership and utility, a line each."""
     lines = [_risk(risk, width) for risk in candidate.risks]
     lines += [_columns(candidate, width)] if candidate.columns else []
+    if told := largest_words(candidate, model, MOST_COLUMNS):
+        lines.append(_prose(told, width))
     if candidate.membership is not None:
         lines.append(_prose(f"Membership: {membership_words(candidate.membership)}", width))
     if candidate.keys is not None:

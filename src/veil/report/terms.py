@@ -96,6 +96,12 @@ def terms(model: ReportModel) -> list[tuple[str, str]]:
             "They are scored with a tolerance that grows with the distance from the middle.",
         ),
         (
+            "Largest values",
+            f"The {model.n_largest} largest values of a column, of those far over its middle. One is told by a guess "
+            f"within {goal(model.largest_share)} of it, as in the p % rule of statistics offices. Who the largest are "
+            "is often known, so the best constant for them is what an attack must beat.",
+        ),
+        (
             "Error",
             "The root-mean-square error of the guess in standard units. Always guessing the mean has an error "
             "of about 1; a perfect guess has 0.",

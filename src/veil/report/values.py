@@ -40,13 +40,19 @@ class Risk(StrEnum):
 
 
 class Scored(StrEnum):
-    """What a score counts: all values, whole records, people linked to rows, one column, or far-out values."""
+    """What a score counts: all values, whole records, people linked to rows, one column, far-out values, or the largest
+    values of one column."""
 
     VALUES = "values"
     RECORDS = "records"
     LINKS = "links"
     COLUMN = "column"
     FAR_OUT = "far-out values"
+    LARGEST = "largest values"
+
+
+OF_COLUMNS = (Scored.COLUMN, Scored.LARGEST)
+"""What is scored for every column by itself."""
 
 
 class Unmeasured(StrEnum):

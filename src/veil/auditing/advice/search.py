@@ -42,6 +42,7 @@ from veil.auditing.advice.wording import (
 )
 from veil.auditing.run import audit_context
 from veil.auditing.sampling import MOST_RECORDS, audited_records
+from veil.auditing.trials.findings import remarks_on_largest
 from veil.data.schema import Role
 from veil.data.sources import as_table
 from veil.progress import Course, Progress
@@ -432,7 +433,7 @@ class Search:
             self._table.num_rows,
             self._whole.columns or self._small.columns,
             context,
-            remarks=self._sampled,
+            remarks=(*self._sampled, *remarks_on_largest((candidate,) if candidate is not None else (), self._goals)),
             table=(self._n_rows, self._table.num_columns),
         )
         findings = self._findings

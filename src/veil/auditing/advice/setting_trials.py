@@ -46,7 +46,7 @@ class Tried:
     Attributes
     ----------
     risk
-        The highest mean advantage of any attack, overall, on a column or on far-out values.
+        The highest mean advantage of any attack, overall, on a column, on far-out or on the largest values.
     limit
         What the goals would be held against in another audit, with 99 % confidence.
     expected
@@ -267,11 +267,11 @@ class SettingTrials:
         self.columns = exposures.columns
         levels = exposures.levels
         self._largest = {each.kind: max(level.amount for level in levels if level.kind == each.kind) for each in levels}
-        self._goals.check_against(exposures.levels)
+        self._goals.check_against(exposures.levels, exposures.columns)
         labels = exposures.labels(self._target)
         chosen = self._attacks if attacks is None else [find_attack(name)() for name in attacks]
         schedule = Schedule(
-            TrialRunner(exposures, plans, chosen, self._goals.tolerance),
+            TrialRunner(exposures, plans, chosen, self._goals.tolerance, self._goals.largest),
             self._goals,
             repetitions=runs,
             seconds=seconds,
@@ -313,51 +313,56 @@ class SettingTrials:
     def _ends(self, rows: Sequence[AuditRow]) -> list[tuple[tuple[Scored, str], float, float, float]]:
         """What an attack gains on everything that counts, over its runs: mean, limit and expected limit.
 
-        As for the whole table, and as far as each goal is from the strictest one, which all are then held against.
+        As for the whole table, and as far as each goal is from ``max_advantage``, which all are then held against.
         """
-        most = self._goals.limits
         scores: list[tuple[Scored, str, list[Score], dict[str, Any]]] = []
         if rows[0].links:
             scores.append((Scored.LINKS, "", [row.record for row in rows], {}))
         else:
             scores.append((Scored.VALUES, "", [row.value for row in rows], {}))
             scores.append((Scored.RECORDS, "", [row.record for row in rows], {}))
-            width = {
-                "confidence": 1.0 - 0.05 / max(len(rows[0].columns), 1),
-                "unclear": most.get(Scored.COLUMN, math.inf),
-            }
+            confidence = 1.0 - 0.05 / max(len(rows[0].columns), 1)
             for name in rows[0].columns:
                 of_runs = [row.columns[name] for row in rows if name in row.columns]
+                width = {"confidence": confidence, "unclear": self._goals.limit(Scored.COLUMN, name)}
                 scores.append((Scored.COLUMN, name, of_runs, width))
             far_out = [row.far_out for row in rows if row.far_out is not None]
             scores += [(Scored.FAR_OUT, "", far_out, {"shown": True})] if len(far_out) == len(rows) else []
+            for name in rows[0].largest:
+                of_runs = [row.largest[name].score for row in rows if name in row.largest]
+                confidence = 1.0 - 0.05 / len(rows[0].largest)
+                if len(of_runs) == len(rows):
+                    scores.append((Scored.LARGEST, name, of_runs, {"confidence": confidence, "shown": True}))
         ends = []
         for scored, name, of_runs, special in scores:
-            if scored not in most:
+            if math.isinf(self._goals.limit(scored, name)):
                 continue
-            special = {**special, "share": self.n_records / self._n_rows, "keys": self.keys}
+            # A larger table has more records, but no more of the largest values.
+            share = 1.0 if scored is Scored.LARGEST else self.n_records / self._n_rows
+            special = {**special, "share": share, "keys": self.keys}
             mean, end = limit_of(of_runs, **special)
             likely = limit_of(of_runs, **special, hopeful=True)[1]
             if not math.isnan(mean):
-                mean, end, likely = (self._of_goal(scored, number) for number in (mean, end, likely))
+                mean, end, likely = (self._of_goal(scored, number, name) for number in (mean, end, likely))
                 ends.append(((scored, name), mean, end, likely))
         return ends
 
-    def _of_goal(self, scored: Scored, advantage: float) -> float:
-        """An advantage, moved as far as its own goal is from the strictest one, which all are then held against."""
-        return advantage - self._goals.limits[scored] + self._goals.max_advantage
+    def _of_goal(self, scored: Scored, advantage: float, column: str = "") -> float:
+        """An advantage, moved as far as its own goal is from ``max_advantage``, which all are then held against."""
+        return advantage - self._goals.limit(scored, column) + self._goals.max_advantage
 
 
 def gains(row: AuditRow) -> str:
     """What an attack gains, in a sentence.
 
-    The strongest of its scores is named: values, records, links, one column, or far-out values.
+    The strongest of its scores is named: values, records, links, one column, far-out or the largest values.
     """
     place = within(tuple(row.columns)) if row.target else ""
     scores = [("links", row.record)] if row.links else [("values", row.value), (f"records{place}", row.record)]
     if not row.links:
         scores.append((f"values of column {row.worst_column!r}", row.column))
         scores += [("far-out values", row.far_out)] if row.far_out is not None else []
+        scores += [(f"largest values of column {name!r}", each.score) for name, each in row.largest.items()]
     what, score = max(scores, key=lambda named: _gain(named[1]))
     gain, low, high = float(score.advantage), score.advantage.low, score.advantage.high
     return (

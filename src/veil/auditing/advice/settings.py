@@ -69,7 +69,10 @@ class Setting:
             return float(np.clip(ratio ** (1.0 / steep), LEAST_STEP, most))
 
         names = numbers.names if numbers is not None else ()
-        over = {name: gain / aim for (_, name), gain in gains.items() if gain > aim and name}
+        over: dict[str, float] = {}
+        for (_, name), gain in gains.items():
+            if gain > aim and name:
+                over[name] = max(over.get(name, 0.0), gain / aim)
         pooled = {scored: gain / aim for (scored, name), gain in gains.items() if gain > aim and not name}
         categories = {name: ratio for name, ratio in over.items() if name not in names}
         if self.family is RESPONSE:

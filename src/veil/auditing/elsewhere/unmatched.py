@@ -82,11 +82,12 @@ class UnmatchedJudge(Judge):
 
 def _with_luck(scores: GuessScores) -> GuessScores:
     """Scores against records that stand in for the release, with the luck of the two samples in their errors."""
-    value, record, far_out, *columns = (
+    value, record, far_out, *each_column = (
         replace(each, error=LUCK * each.error)
-        for each in (scores.value, scores.record, scores.far_out, *scores.columns)
+        for each in (scores.value, scores.record, scores.far_out, *scores.columns, *scores.largest)
     )
-    return replace(scores, value=value, record=record, far_out=far_out, columns=tuple(columns))
+    columns, largest = each_column[: len(scores.columns)], each_column[len(scores.columns) :]
+    return replace(scores, value=value, record=record, far_out=far_out, columns=tuple(columns), largest=tuple(largest))
 
 
 def _contrast(rate: Measure, advantage: Measure, control: float, share: float, n: int) -> Contrast:

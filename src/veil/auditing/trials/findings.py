@@ -17,6 +17,7 @@ from veil.auditing.utility import averaged
 from veil.measures import Measure
 from veil.perturbations import Perturbation
 from veil.report.failures import OutOfTime, UntestedKnowledge
+from veil.report.remarks import LargestTold
 
 
 class Findings:
@@ -106,6 +107,18 @@ def remarks_on_parts(targets: Sequence[PartTarget], attacks: Sequence[Attack]) -
         "together with the others. Columns that vary together and lie in such parts can betray each other: what holds "
         "here may break.",
     )
+
+
+def remarks_on_largest(candidates: Sequence[Candidate], goals: Goals) -> tuple[str, ...]:
+    """Columns of which the largest values are told, with what protects them."""
+    remarks = []
+    for candidate in candidates:
+        rows = [r for r in candidate.rows if r.states_values and goals.counts(r.level, candidate.levels)]
+        columns = dict.fromkeys(name for row in rows for name in goals.told_largest(row))
+        if columns:
+            label = candidate.label if len(candidates) > 1 else ""
+            remarks.append(str(LargestTold(tuple(columns), goals.n_largest, goals.largest_share, label)))
+    return tuple(remarks)
 
 
 def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:

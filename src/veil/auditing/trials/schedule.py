@@ -308,7 +308,8 @@ class Schedule:
 
     def _opened(self, cache: Cache, uses: Mapping[str, Any]) -> list[Answers]:
         table = self._runner.exposures.digest(cache)
-        common = [__version__, table, self._runner.tolerance, self._runner.exposures.words(), dict(uses)]
+        near = [self._runner.tolerance, self._runner.largest.n, self._runner.largest.share]
+        common = [__version__, table, *near, self._runner.exposures.words(), dict(uses)]
         return [cache.answers([*common, candidate_words(plan)]) for plan in self._runner.candidates]
 
     def _address(self, task: Task) -> list[Any]:

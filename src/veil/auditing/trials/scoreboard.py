@@ -149,7 +149,7 @@ class Scoreboard:
     def _waits(self, trial: Trial, others: Sequence[Trial]) -> bool:
         """Whether an attack with less knowledge is about to break the candidate, which would spare this one."""
         return self._again is None and any(
-            self._lottery(other) and self._is_below(other, trial) and self.gain(other) > 2 * self._goals.max_advantage
+            self._lottery(other) and self._is_below(other, trial) and self.gain(other) > 2 * self._goals.strictest
             for other in others
         )
 
@@ -202,16 +202,17 @@ class Scoreboard:
         """The highest advantage that an attack has reached in anything, on average over its runs."""
         row = self.row(trial)
         scores = [row.value, row.record, *row.columns.values(), *([row.far_out] if row.far_out is not None else [])]
+        scores += [each.score for each in row.largest.values()]
         return max((float(score.advantage) for score in scores if not math.isnan(score.advantage)), default=0.0)
 
     def _is_plain(self, candidate: int) -> bool:
         """Whether a candidate is broken by far, so that it does not matter what else breaks it a little."""
-        plain, broken = 2 * self._goals.max_advantage, [t for t in self._outcomes if self.row(t).broken]
+        plain, broken = 2 * self._goals.strictest, [t for t in self._outcomes if self.row(t).broken]
         return any(t.candidate == candidate and self.gain(t) > plain for t in broken)
 
     def _is_hopeless(self, trial: Trial) -> bool:
         """Whether an attack gained less than half of what breaks the goal."""
-        return self.gain(trial) <= self._goals.max_advantage / 2
+        return self.gain(trial) <= self._goals.strictest / 2
 
     def _is_spared(self, trial: Trial, n: int) -> bool:
         """Whether an attack on one matrix is run no more, since another breaks the candidate and it does not.
@@ -219,7 +220,7 @@ class Scoreboard:
         Few runs are enough of one that is hopeless, and some of one that is near the goal, which no number of keys that
         an audit runs would settle. Who is hopeless with more knowledge of a kind is hopeless with less: there, one.
         """
-        if n >= FEWEST_REPETITIONS and self.gain(trial) <= 2 * self._goals.max_advantage:
+        if n >= FEWEST_REPETITIONS and self.gain(trial) <= 2 * self._goals.strictest:
             return True
         return self._is_hopeless(trial) and (n >= FEW or any(map(self._is_hopeless, self._above(trial))))
 
@@ -287,7 +288,9 @@ class Scoreboard:
                 "links": True,
             }
         judge = self._runner.target(trial).judge(self._runner.exposures.known_columns(trial.level))
-        return judge.scores(guesses, one_matrix=self._lottery(trial), goal=goal, over=over)
+        return judge.scores(
+            guesses, one_matrix=self._lottery(trial), goal=goal, over=over, columns=self._goals.column_limits
+        )
 
     def _attack(self, trial: Trial) -> Attack:
         return self._runner.attacks[trial.attack]

@@ -14,6 +14,7 @@ from veil.attacks.knowledge.base import private_names
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.release.manifest import Part
 from veil.release.models import AdditiveModel, ForeignModel, PseudonymModel
 from veil.release.release import Release
@@ -68,6 +69,7 @@ class Target:
         names: Sequence[str],
         exposures: Exposures,
         tolerance: float,
+        largest: LargestRule = USUAL_LARGEST,
         *,
         methods: tuple[str, ...] = (),
         responses: Sequence[str] = (),
@@ -76,7 +78,7 @@ class Target:
         self.at, self._d = exposures.private.places(names), len(exposures.columns)
         self.truth = exposures.private.part(names)
         self._responses = np.array([name in responses for name in names], dtype=np.bool_)
-        self._tolerance, self._exposures = tolerance, exposures
+        self._near, self._exposures = (tolerance, largest), exposures
         self._judges: dict[tuple[int, ...], Judge] = {}
 
     def judge(self, known: Sequence[int] = ()) -> Judge:
@@ -86,7 +88,8 @@ class Target:
         if given not in self._judges:
             exact = self.truth.categorical | self._responses
             groups = self._exposures.groups.of_columns(self.truth.columns)
-            held = (self.truth.values, self.truth.columns, self._tolerance, exact, given, groups)
+            tolerance, largest = self._near
+            held = (self.truth.values, self.truth.columns, tolerance, exact, given, groups, largest)
             self._judges[given] = self._exposures.judge(*held)
         return self._judges[given]
 
@@ -112,12 +115,13 @@ class PartTarget(Target):
         part: Part,
         exposures: Exposures,
         tolerance: float,
+        largest: LargestRule = USUAL_LARGEST,
         *,
         methods: tuple[str, ...] = (),
         joins: tuple[int, ...] = (),
     ) -> None:
         responses = categorical_names(part)
-        super().__init__(part.names, exposures, tolerance, methods=methods, responses=responses)
+        super().__init__(part.names, exposures, tolerance, largest, methods=methods, responses=responses)
         self.index, self.part, self.joins = index, part, joins
 
     @property
@@ -150,11 +154,11 @@ class PartTarget(Target):
 class WholeTarget(Target):
     """All parts of a release at once, and its public columns."""
 
-    def __init__(self, parts: Sequence[Part], exposures: Exposures, tolerance: float) -> None:
+    def __init__(self, parts: Sequence[Part], exposures: Exposures, tolerance: float, largest: LargestRule) -> None:
         guessable = [part for part in parts if not isinstance(part.model, PseudonymModel)] or parts
         responses = [name for part in guessable for name in categorical_names(part)]
         names = [name for part in guessable for name in part.names]
-        super().__init__(names, exposures, tolerance, responses=responses)
+        super().__init__(names, exposures, tolerance, largest, responses=responses)
 
     def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
         """What the attack finds out about the whole release, and the kinds of knowledge that it used."""

@@ -25,6 +25,7 @@ from veil.auditing.trials.target import WHOLE, PartTarget, WholeTarget, joined, 
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError
 from veil.measures import Measure
+from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.publishing.plan import Plan
 from veil.release.manifest import Manifest
 from veil.report.model import Picture
@@ -72,10 +73,15 @@ class TrialRunner:
     """Everything that a run needs: the exposures, the candidates and the attacks."""
 
     def __init__(
-        self, exposures: Exposures, candidates: Sequence[Plan], attacks: Sequence[Attack], tolerance: float
+        self,
+        exposures: Exposures,
+        candidates: Sequence[Plan],
+        attacks: Sequence[Attack],
+        tolerance: float,
+        largest: LargestRule = USUAL_LARGEST,
     ) -> None:
         self.exposures, self.candidates, self.attacks = exposures, tuple(candidates), tuple(attacks)
-        self.tolerance = tolerance
+        self.tolerance, self.largest = tolerance, largest
         self._targets: dict[int, list[PartTarget]] = {}
         self._whole: dict[int, WholeTarget] = {}
         self._manifests: dict[int, Manifest] = {}
@@ -95,17 +101,15 @@ class TrialRunner:
         if candidate not in self._targets:
             release = self._exposed(candidate, self.exposures.levels[0], 0).release
             self._manifests[candidate], self._keys[candidate] = release.manifest, released_keys(release)
-            parts, tolerance = self._manifests[candidate].parts, self.tolerance
+            parts, near = self._manifests[candidate].parts, (self.tolerance, self.largest)
             targets = [
-                PartTarget(i, part, self.exposures, tolerance, methods=(part.method,) if len(parts) > 1 else ())
+                PartTarget(i, part, self.exposures, *near, methods=(part.method,) if len(parts) > 1 else ())
                 for i, part in enumerate(parts)
             ]
             chosen = together(parts)
             if chosen:
                 methods, several = tuple(parts[i].method for i in chosen), joined(parts, chosen)
-                targets.append(
-                    PartTarget(len(parts), several, self.exposures, tolerance, methods=methods, joins=chosen)
-                )
+                targets.append(PartTarget(len(parts), several, self.exposures, *near, methods=methods, joins=chosen))
             self._targets[candidate] = targets
         return self._targets[candidate]
 
@@ -116,7 +120,7 @@ class TrialRunner:
             return targets[trial.part]
         if trial.candidate not in self._whole:
             parts = self._manifests[trial.candidate].parts
-            self._whole[trial.candidate] = WholeTarget(parts, self.exposures, self.tolerance)
+            self._whole[trial.candidate] = WholeTarget(parts, self.exposures, self.tolerance, self.largest)
         return self._whole[trial.candidate]
 
     def one_matrix(self, trial: Trial) -> bool:
