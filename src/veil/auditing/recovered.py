@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from veil import measures
+from veil.attacks.knowledge.base import number_classes
 from veil.auditing.truth import Truth
 from veil.data.blocks import Matrix, Vector
 from veil.measures import Measure
@@ -116,9 +117,13 @@ def means_kept(truth: Matrix, release: Release) -> Measure | None:
         return None
     recovered = MomentRecovery(public=False).fit(release)
     mean, covariance = table_moments(truth)
-    told = np.isfinite(mean) & np.isfinite(recovered.mean_)
-    scale = _scale(truth, covariance)[told]
-    off, doubt = np.abs(recovered.mean_ - mean)[told] / scale, 1.96 * recovered.mean_se_[told] / scale
+    return _kept_means(recovered.mean_, recovered.mean_se_, mean, _scale(truth, covariance))
+
+
+def _kept_means(recovered: Vector, error: Vector, mean: Vector, scale: Vector) -> Measure:
+    """The mean over columns of 1 − error of the mean, from the least to the greatest that its error allows."""
+    told = np.isfinite(mean) & np.isfinite(recovered)
+    off, doubt = np.abs(recovered - mean)[told] / scale[told], 1.96 * error[told] / scale[told]
     informative = doubt < 1.0
     share, least, most = (
         float(np.mean(np.where(informative, np.clip(1.0 - error, 0.0, 1.0), 0.0)))
@@ -150,6 +155,11 @@ def distribution_kept(truth: Matrix, release: Release) -> Measure | None:
         shares = [_skill(truth[:, j], *_steps(column)) for j, column in enumerate(release.to_numpy().T)]
     else:
         return None
+    return _kept_distributions(shares)
+
+
+def _kept_distributions(shares: list[float]) -> Measure | None:
+    """The mean over columns, from the worst to the best; None where no column varies."""
     known = [share for share in shares if not np.isnan(share)]
     return Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="useful") if known else None
 
@@ -217,12 +227,37 @@ def proportions_kept(truth: Truth, release: Release) -> Measure:
     nothing to tell, and is kept where it is recovered.
     """
     recovered = ProportionRecovery(public=False).fit(release)
+    truth = truth.in_classes(number_classes(release.manifest.parts))
     shares_kept = []
     for name, shares in zip(truth.columns, _true_shares(truth, recovered.proportions_), strict=True):
         off = 0.5 * float(np.abs(shares - list(recovered.proportions_[name].values())).sum())
         unsaid = 1.0 - float(shares.max())
         shares_kept.append(max(0.0, 1.0 - off / unsaid) if unsaid > 0.0 else float(off < 1e-9))
     return Measure(float(np.mean(shares_kept)), low=min(shares_kept), high=max(shares_kept), higher_is="useful")
+
+
+def class_means_kept(truth: Truth, release: Release) -> Measure | None:
+    """:func:`means_kept` of the numbers that were reported by class, from the shares of the classes (R4)."""
+    recovered = ProportionRecovery(public=False).fit(release)
+    columns = [truth.values[:, truth.columns.index(name)] for name in recovered.means_]
+    named = [(name, column[~np.isnan(column)]) for name, column in zip(recovered.means_, columns, strict=True)]
+    told = [(name, column) for name, column in named if len(column) >= FEWEST_VALUES]
+    if not told:
+        return None
+    scale = np.array([float(column.std()) or 1.0 for _, column in told])
+    mean, error = (np.array([found[name] for name, _ in told]) for found in (recovered.means_, recovered.mean_se_))
+    return _kept_means(mean, error, np.array([column.mean() for _, column in told]), scale)
+
+
+def class_distributions_kept(truth: Truth, release: Release) -> Measure | None:
+    """:func:`distribution_kept` of the numbers that were reported by class, from the shares of the classes (R4)."""
+    recovered = ProportionRecovery(public=False).fit(release)
+    return _kept_distributions(
+        [
+            _skill(truth.values[:, truth.columns.index(name)], *points)
+            for name, points in recovered.distributions_.items()
+        ]
+    )
 
 
 def _true_shares(truth: Truth, listed: Mapping[str, Mapping[Any, float]]) -> list[Vector]:

@@ -111,8 +111,8 @@ class CategoryScan(ValueScan):
         assert total is not None and total.categories is not None  # noqa: S101, PT018 - it has rows
         for name, counts in zip(self._columns, total.categories, strict=True):
             _check_number(len(counts), name)
-        found = {"combinations": total.combinations, "classes": total.classes}
-        return replace(result, categories=total.categories, **found)
+        combinations, classes = total.combinations, total.classes
+        return replace(result, categories=total.categories, combinations=combinations, classes=classes)
 
 
 @dataclass(frozen=True)

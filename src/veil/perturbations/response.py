@@ -172,17 +172,19 @@ class RandomizedResponse(Perturbation):
         stated = checked_combinations(self.combinations, len(facts.columns))
         if declared is None and stated is not None:
             declared = {n: list(dict.fromkeys(v)) for n, *v in zip(facts.columns, *stated, strict=True)}
-        numbers = {name: self._numbers(name, each, facts, declared) for name, each in edges.items()}
+        released_as = {name: self._numbers(name, each, facts, declared) for name, each in edges.items()}
         tallies = [
-            numbered(tally, numbers[name]) if name in numbers else tally
+            numbered(tally, released_as[name]) if name in released_as else tally
             for name, tally in zip(facts.columns, facts.scan.categories or (), strict=True)
         ]
         categories = [
-            numbers[name] if name in numbers else listed_categories(declared, name, tally, facts.fixed.get(name))
+            released_as[name]
+            if name in released_as
+            else listed_categories(declared, name, tally, facts.fixed.get(name))
             for name, tally in zip(facts.columns, tallies, strict=True)
         ]
         if self.categories is None and self.combinations is None:
-            _remark_on_rare(facts, [{} if n in numbers else t for n, t in zip(facts.columns, tallies, strict=True)])
+            _remark_on_rare(facts, [{} if n in released_as else t for n, t in zip(facts.columns, tallies, strict=True)])
         single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
         if single:
             raise InputError(
@@ -190,7 +192,7 @@ class RandomizedResponse(Perturbation):
             )
         compound = None
         if self.joint:
-            combinations = _in_numbers(facts.scan.combinations or {}, [numbers.get(name) for name in facts.columns])
+            combinations = _in_numbers(facts.scan.combinations or {}, [released_as.get(name) for name in facts.columns])
             compound = compound_support(stated, facts.columns, categories, combinations)
             labels = [tuple(c[i] for c, i in zip(categories, codes, strict=True)) for codes in compound]
             numbers = np.array([combinations.get(label, 0) for label in labels])
@@ -260,8 +262,10 @@ class RandomizedResponse(Perturbation):
     def settings(self) -> dict[str, Any]:
         """The owner's settings as JSON values; a given matrix is among the disclosed parameters."""
         plain = {n: getattr(self, n) for n in ("keep", "epsilon", "gamma", "invariant", "joint", "missing")}
-        of_classes = {"classes": {n: given_edges(self.classes, n).tolist() for n in self.classes}} if self.classes else {}
-        return {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()} | of_classes
+        settings = {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()}
+        if self.classes:
+            settings["classes"] = {name: given_edges(self.classes, name).tolist() for name in self.classes}
+        return settings
 
     def describe(self) -> str:
         """The method and how it reports."""

@@ -30,15 +30,13 @@ class ClassTotals:
     all are not whole.
     """
 
-    counts: Counts
+    counts: npt.NDArray[np.integer[Any]]
     sums: Vector
     n_fractions: int
 
     def __add__(self, other: ClassTotals) -> ClassTotals:
         """Both stretches together."""
-        return ClassTotals(
-            self.counts + other.counts, self.sums + other.sums, self.n_fractions + other.n_fractions
-        )
+        return ClassTotals(self.counts + other.counts, self.sums + other.sums, self.n_fractions + other.n_fractions)
 
 
 @dataclass(frozen=True)

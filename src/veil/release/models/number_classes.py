@@ -39,6 +39,10 @@ class NumberClasses:
             return False
         return np.array_equal(places_in(self.edges, self.numbers), np.arange(len(self.edges) + 1))
 
+    def codes(self, values: Vector) -> Vector:
+        """The places of the classes that private values lie in, counted from 0; missing ones stay missing."""
+        return np.where(np.isnan(values), np.nan, places_in(self.edges, values))
+
     def numbered(self, values: Vector) -> Vector:
         """The numbers that private values are released as, if they are reported truly; missing ones stay missing.
 
