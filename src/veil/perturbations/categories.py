@@ -184,7 +184,7 @@ class ClassColumn(CodedColumn):
         present, at = numbers[~missing], places[~missing]
         totals = ClassTotals(
             np.bincount(at, minlength=len(edges) + 1),
-            np.bincount(at, present, minlength=len(edges) + 1),
+            np.asarray(np.bincount(at, present, minlength=len(edges) + 1), dtype=np.float64),
             int((present != np.rint(present)).sum()),
         )
         codes = np.where(missing, len(edges) + 1, places).astype(np.uint16)

@@ -101,8 +101,7 @@ class Choices:
 
     def _heaped(self) -> dict[str, list[float]]:
         """The edges of numbers that are reported by class; none where there would be no others."""
-        values = Truth.of(self._table, self.names).values
-        heaped = {name: heap_edges(column) for name, column in zip(self.names, values.T, strict=True)}
+        heaped = {name: heap_edges(Truth.of(self._table, [name]).values[:, 0]) for name in self.names}
         classes = {name: edges for name, edges in heaped.items() if edges is not None}
         return classes if len(classes) < len(self.names) else {}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.data.blocks import Vector
 from veil.numerics.rounding import two_digits
@@ -39,9 +40,9 @@ def heap_edges(column: Vector) -> list[float] | None:
     below, above = column[column < heap], column[column > heap]
     edges = [*_cut(below, fewest), *([heap] if len(below) else [])]
     if len(above):
-        edges += [after := _after(heap, above), *(edge for edge in _cut(above, fewest) if edge > after)]
-    classes = np.bincount(np.searchsorted(edges, column, side="right"), minlength=len(edges) + 1)
-    return edges if (classes >= fewest).all() else None
+        after = _after(heap, above)
+        edges += [after, *(edge for edge in _cut(above, fewest) if edge > after)]
+    return edges if (_counts(column, edges) >= fewest).all() else None
 
 
 def _after(heap: float, above: Vector) -> float:
@@ -62,7 +63,7 @@ def _cut(values: Vector, fewest: float) -> list[float]:
     return []
 
 
-def _counts(values: Vector, edges: Sequence[float]) -> Vector:
+def _counts(values: Vector, edges: Sequence[float]) -> npt.NDArray[np.intp]:
     return np.bincount(np.searchsorted(edges, values, side="right"), minlength=len(edges) + 1)
 
 
