@@ -8,7 +8,7 @@ import pytest
 import veil
 from _program import call
 from veil.auditing.advice.choices import Choices
-from veil.auditing.advice.settings import Setting
+from veil.auditing.advice.settings import Doubts, Setting
 from veil.auditing.plan_file import load_plan
 from veil.errors import InputError
 
@@ -44,7 +44,7 @@ def test_categories_that_the_plan_leaves_open_get_responses_beside_the_kept_part
     found = choices(veil.Plan([("weight", veil.AdditiveNoise(3.0))]), sex="sensitive")
     assert found.categories == ["sex"]
     families, _ = found.methods(["additive-noise"])
-    columns = [columns for columns, _ in found.plan(Setting(families[0], (2.0,), 1.0)).parts]
+    columns = [columns for columns, _ in found.plan(Setting(families[0], (2.0,), Doubts(1.0))).parts]
     assert columns == [None, ("sex",), ("weight",)]
 
 

@@ -11,7 +11,7 @@ from veil.auditing.advice.families import NUMERIC, RESPONSE
 from veil.auditing.advice.prediction import Survey, normal_density, window_gain
 from veil.auditing.advice.row_order import order_tells
 from veil.auditing.advice.search import Search
-from veil.auditing.advice.settings import Numbers, Setting
+from veil.auditing.advice.settings import Doubts, Numbers, Setting
 from veil.auditing.truth import Truth
 from veil.data.sources import as_table
 from veil.progress import silent
@@ -106,8 +106,8 @@ def test_far_out_values_strengthen_the_columns_that_have_them():
 
 def test_what_is_told_of_a_category_beyond_its_responses_strengthens_the_numbers():
     told = {(Scored.COLUMN, "ill"): 0.1}
-    moved = Setting(SIMILAR, (2.0,), 10.0).moved(told, 0.05, numbers(correlated()))
-    assert (moved.doubt, moved.strengths) == (10.0, (4.0,))
+    moved = Setting(SIMILAR, (2.0,), Doubts(10.0)).moved(told, 0.05, numbers(correlated()))
+    assert (moved.doubts.categories, moved.strengths) == (10.0, (4.0,))
 
 
 def test_responses_take_no_more_than_their_part_of_the_goals_though_few_records_do_not_show_it():
@@ -120,7 +120,9 @@ def test_responses_take_no_more_than_their_part_of_the_goals_though_few_records_
     settings = {"target": None, "n_clusters": 3, "seconds": None, "seed": 0, "workers": 1, "shuffle": False}
     goals, grants = veil.Goals(), veil.Grants.only()
     search = Search(frame, None, goals=goals, grants=grants, roles={"ill": "sensitive"}, progress=silent, **settings)
-    assert search._settled_doubt() >= 20.0
+    doubt = search._doubts().categories
+    assert doubt is not None
+    assert doubt >= 20.0
 
 
 @pytest.mark.slow

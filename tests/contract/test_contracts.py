@@ -29,6 +29,7 @@ WITH_SETTINGS = [
     veil.Discretize(4),
     veil.RandomizedResponse(epsilon=1.0),
     veil.RandomizedResponse(gamma=3.0, joint=True),
+    veil.RandomizedResponse(epsilon=3.0, classes={"x1": [2]}),
     veil.GlobalRecoding(hierarchies={"x0": {"a": "A", "b": "A", "c": "C"}}),
     veil.GlobalRecoding(hierarchies={"x0": {"a": "A", "b": "A", "c": "C"}}, width={"x1": 2}),
     veil.LocalSuppression(20, width={"x1": 2}),

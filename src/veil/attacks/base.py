@@ -18,7 +18,7 @@ import numpy.typing as npt
 from veil.arguments import choice
 from veil.attacks.findings import Ambiguity, Details, Finding, Guess, Links, Memberships
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.knowledge.base import GROUP
+from veil.attacks.knowledge.base import GROUP, known_in_classes
 from veil.data.blas import one_blas_thread
 from veil.data.blocks import Matrix
 from veil.errors import InputError, MissingKnowledgeError, NotApplicableError, VeilError
@@ -174,7 +174,7 @@ class Attack(ABC):
         NotApplicableError
             When the attack has no theory for this kind of release.
         """
-        self._check(release, knowledge)
+        knowledge = self._checked(release, knowledge)
         # Attacks work on small matrices, for which more threads cost more than they bring.
         with one_blas_thread():
             return self._run(release, knowledge) if is_own(type(self)) else self._run_foreign(release, knowledge)
@@ -206,8 +206,11 @@ class Attack(ABC):
                 raise InputError(f"{self.attack_name()}: rows of its guess must be rows of the release, each once")
         return finding
 
-    def _check(self, release: Release, knowledge: Sequence[Knowledge]) -> None:
-        """Refuse what is no release, has no theory here, or lacks knowledge that is needed."""
+    def _checked(self, release: Release, knowledge: Sequence[Knowledge]) -> tuple[Knowledge, ...]:
+        """What is known, as the attack takes it: numbers of columns that are reported by class as their classes.
+
+        What is no release, has no theory here, or lacks knowledge that is needed is refused.
+        """
         if not isinstance(release, Release):
             raise InputError(f"{type(self).__name__} attacks a release; got a {type(release).__name__}")
         for item in knowledge:
@@ -225,6 +228,7 @@ class Attack(ABC):
                 raise MissingKnowledgeError(
                     f"{type(self).__name__} needs {needed.__name__}; pass it to run()", parameter=needed.parameter()
                 )
+        return known_in_classes(release, knowledge)
 
     def __repr__(self) -> str:
         return f"<{self.label}>"

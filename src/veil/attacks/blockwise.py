@@ -136,9 +136,9 @@ class BlockwiseAttack(GuessingAttack):
 
         Returns None where the attack needs the whole table in memory in this setting, so that only :meth:`run` will do.
         """
-        self._check(release, knowledge)
+        checked = self._checked(release, knowledge)
         with one_blas_thread():
-            return self._learned(release, knowledge)
+            return self._learned(release, checked)
 
     def _learned(self, release: Release, knowledge: Sequence[Knowledge]) -> Reconstruction | None:
         """What was learned; the guesses of columns that were dithered are on their grid."""

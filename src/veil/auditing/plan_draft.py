@@ -305,11 +305,11 @@ def _goals(keys: bool) -> list[str]:
     rule = usual.words()[0].removeprefix("no breach ")
     return [
         "# What must hold, in sentences. An attacker may tell a value for at most 5 in 100 people more than if the",
-        "# person were not in the table (attribute disclosure; far-out values: the largest, as in rules of dominance),",
+        "# person were not in the table (attribute disclosure; the largest values as in p % and dominance rules),",
         "# and, if there are keys, whose record is whose for at most 5 in 100 (identity disclosure).",
         "[goals]",
         f"{SENTENCES} = [",
-        f"    {quoted(f'no value, record, column or far-out value {rule}')},",
+        f"    {quoted(f'no value, record, column, far-out value or largest value {rule}')},",
         *([f"    {quoted(f'no link {rule}')},"] if keys else []),
         "    # What must stay useful:",
         '    # "means at least 90 %",',

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from veil import measures
+from veil.attacks.knowledge.base import number_classes
 from veil.auditing.truth import Truth
 from veil.data.blocks import Block, Matrix, Vector
 from veil.measures import Measure
@@ -126,9 +127,13 @@ def means_kept(truth: Matrix, release: Release, weights: Vector | None = None) -
         return None
     recovered = MomentRecovery(public=False).fit(release)
     mean, covariance = table_moments(truth, weights)
-    told = np.isfinite(mean) & np.isfinite(recovered.mean_)
-    scale = _scale(truth, covariance)[told]
-    off, doubt = np.abs(recovered.mean_ - mean)[told] / scale, 1.96 * recovered.mean_se_[told] / scale
+    return _kept_means(recovered.mean_, recovered.mean_se_, mean, _scale(truth, covariance))
+
+
+def _kept_means(recovered: Vector, error: Vector, mean: Vector, scale: Vector) -> Measure:
+    """The mean over columns of 1 − error of the mean, from the least to the greatest that its error allows."""
+    told = np.isfinite(mean) & np.isfinite(recovered)
+    off, doubt = np.abs(recovered - mean)[told] / scale[told], 1.96 * error[told] / scale[told]
     informative = doubt < 1.0
     share, least, most = (
         float(np.mean(np.where(informative, np.clip(1.0 - error, 0.0, 1.0), 0.0)))
@@ -161,6 +166,11 @@ def distribution_kept(truth: Matrix, release: Release, weights: Vector | None = 
         shares = [_skill(truth[:, j], *_steps(column, own), weights) for j, column in enumerate(release.to_numpy().T)]
     else:
         return None
+    return _kept_distributions(shares)
+
+
+def _kept_distributions(shares: list[float]) -> Measure | None:
+    """The mean over columns, from the worst to the best; None where no column varies."""
     known = [share for share in shares if not np.isnan(share)]
     return Measure(float(np.mean(known)), low=min(known), high=max(known), higher_is="useful") if known else None
 
@@ -244,12 +254,35 @@ def proportions_kept(truth: Truth, release: Release, weights: Vector | None = No
     nothing to tell, and is kept where it is recovered.
     """
     recovered = ProportionRecovery(public=False).fit(release)
+    truth = truth.in_classes(number_classes(release.manifest.parts))
     shares_kept = []
     for name, shares in zip(truth.columns, _true_shares(truth, recovered.proportions_, weights), strict=True):
         off = 0.5 * float(np.abs(shares - list(recovered.proportions_[name].values())).sum())
         unsaid = 1.0 - float(shares.max())
         shares_kept.append(max(0.0, 1.0 - off / unsaid) if unsaid > 0.0 else float(off < 1e-9))
     return Measure(float(np.mean(shares_kept)), low=min(shares_kept), high=max(shares_kept), higher_is="useful")
+
+
+def class_means_kept(truth: Truth, release: Release, weights: Vector | None = None) -> Measure | None:
+    """:func:`means_kept` of the numbers that were reported by class, from the shares of the classes (R4)."""
+    recovered = ProportionRecovery(public=False).fit(release)
+    values = np.column_stack([truth.values[:, truth.columns.index(name)] for name in recovered.means_])
+    if not _enough(values):
+        return None
+    mean, covariance = table_moments(values, weights)
+    told, error = (np.array(list(each.values())) for each in (recovered.means_, recovered.mean_se_))
+    return _kept_means(told, error, mean, _scale(values, covariance))
+
+
+def class_distributions_kept(truth: Truth, release: Release, weights: Vector | None = None) -> Measure | None:
+    """:func:`distribution_kept` of the numbers that were reported by class, from the shares of the classes (R4)."""
+    recovered = ProportionRecovery(public=False).fit(release)
+    return _kept_distributions(
+        [
+            _skill(truth.values[:, truth.columns.index(name)], *points, weights)
+            for name, points in recovered.distributions_.items()
+        ]
+    )
 
 
 def _true_shares(

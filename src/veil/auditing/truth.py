@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from veil.attacks.base import Guess
 from veil.attacks.knowledge import PrivateTable
 from veil.data.blocks import Matrix, to_float
 from veil.data.schema import kind_of
+from veil.release.models import NumberClasses
 from veil.release.release import Release
 
 
@@ -59,6 +60,14 @@ class Truth:
         """Some of the columns."""
         at = self.places(columns)
         return Truth(self.values[:, at], tuple(columns), tuple(self.categories[j] for j in at))
+
+    def in_classes(self, classes: Mapping[str, NumberClasses]) -> Truth:
+        """The same with the numbers of some columns as what their classes are released as."""
+        if not classes:
+            return self
+        pairs = zip(self.columns, self.values.T, strict=True)
+        numbers = [classes[name].numbered(column) if name in classes else column for name, column in pairs]
+        return replace(self, values=np.column_stack(numbers))
 
     def places(self, columns: Sequence[str]) -> list[int]:
         """Where the named columns are."""

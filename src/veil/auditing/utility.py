@@ -22,6 +22,8 @@ from veil.auditing.recovered import (
     COLUMNWISE,
     analyst_views,
     between,
+    class_distributions_kept,
+    class_means_kept,
     covariance_kept,
     distribution_kept,
     kept,
@@ -44,6 +46,8 @@ from veil.release.models import (
 from veil.release.release import Release
 
 MOST_FOLDS = 5
+_OF_COLUMNS = ("means", "distribution", "proportions")
+_OF_CLASSES = {"means": class_means_kept, "distribution": class_distributions_kept}
 
 
 def plan_utilities(
@@ -57,22 +61,28 @@ def plan_utilities(
 ) -> dict[str, Measure]:
     """The utilities of all parts of a release; one that several have is their mean, from the least to the greatest.
 
-    ``weights`` say how many people each private record stands for.
+    Means, distributions and proportions are those of columns, and a part counts by how many it has of them. ``weights``
+    say how many people each private record stands for.
     """
-    by_name: dict[str, list[Measure]] = {}
+    by_name: dict[str, list[tuple[int, Measure]]] = {}
     for i, part in enumerate(release.manifest.parts):
         truth, released = private.part(part.names), release.part(i)
         model = part.model
+        n_columns = len(part.names)
         if isinstance(model, RecodedModel):
             continue
         if model.private_categories() is not None:
             with suppress(NotApplicableError, InputError):  # reports that tell no proportions
-                by_name.setdefault("proportions", []).append(proportions_kept(truth, released, weights))
+                by_name.setdefault("proportions", []).append((n_columns, proportions_kept(truth, released, weights)))
+                n_classes = sum(classes is not None for classes in model.number_classes())
+                for name, kept_of in _OF_CLASSES.items() if n_classes else ():
+                    value = kept_of(truth, released, weights)
+                    by_name.setdefault(name, []).extend([] if value is None else [(n_classes, value)])
         elif not isinstance(model, UnknownModel | ClassModel | PseudonymModel) or _comparable(truth, released):
             settings = {"n_clusters": n_clusters, "labels": labels, "weights": weights, "seed": seed}
             for name, value in utilities(truth.values, released, **settings).items():  # type: ignore[arg-type]
-                by_name.setdefault(name, []).append(value)
-    return {n: values[0] if len(values) == 1 else averaged(values) for n, values in by_name.items() if values}
+                by_name.setdefault(name, []).append((n_columns if name in _OF_COLUMNS else 1, value))
+    return {n: values[0][1] if len(values) == 1 else averaged(values) for n, values in by_name.items() if values}
 
 
 def rowless_utilities(private: Truth, release: Release, weights: Vector | None = None) -> dict[str, Measure]:
@@ -99,10 +109,11 @@ def _comparable(truth: Truth, part: Release) -> bool:
     )
 
 
-def averaged(values: Sequence[Measure]) -> Measure:
-    """The mean of utilities, from the lowest end to the highest."""
-    low, high = min(v.low for v in values), max(v.high for v in values)
-    return Measure(float(np.mean(values)), low=low, high=high, higher_is="useful")
+def averaged(values: Sequence[tuple[int, Measure]]) -> Measure:
+    """The weighted mean of utilities, from the lowest end to the highest."""
+    weights, utilities = zip(*values, strict=True)
+    low, high = min(v.low for v in utilities), max(v.high for v in utilities)
+    return Measure(float(np.average(utilities, weights=weights)), low=low, high=high, higher_is="useful")
 
 
 def utilities(

@@ -2,7 +2,8 @@
 
 Categories are texts, whole numbers, true and false, or dictionary values; a missing value is refused, or is a category
 of its own. They are listed in the manifest: the release shows them anyway. Declared ones make the list independent of
-the table, which a formal guarantee needs.
+the table, which a formal guarantee needs. Columns of numbers that are reported by class
+(:mod:`veil.perturbations.number_classes`) are read as the places of their classes.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from veil.data.blocks import Block
+from veil.data.blocks import Block, Vector, to_float
+from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 from veil.keys.randomness import column_digests
 from veil.numerics.moments import Moments
-from veil.perturbations.scan import Scan, ScanResult, Summary
+from veil.perturbations.scan import ClassTotals, Scan, ScanResult, Summary
+from veil.release.models.number_classes import places_in
 
 MOST_CATEGORIES = 500
 Categories = list[Any]
@@ -68,14 +72,26 @@ class CategoryScan(ValueScan):
     """The first pass over columns of categories: counts of each, and of their combinations."""
 
     def __init__(
-        self, columns: Sequence[str], *, secret: bytes, method: str, missing: bool, joint: bool = False
+        self,
+        columns: Sequence[str],
+        *,
+        secret: bytes,
+        method: str,
+        missing: bool,
+        joint: bool = False,
+        edges: Mapping[str, Vector] = MappingProxyType({}),
     ) -> None:
         super().__init__(columns, secret=secret, method=method, missing=missing)
-        self._joint = joint
+        self._joint, self._edges = joint, edges
 
     def read(self, block: Block) -> Any:
-        """The columns as codes of what occurs in the block."""
-        return [CodedColumn.of(block.column(name), name) for name in self._columns]
+        """The columns as codes of what occurs in the block, or of the classes of numbers."""
+        return [
+            CodedColumn.of(block.column(name), name)
+            if name not in self._edges
+            else ClassColumn.of_numbers(block.column(name), name, self._edges[name])
+            for name in self._columns
+        ]
 
     def digests(self, columns: Any) -> bytes:
         """The digests of a block's columns."""
@@ -85,7 +101,9 @@ class CategoryScan(ValueScan):
         """What a block of a table adds."""
         tallies = tuple(dict(zip(c.values, c.counts.tolist(), strict=True)) for c in block)
         summary = self._counted(len(block[0].codes), self.digests(block), [t.get(None, 0) for t in tallies])
-        return replace(summary, categories=tallies, combinations=_combinations(block) if self._joint else None)
+        combinations = _combinations(block) if self._joint else None
+        classes = {n: c.totals for n, c in zip(self._columns, block, strict=True) if isinstance(c, ClassColumn)}
+        return replace(summary, categories=tallies, combinations=combinations, classes=classes)
 
     def result(self, total: Summary | None) -> ScanResult:
         """Categories and counts, once every rule holds."""
@@ -93,7 +111,8 @@ class CategoryScan(ValueScan):
         assert total is not None and total.categories is not None  # noqa: S101, PT018 - it has rows
         for name, counts in zip(self._columns, total.categories, strict=True):
             _check_number(len(counts), name)
-        return replace(result, categories=total.categories, combinations=total.combinations)
+        combinations, classes = total.combinations, total.classes
+        return replace(result, categories=total.categories, combinations=combinations, classes=classes)
 
 
 @dataclass(frozen=True)
@@ -142,6 +161,42 @@ class CodedColumn:
         """The same bytes for the same values, whatever slice, dictionary or type of text they come in."""
         head = json.dumps([str(self.dtype), self.values], ensure_ascii=True)
         return head.encode() + b"\0" + self.codes.astype("<u2", copy=False).tobytes()
+
+
+@dataclass(frozen=True)
+class ClassColumn(CodedColumn):
+    """One column of a block of numbers as the places of their classes, the missing one last."""
+
+    totals: ClassTotals
+
+    @classmethod
+    def of_numbers(cls, array: pa.Array, name: str, edges: Vector) -> ClassColumn:
+        """The class of each number; infinite ones have none."""
+        if kind_of(array.type) is not Kind.NUMERIC:
+            raise InputError(f"classes: column {name!r} ({plain_type(array.type)}) holds no numbers; leave it out")
+        numbers = to_float(array, name)
+        infinite = int(np.isinf(numbers).sum())
+        if infinite:
+            raise InputError(
+                f"column {name!r} has {infinite} infinite values; replace them by a finite value or mark them missing"
+            )
+        missing, places = np.isnan(numbers), places_in(edges, numbers)
+        present, at = numbers[~missing], places[~missing]
+        totals = ClassTotals(
+            np.bincount(at, minlength=len(edges) + 1),
+            np.asarray(np.bincount(at, present, minlength=len(edges) + 1), dtype=np.float64),
+            int((present != np.rint(present)).sum()),
+        )
+        codes = np.where(missing, len(edges) + 1, places).astype(np.uint16)
+        values = (*range(len(edges) + 1), *([None] if missing.any() else []))
+        return cls(array.type, values, codes, totals)
+
+    def coded(self, categories: Sequence[Any], name: str) -> npt.NDArray[np.float64]:
+        """The same codes: a method lists a number for every class, and what is missing last."""
+        if None in self.values and None not in categories:
+            n = int((self.codes == self.codes.max()).sum())
+            raise InputError(f"column {name!r} has {n} missing values, which its classes do not list; fill them")
+        return self.codes.astype(np.float64)
 
 
 def _combinations(columns: Sequence[CodedColumn]) -> dict[Any, int]:

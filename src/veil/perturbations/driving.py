@@ -22,6 +22,7 @@ from veil.perturbations.facts import Facts, Fixed
 from veil.perturbations.key_scan import KeyScan, Recodes
 from veil.perturbations.layout import Takes
 from veil.perturbations.method import Method
+from veil.perturbations.number_classes import Classes
 from veil.perturbations.scan import Scan, ScanResult
 from veil.perturbations.special_scans import BinaryScan, LogScan, QuantileScan, TailScan
 from veil.release.models import Model
@@ -31,8 +32,14 @@ def scan_for(perturbation: Method, columns: Sequence[str], secret: bytes) -> Sca
     """The first pass that a method needs over its columns."""
     layout, method = perturbation.layout, type(perturbation).__name__
     if layout.takes is Takes.CATEGORIES:
-        missing = layout.missing_is_category
-        return CategoryScan(columns, secret=secret, method=method, missing=missing, joint=layout.combinations)
+        return CategoryScan(
+            columns,
+            secret=secret,
+            method=method,
+            missing=layout.missing_is_category,
+            joint=layout.combinations,
+            edges=perturbation.class_edges(columns) if isinstance(perturbation, Classes) else {},
+        )
     if isinstance(perturbation, Recodes):
         rules = perturbation.rules(columns)
         return KeyScan(columns, secret=secret, method=method, rules=rules, joint=layout.combinations)

@@ -22,12 +22,13 @@ def class_names(edges: Vector) -> list[str]:
     return [f"< {shown[0]}", *(f"[{low}, {high})" for low, high in pairwise(shown)), f">= {shown[-1]}"]
 
 
-def given_edges(edges: Any, name: str) -> Vector:
+def given_edges(edges: Any, name: str, parameter: str = "edges") -> Vector:
+    """Edges that the owner gave for a column."""
     listing = one_of(edges, name)
     try:
         values = np.array(listing, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.empty(0)
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all() or not (np.diff(values) > 0).all():
-        raise InputError(f"edges must be finite numbers that rise, for column {name!r}")
+        raise InputError(f"{parameter} must be finite numbers that rise, for column {name!r}")
     return values

@@ -6,6 +6,11 @@ is PRAM; an *invariant* P leaves the proportions as they are, ``P π = π``. Sev
 (sequential: the matrix of their combinations is the Kronecker product) or as one compound variable (joint), whose
 support is public and so never depends on which combinations occur (:mod:`veil.perturbations.compound`).
 
+Columns of numbers that heap on few values, such as a gain that is zero for nine in ten, are reported by class: which of
+the intervals between public edges the value lies in, released as a number that stands for the class
+(:mod:`veil.perturbations.number_classes`). With ε around 3 the most frequent class stays the best guess of nearly
+everybody, and the shares of all classes are recovered.
+
 Draws use the matrix in units of 2⁻⁶³ (:func:`veil.numerics.response_matrix.cumulative`), so the law of the sampler is
 known exactly.
 """
@@ -19,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from veil.arguments import choice, flag
-from veil.data.blocks import Matrix
+from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
 from veil.numerics.response_matrix import (
     check_response_matrix,
@@ -36,9 +41,11 @@ from veil.perturbations.base import Perturbation
 from veil.perturbations.categories import listed_categories
 from veil.perturbations.compound import checked_combinations, compound_support, pooled_counts
 from veil.perturbations.draws import Draws
+from veil.perturbations.edges import given_edges
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
-from veil.perturbations.method import Learned
+from veil.perturbations.method import Learned, one_of
+from veil.perturbations.number_classes import checked_classes, class_numbers, declared_numbers, numbered
 from veil.release.models import ResponseModel
 
 RARE = 10
@@ -69,7 +76,12 @@ class RandomizedResponse(Perturbation):
         its towns. No other is reported, and every record must have one of them. They are public.
     categories : list or dict, optional
         The categories of all columns, or of each. Declared ones are needed for a formal guarantee: the manifest lists
-        the categories, and one that a single record has tells of that record.
+        the categories, and one that a single record has tells of that record. Of a column in classes they are the
+        numbers that the classes are released as, one in each.
+    classes : dict of lists by column, optional
+        Columns of numbers to report by class, with the edges between the classes, rising: ``[1, 5000]`` stands for less
+        than 1, 1 to less than 5000, and the rest. Edges are public. A class is released as the number that
+        ``categories`` declares, else as the mean of its values in two digits.
     missing : {"refuse", "category"}, default "refuse"
         Whether a missing value is an error, or a category of its own.
     random_state : None or int
@@ -77,7 +89,7 @@ class RandomizedResponse(Perturbation):
 
     Attributes
     ----------
-    categories_ : the categories of each column, in the order of the codes
+    categories_ : the categories of each column, in the order of the codes; of classes their numbers
     matrices_ : P of each column, or one for the compound variable
 
     Examples
@@ -87,6 +99,11 @@ class RandomizedResponse(Perturbation):
     >>> release, _ = veil.publish(frame, veil.RandomizedResponse(keep=0.8, random_state=0))
     >>> sorted(release.data["smokes"].unique())
     ['no', 'yes']
+    >>> frame = pd.DataFrame({"gain": [0] * 900 + [2_000, 3_000, 9_000, 25_000] * 25})
+    >>> method = veil.RandomizedResponse(epsilon=4, classes={"gain": [1, 5_000]}, random_state=0)
+    >>> release, _ = veil.publish(frame, method)
+    >>> sorted(release.data["gain"].unique().tolist())
+    [0, 2500, 17000]
     """
 
     threat = (
@@ -94,7 +111,8 @@ class RandomizedResponse(Perturbation):
         "(A20), and columns that depend on each other sharpen it. ε holds per value of one column and adds up over "
         "the columns of a record; with ``joint`` it holds for the whole record. With ``invariant``, or with "
         "categories taken from the table, there is no formal guarantee: the manifest lists every category that "
-        "occurs, and of an invariant P the proportions can be read off."
+        "occurs, and of an invariant P the proportions can be read off. Of numbers in classes ε holds for the class; a "
+        "class's number that was not declared tells the mean of its values in two digits."
     )
     catalogue = "P16"
     summary = "Report a random category that depends on the true one by a public matrix."
@@ -112,6 +130,7 @@ class RandomizedResponse(Perturbation):
         joint: bool = False,
         combinations: Any = None,
         categories: Any = None,
+        classes: Any = None,
         missing: str = "refuse",
         random_state: Any = None,
     ) -> None:
@@ -123,6 +142,7 @@ class RandomizedResponse(Perturbation):
         self.joint = joint
         self.combinations = combinations
         self.categories = categories
+        self.classes = classes
         self.missing = missing
         self.random_state = random_state
 
@@ -134,6 +154,10 @@ class RandomizedResponse(Perturbation):
         category = isinstance(self.missing, str) and self.missing == "category"
         return Layout(Takes.CATEGORIES, noise=noise, combinations=joint, missing_is_category=category)
 
+    def class_edges(self, columns: Sequence[str]) -> dict[str, Vector]:
+        """The edges of columns in classes."""
+        return checked_classes(self.classes, columns)
+
     def learn(self, facts: Facts) -> ResponseModel:
         """Categories and matrices."""
         choice(self.missing, "missing", ("refuse", "category"))
@@ -144,16 +168,23 @@ class RandomizedResponse(Perturbation):
             raise InputError(f"{' and '.join(given)} both say how to report; give one of them")
         if self.combinations is not None and not self.joint:
             raise InputError("combinations are randomized as one variable; set joint=True, or leave them out")
-        tallies, declared = facts.scan.categories or (), self.categories
+        edges, declared = self.class_edges(facts.columns), self.categories
         stated = checked_combinations(self.combinations, len(facts.columns))
         if declared is None and stated is not None:
             declared = {n: list(dict.fromkeys(v)) for n, *v in zip(facts.columns, *stated, strict=True)}
+        released_as = {name: self._numbers(name, each, facts, declared) for name, each in edges.items()}
+        tallies = [
+            numbered(tally, released_as[name]) if name in released_as else tally
+            for name, tally in zip(facts.columns, facts.scan.categories or (), strict=True)
+        ]
         categories = [
-            listed_categories(declared, name, tally, facts.fixed.get(name))
+            released_as[name]
+            if name in released_as
+            else listed_categories(declared, name, tally, facts.fixed.get(name))
             for name, tally in zip(facts.columns, tallies, strict=True)
         ]
-        if not self._declared:
-            _remark_on_rare(facts, tallies)
+        if self.categories is None and self.combinations is None:
+            _remark_on_rare(facts, [{} if n in released_as else t for n, t in zip(facts.columns, tallies, strict=True)])
         single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
         if single:
             raise InputError(
@@ -161,7 +192,7 @@ class RandomizedResponse(Perturbation):
             )
         compound = None
         if self.joint:
-            combinations = facts.scan.combinations or {}
+            combinations = _in_numbers(facts.scan.combinations or {}, [released_as.get(name) for name in facts.columns])
             compound = compound_support(stated, facts.columns, categories, combinations)
             labels = [tuple(c[i] for c, i in zip(categories, codes, strict=True)) for codes in compound]
             numbers = np.array([combinations.get(label, 0) for label in labels])
@@ -180,12 +211,33 @@ class RandomizedResponse(Perturbation):
                 else self._matrix_for(len(c), np.array([tally.get(v, 0) for v in c]), f"column {name!r}", (name, c))
                 for name, c, tally in zip(facts.columns, categories, tallies, strict=True)
             ]
-        return ResponseModel(tuple(tuple(c) for c in categories), tuple(matrices), compound, bool(self.invariant))
+        listed = tuple(edges.get(name) for name in facts.columns) if edges else ()
+        known = tuple(tuple(c) for c in categories)
+        return ResponseModel(known, tuple(matrices), compound, bool(self.invariant), listed)
 
     @property
     def _declared(self) -> bool:
         """Whether the manifest's categories were stated, and not taken from the table."""
+        if isinstance(self.categories, Mapping):
+            return all(name in self.categories for name in self.classes or ())
         return self.categories is not None or self.combinations is not None
+
+    def _numbers(self, name: str, edges: Vector, facts: Facts, declared: Any) -> list[Any]:
+        """What the classes of a column are released as, and a missing value where it has some."""
+        fixed = facts.fixed.get(name)
+        if fixed is not None:
+            if not np.array_equal(fixed.get("edges", ()), edges):
+                raise InputError(f"classes of column {name!r} are not those of the earlier release; keep its edges")
+            return list(fixed["categories"])
+        listing = one_of(declared, name)
+        at = facts.columns.index(name)
+        missing = [None] if None in (facts.scan.categories or ())[at] else []
+        if listing is None:
+            return [*class_numbers(edges, facts.scan.classes[name]), *missing]
+        numbers = declared_numbers(listing, edges, name)
+        if missing and None not in numbers:
+            raise InputError(f"column {name!r} has missing values, which its declared categories lack; add None")
+        return numbers
 
     def _matrix_for(self, k: int, counts: Any, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:
         if self.matrix is not None:
@@ -210,13 +262,18 @@ class RandomizedResponse(Perturbation):
     def settings(self) -> dict[str, Any]:
         """The owner's settings as JSON values; a given matrix is among the disclosed parameters."""
         plain = {n: getattr(self, n) for n in ("keep", "epsilon", "gamma", "invariant", "joint", "missing")}
-        return {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()}
+        settings = {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()}
+        if self.classes:
+            settings["classes"] = {name: given_edges(self.classes, name).tolist() for name in self.classes}
+        return settings
 
     def describe(self) -> str:
         """The method and how it reports."""
         how = [f"{n} {getattr(self, n)}" for n in ("keep", "epsilon", "gamma") if getattr(self, n) is not None]
         how = how or (["given matrix"] if self.matrix is not None else ["epsilon 1"])
         how += [n for n in ("invariant", "joint") if getattr(self, n)]
+        if self.classes:
+            how += [f"{n} in {len(edges) + 1} classes" for n, edges in self.classes.items()]
         return f"randomized response ({', '.join(how)})"
 
     def perturb(self, block: Matrix, draws: Draws) -> Matrix:
@@ -263,6 +320,14 @@ def _remark_on_rare(facts: Facts, tallies: Sequence[Mapping[Any, int]]) -> None:
                 f"Column {name!r}: {rare} of the {len(tally)} categories that the manifest lists occur fewer than "
                 f"{RARE} times, which tells that somebody has them; declare categories that do not depend on the table."
             )
+
+
+def _in_numbers(combinations: Mapping[Any, int], numbers: Sequence[list[Any] | None]) -> dict[Any, int]:
+    """Counts of combinations with the numbers of classes in place of their places."""
+    return {
+        tuple(v if known is None or v is None else known[v] for v, known in zip(each, numbers, strict=True)): count
+        for each, count in combinations.items()
+    }
 
 
 def _explicit(given: Any, k: int, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:

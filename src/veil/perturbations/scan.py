@@ -6,8 +6,8 @@ cores or on a cluster. What was learned is checked once, when all is added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,17 +25,34 @@ Counts = npt.NDArray[np.int64]
 Tally = dict[Any, int]
 
 
+@dataclass(frozen=True, eq=False)
+class ClassTotals:
+    """Of a column of numbers that is reported by class: how many values each class has, their sum, and how many of
+    all are not whole.
+    """
+
+    counts: npt.NDArray[np.integer[Any]]
+    sums: Vector
+    n_fractions: int
+
+    def __add__(self, other: ClassTotals) -> ClassTotals:
+        """Both stretches together."""
+        return ClassTotals(self.counts + other.counts, self.sums + other.sums, self.n_fractions + other.n_fractions)
+
+
 @dataclass(frozen=True)
 class ScanResult:
     """What the first pass learned about some columns.
 
-    Of categories, how often each occurs; of numbers, their grids and their spreads without values that dominate them.
+    Of categories, how often each occurs; of columns of numbers that are reported by class, by name, the totals of the
+    classes; of numbers, their grids and their spreads without values that dominate them.
     """
 
     moments: Moments
     fingerprint: str
     categories: tuple[Tally, ...] | None = None
     combinations: Tally | None = None
+    classes: Mapping[str, ClassTotals] = field(default_factory=dict)
     quantiles: tuple[Vector, ...] | None = None
     grids: tuple[Steps | None, ...] | None = None
     spreads: tuple[Spread | None, ...] | None = None
@@ -56,6 +73,8 @@ class Summary:
         By column: values that no method takes, values that this one does not take, and values that are missing.
     categories, combinations
         How often each occurs, where that is counted.
+    classes
+        By name, the totals of columns of numbers that are reported by class.
     sketches
         By column, quantiles of each block with the number of values behind them, where that is kept.
     grids
@@ -72,6 +91,7 @@ class Summary:
     moments: Moments | None = None
     categories: tuple[Tally, ...] | None = None
     combinations: Tally | None = None
+    classes: Mapping[str, ClassTotals] = field(default_factory=dict)
     sketches: tuple[tuple[tuple[Vector, int], ...], ...] | None = None
     grids: tuple[Grid, ...] | None = None
     extremes: tuple[Extremes, ...] | None = None
@@ -88,6 +108,7 @@ class Summary:
             moments=self.moments + other.moments if both else None,  # type: ignore[operator]
             categories=_each(_tallied, self.categories, other.categories),
             combinations=_tallied(self.combinations, other.combinations),
+            classes={name: totals + other.classes[name] for name, totals in self.classes.items()},
             sketches=_each(_joined, self.sketches, other.sketches),
             grids=_each(_joined, self.grids, other.grids),
             extremes=_each(_joined, self.extremes, other.extremes),

@@ -20,6 +20,7 @@ import numpy as np
 from veil.arguments import flag
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
+from veil.recovery.class_numbers import class_distribution, class_mean
 from veil.recovery.clusters import Clusters, clustered_dispersion, raised, weighted_design
 from veil.recovery.display import Displayed, shares_of
 from veil.recovery.gaps_of_answers import answer_proportions, likely_shares
@@ -44,11 +45,12 @@ from veil.recovery.response_estimates import (
     square_root,
 )
 from veil.recovery.weights import Weights, as_weights
-from veil.release.models import ResponseModel
+from veil.release.models import NumberClasses, ResponseModel
 from veil.release.release import Release
 from veil.report.recovered_text import RecoveredView
 
 MOST_CELLS = 1_000_000
+_SHARES = ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_")
 Shares = dict[str, dict[Any, float]]
 
 
@@ -75,6 +77,9 @@ class ProportionRecovery(Displayed):
         Standard errors of the unbiased estimate: total (for the population's proportions), and its two parts. The
         randomization part is the error for the private table's own proportions; where reports are missing, for those
         that the table itself would tell by the same estimate.
+    means_, mean_se_, distributions_
+        Of columns of numbers that were reported by class: the mean, its standard error for the population's, and points
+        of the distribution function with its heights there (:mod:`veil.recovery.class_numbers`).
     n_rows_, n_gaps_
         Rows of the release, and how many of them lack a report.
 
@@ -95,9 +100,13 @@ class ProportionRecovery(Displayed):
     standard_errors_: Shares
     sampling_se_: Shares
     randomization_se_: Shares
+    means_: dict[str, float]
+    mean_se_: dict[str, float]
+    distributions_: dict[str, tuple[Vector, Vector]]
     n_rows_: int
     n_gaps_: int
     _model: ResponseModel
+    _classes: tuple[NumberClasses | None, ...]
     _release: Release
     _clusters: Clusters | None
     _weights: Weights
@@ -115,8 +124,9 @@ class ProportionRecovery(Displayed):
         if not isinstance(model, ResponseModel):
             raise NotApplicableError(f"a {release.method} release has no randomized categories; use another recovery")
         self._model, self._release, self.columns_ = model, release, release.only_part.names
+        self._classes = model.number_classes()
         self._clusters = Clusters.of(release)
-        for name in ("proportions_", "unconstrained_", "standard_errors_", "sampling_se_", "randomization_se_"):
+        for name in (*_SHARES, "means_", "mean_se_", "distributions_"):
             setattr(self, name, {})
         weights = self._weights = as_weights(self.weights, release)
         self._saw(release)
@@ -296,3 +306,7 @@ class ProportionRecovery(Displayed):
             (self.randomization_se_, square_root(np.diag(parts.randomization))),
         ):
             kind[name] = dict(zip(labels, values.tolist(), strict=True))
+        classes = self._classes[j] if self._classes else None
+        if classes is not None:
+            self.means_[name], self.mean_se_[name] = class_mean(classes, estimated)
+            self.distributions_[name] = class_distribution(classes, likely)

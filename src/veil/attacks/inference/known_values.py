@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from veil.attacks.base import granted
 from veil.attacks.inference.columns import as_numbers, released_array
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
+from veil.attacks.knowledge.base import number_classes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.results import Condition
 from veil.attacks.results.forms import as_number, as_text
@@ -94,7 +95,8 @@ def known_people(release: Release, knowledge: Sequence[Knowledge]) -> KnownPeopl
     if attributes is not None:
         if len(attributes.values) != n:
             raise InputError(f"KnownAttributes has {len(attributes.values)} records; the release has {n}")
-        listings = categories_of(release)
+        classes = number_classes(release.manifest.parts)
+        listings = {name: known for name, known in categories_of(release).items() if name not in classes}
         for name, values in zip(attributes.columns, attributes.values.T, strict=True):
             columns[name] = _decoded(name, values, listings.get(name))
     return KnownPeople(columns, n, of_people=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from veil.attacks.inference.clusters import Clusters
 from veil.attacks.inference.known_values import KnownPeople, categories_of, known_people
 from veil.attacks.inference.told import Code, Told, by_rules, by_tree, surest
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes, PublishedResults
-from veil.attacks.knowledge.base import private_names
+from veil.attacks.knowledge.base import number_classes, private_names
 from veil.attacks.results.forms import Category, as_number, as_text
 from veil.errors import InputError, NotApplicableError, listed
 from veil.release.models import Model, PseudonymModel
@@ -120,7 +120,8 @@ class PublishedResultsAttack(GuessingAttack):
                 f"nothing that the results ask for is known of people: they ask for {asked or 'no column'}; "
                 "release such a column unchanged, or grant KnownAttributes or an ExternalTable"
             )
-        listings = categories_of(release)
+        listings, classes = categories_of(release), number_classes(release.manifest.parts)
+        listings = {name: known for name, known in listings.items() if name not in classes}
         guesses = {name: values.numbers for name, values in people.columns.items() if values.numbers is not None}
         told: dict[str, Told] = {}
         forms: dict[str, tuple[str, ...]] = {}
@@ -128,8 +129,11 @@ class PublishedResultsAttack(GuessingAttack):
             code = _code(name, listings.get(name))
             each = _each(results, people, name, {*hidden}, code, tolerance, aim_at_mean=self.aim == "mean")
             told[name], forms[name] = surest([one for _, one in each]), tuple(form for form, _ in each)
+            if name in classes:  # told as a number, and guessed as the class that it lies in
+                told[name] = replace(told[name], values=classes[name].codes(told[name].values))
         unknown = np.full(people.n, np.nan)
         given = {} if people.of_people else {name: guesses[name] for name in guesses if name not in listings}
+        given |= {name: classes[name].codes(values) for name, values in given.items() if name in classes}
         columns = [told[name].values if name in told else given.get(name, unknown) for name in names]
         details = ResultsDetails(forms, {name: told[name].covered for name in hidden}, tuple(used))
         values = np.column_stack(columns)

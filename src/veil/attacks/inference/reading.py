@@ -26,6 +26,7 @@ from veil.attacks.inference.learning import People
 from veil.attacks.knowledge import ExternalTable, Knowledge, KnownAttributes
 from veil.attacks.knowledge.previous_releases import count_rows
 from veil.attacks.noise.classes import ClassColumn
+from veil.attacks.posterior.responses import known_guesses
 from veil.attacks.recoded import likely_categories, private_places, released_places
 from veil.data.blocks import Vector, one_array
 from veil.data.schema import Kind, kind_of
@@ -158,7 +159,7 @@ def read(release: Release, knowledge: Sequence[Knowledge], tolerance: float) -> 
         People(rows.features[order], rows.places[order]),
         _people(known, of_rows=False),
         places,
-        _given(knowledge, names) if external is None else {},
+        _given(release, knowledge, names) if external is None else {},
         external is not None,
     )
 
@@ -181,11 +182,13 @@ def _people(known: Sequence[_Known], *, of_rows: bool) -> People:
     return People(np.column_stack(features), np.column_stack(places))
 
 
-def _given(knowledge: Sequence[Knowledge], names: Sequence[str]) -> dict[str, Vector]:
+def _given(release: Release, knowledge: Sequence[Knowledge], names: Sequence[str]) -> dict[str, Vector]:
+    """Known private columns as they are guessed."""
     attributes = granted(knowledge, KnownAttributes)
     if attributes is None:
         return {}
-    return {n: values for n, values in zip(attributes.columns, attributes.values.T, strict=True) if n in names}
+    known = {n: values for n, values in zip(attributes.columns, attributes.values.T, strict=True) if n in names}
+    return known_guesses(release.manifest.parts, known)
 
 
 def _of_rows(release: Release, knowledge: Sequence[Knowledge], n: int) -> list[_Known]:

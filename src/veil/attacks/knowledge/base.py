@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError
-from veil.release.models import Model
+from veil.release.manifest import Part
+from veil.release.models import Model, NumberClasses
 from veil.release.registry import Register, kebab
 from veil.release.release import Release
 
@@ -252,6 +253,10 @@ class Knowledge:
         """What is known, with the codes of some columns replaced: ``codes[j][old]`` is the new one of column j."""
         return self
 
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> Self:
+        """What is known, with the numbers of some columns as a release in classes has them; ``names``: the columns."""
+        return self
+
     @classmethod
     def from_file(cls, path: Path, release: Release) -> Knowledge:
         """What a file says, in the order and units of the release's private columns."""
@@ -330,6 +335,26 @@ def recoded_records(records: Matrix, codes: Mapping[int, Vector]) -> Matrix:
     for j, new in codes.items():
         records[:, j] = new[records[:, j].astype(np.intp)]
     return records
+
+
+def numbered_records(records: Matrix, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> Matrix:
+    """Records of some columns with private numbers as the numbers that their classes are released as."""
+    if records.shape[1] != len(names):  # the attack says what is wrong
+        return records
+    columns = zip(names, records.T, strict=True)
+    return np.column_stack([classes[n].numbered(c) if n in classes else c for n, c in columns])
+
+
+def number_classes(parts: Sequence[Part]) -> dict[str, NumberClasses]:
+    """The private columns of numbers that parts of a release report by class."""
+    named = [pair for part in parts for pair in zip(part.names, part.model.number_classes(), strict=False)]
+    return {name: classes for name, classes in named if classes is not None}
+
+
+def known_in_classes(release: Release, knowledge: Sequence[Knowledge]) -> tuple[Knowledge, ...]:
+    """What an attacker knows, with private numbers as a release in classes has them."""
+    classes = number_classes(release.manifest.parts)
+    return tuple(item.in_classes(private_names(release), classes) if classes else item for item in knowledge)
 
 
 def private_names(release: Release) -> tuple[str, ...]:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Rows, Unit, counted, private_names
+from veil.attacks.knowledge.base import (
+    Grant,
+    Knowledge,
+    PrivateTable,
+    Rows,
+    Unit,
+    counted,
+    numbered_records,
+    private_names,
+)
 from veil.attacks.knowledge.reading import as_numbers, as_records, select_columns
 from veil.data.blocks import Matrix
 from veil.data.files import open_table
 from veil.errors import InputError
 from veil.numerics.dependence import dependence
-from veil.release.models import Model
+from veil.release.models import Model, NumberClasses
 from veil.release.release import Release
 
 
@@ -56,6 +65,10 @@ class KnownAttributes(Knowledge):
     def shuffled(self, order: Rows) -> KnownAttributes:
         """The same people's values in the order of their new rows."""
         return KnownAttributes(self.columns, self.values[order])
+
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> KnownAttributes:
+        """The same people's classes."""
+        return KnownAttributes(self.columns, numbered_records(self.values, self.columns, classes))
 
     @property
     def amount(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.attacks.knowledge.base import Grant, Knowledge, PrivateTable, Rows
-from veil.data.blocks import one_array
+from veil.data.blocks import one_array, to_float
+from veil.data.schema import Kind, kind_of
 from veil.data.sources import as_table
 from veil.errors import InputError
+from veil.release.models import NumberClasses
 from veil.release.release import Release
 
 MOST_PAIRS = 100_000_000
@@ -67,6 +69,16 @@ class ExternalTable(Knowledge):
     def describe(self) -> str:
         """The table's size."""
         return f"an external table of {self.table.num_rows} people and {self.table.num_columns} columns"
+
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> ExternalTable:
+        """The same people's classes."""
+        people = self.table
+        for j, field in enumerate(people.schema):
+            if field.name in classes and kind_of(field.type) is Kind.NUMERIC:
+                values = to_float(people.column(field.name).combine_chunks(), field.name)
+                numbers = pa.array(classes[field.name].numbered(values), from_pandas=True)
+                people = people.set_column(j, field.name, numbers)
+        return ExternalTable(people)
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> ExternalTable:

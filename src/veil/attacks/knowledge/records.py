@@ -17,6 +17,7 @@ from veil.attacks.knowledge.base import (
     Rows,
     Unit,
     counted,
+    numbered_records,
     private_names,
     recoded_records,
 )
@@ -25,7 +26,7 @@ from veil.data.blocks import Vector
 from veil.data.files import open_table
 from veil.data.sources import as_table
 from veil.errors import InputError
-from veil.release.models import Model
+from veil.release.models import Model, NumberClasses
 from veil.release.release import Release
 
 ROW_COLUMN = "row"
@@ -85,6 +86,10 @@ class KnownPairs(Knowledge):
     def recoded(self, codes: Mapping[int, Vector]) -> KnownPairs:
         """The same people by other codes."""
         return KnownPairs(recoded_records(self.records, codes), self.rows)
+
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> KnownPairs:
+        """The same people by their classes."""
+        return KnownPairs(numbered_records(self.records, names, classes), self.rows)
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownPairs:
@@ -157,6 +162,10 @@ class KnownRecords(Knowledge):
         """The same people by other codes."""
         return KnownRecords(recoded_records(self.records, codes))
 
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> KnownRecords:
+        """The same people by their classes."""
+        return KnownRecords(numbered_records(self.records, names, classes))
+
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownRecords:
         """Known records from a file with the private columns."""
@@ -226,6 +235,10 @@ class KnownSample(Knowledge):
     def recoded(self, codes: Mapping[int, Vector]) -> KnownSample:
         """The same people by other codes."""
         return KnownSample(recoded_records(self.sample, codes), public=self.public)
+
+    def in_classes(self, names: Sequence[str], classes: Mapping[str, NumberClasses]) -> KnownSample:
+        """The same people by their classes."""
+        return KnownSample(numbered_records(self.sample, names, classes), public=self.public)
 
     @classmethod
     def from_file(cls, path: Path, release: Release) -> KnownSample:

@@ -60,6 +60,6 @@ class LinkageAttack(Attack):
 
     def run(self, release: Release, *knowledge: Knowledge) -> Links:
         """Link the people of an external table to the rows of a release; see :meth:`veil.Attack.run`."""
-        self._check(release, knowledge)
+        checked = self._checked(release, knowledge)
         with one_blas_thread():
-            return self._run(release, knowledge)
+            return self._run(release, checked)

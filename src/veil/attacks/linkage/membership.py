@@ -65,8 +65,7 @@ class MembershipAttack(Attack):
         """A release beside people, to be weighed by all rows or by some; for who knows all records but one, too."""
         from veil.attacks.linkage.presence import Presence  # numba compiles it on first use
 
-        self._check(release, [external])
-        return Presence(release, external)
+        return Presence(release, needed(self._checked(release, [external]), ExternalTable))
 
     def _run(self, release: Release, knowledge: Sequence[Knowledge]) -> Memberships:
         presence = self.weigh(release, needed(knowledge, ExternalTable))
@@ -74,6 +73,6 @@ class MembershipAttack(Attack):
 
     def run(self, release: Release, *knowledge: Knowledge) -> Memberships:
         """Say who seems to be in the table; see :meth:`veil.Attack.run`."""
-        self._check(release, knowledge)
+        checked = self._checked(release, knowledge)
         with one_blas_thread():
-            return self._run(release, knowledge)
+            return self._run(release, checked)

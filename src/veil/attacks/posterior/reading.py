@@ -21,7 +21,7 @@ from veil.attacks.posterior.observations import Codes, Draft, Number, Observatio
 from veil.attacks.posterior.others import Others
 from veil.attacks.posterior.own_laws import FactorSum, Interval, additive_law, factor_law
 from veil.attacks.posterior.relatives import SURELY, SURELY_BY_SOME, add_relatives
-from veil.attacks.posterior.responses import add_responses, category_codes, category_encoder
+from veil.attacks.posterior.responses import add_responses, category_codes, category_encoder, known_guesses
 from veil.attacks.recoded import released_places
 from veil.data.blocks import Matrix, Vector, to_float
 from veil.errors import InputError, NotApplicableError
@@ -71,7 +71,8 @@ def observe(
         known = dict(zip(attributes.columns, attributes.values.T, strict=True))
     names = guessed_columns(release.manifest)
     draft = draft_parts(release, n_rows, np.arange(n_rows) if rows is None else rows, known)
-    given = {j: known[name] for j, name in enumerate(names) if name in known}
+    guesses = known_guesses(release.manifest.parts, known)
+    given = {j: guesses[name] for j, name in enumerate(names) if name in known}
     for name, values in known.items():
         if name not in names:
             add_covariate(draft, name, np.r_[values, _of_others(others, name, release)])

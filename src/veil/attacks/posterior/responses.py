@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 
 from veil.attacks.posterior.observations import Codes, Draft, Variable
 from veil.data.blocks import Matrix, Vector
+from veil.release.manifest import Part
 from veil.release.models import ResponseModel
 
 
@@ -60,16 +61,32 @@ def _of_compound(model: ResponseModel, x: Matrix) -> Codes:
     return np.array([place.get(cell, -1) for cell in map(tuple, codes.tolist())], dtype=np.int64)
 
 
+def known_guesses(parts: Sequence[Part], known: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Known columns as they are guessed: categories in codes, NaN for a value that is none of them."""
+    listings = {
+        name: listing
+        for part in parts
+        for name, listing in zip(part.names, part.model.private_categories() or (), strict=False)
+        if listing is not None
+    }
+    codes = {name: category_codes(v, listings[name]) for name, v in known.items() if name in listings}
+    return {**known, **{name: np.where(each < 0, np.nan, each) for name, each in codes.items()}}
+
+
 def category_codes(values: Vector, categories: Sequence[object]) -> Codes:
-    """Granted values of a category: whole numbers stand for themselves, anything else is known by its code.
+    """Granted values of a category: numbers stand for themselves, anything else is known by its code.
 
     >>> category_codes(np.array([5.0, 7.0, 6.0]), (5, 7)).tolist()
     [0, 1, -1]
     >>> category_codes(np.array([1.0, 0.0]), ("no", "yes")).tolist()
     [1, 0]
     """
-    numeric = all(isinstance(value, int) for value in categories)
-    listing = np.array([float(v) for v in categories if isinstance(v, int)]) if numeric else np.arange(len(categories))
+    numbers = [float(v) for v in categories if isinstance(v, int | float)]
+    numeric = len(numbers) == sum(value is not None for value in categories)
+    # What is missing is listed last among sorted categories, wherever it is declared; as a number it is unlike any.
+    listing = np.arange(len(categories)).astype(float)
+    if numeric:
+        listing = np.array([np.nan if v is None else float(v) for v in categories])  # type: ignore[arg-type]
     order = np.argsort(listing)
     at = np.clip(np.searchsorted(listing[order], values), 0, len(listing) - 1)
     return np.where(listing[order][at] == values, order[at], -1).astype(np.int64)

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from veil.attacks.knowledge import LARGEST
-from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices
+from veil.auditing.advice.families import NUMERIC, RESPONSE, Family, matrices, response
+from veil.auditing.advice.heaped_columns import heap_edges
 from veil.auditing.advice.key_recoding import key_recoding
 from veil.auditing.advice.prediction import Survey
 from veil.auditing.advice.row_order import order_tells
-from veil.auditing.advice.settings import Numbers, Setting
+from veil.auditing.advice.settings import Doubts, Numbers, Setting
 from veil.auditing.truth import Truth
 from veil.data.blocks import Vector
 from veil.data.schema import PERTURBED, UNCHANGED, WITHHELD, Role, kind_of, parse_roles
@@ -36,7 +37,9 @@ STRETCH = 40
 class Choices:
     """The methods that a table allows, as plans.
 
-    ``categories`` are the columns that are no numbers, and ``numbers`` those that are. ``shuffle`` says whether rows
+    ``categories`` are the columns that are no numbers, and ``names`` those that are. With ``in_classes``, numbers most
+    of which are one value are not among these: ``classes`` has the edges by which they are reported
+    (:mod:`veil.auditing.advice.heaped_columns`). ``shuffle`` says whether rows
     are released in a secret order; None does so where their order tells something. Columns that the owner's ``plan``
     names keep their methods; what the plan has for the rest is tried with everything else. ``links`` is the most that
     may be gained on links by outsiders who know the keys; None where that does not count.
@@ -52,9 +55,11 @@ class Choices:
         shuffle: bool | None,
         plan: Plan | None = None,
         links: float | None = None,
+        in_classes: bool = False,
     ) -> None:
         self._table, self._roles, self._tolerance, self._seed = table, dict(roles), tolerance, seed
         self.recoded: tuple[tuple[str, ...], LocalSuppression] | None = None
+        self.classes: dict[str, list[float]] = {}
         parts = () if plan is None else plan.parts
         self._kept = [(columns, method) for columns, method in parts if columns is not None]
         self._settled = {name for columns, _ in self._kept for name in columns}
@@ -62,6 +67,8 @@ class Choices:
         self.categories = self._categorical()
         self.names = tuple(self._numeric())
         private = Truth.of(table, [*self.names, *self.categories])
+        self.classes = self._heaped() if in_classes else {}
+        self.names = tuple(name for name in self.names if name not in self.classes)
         self.shuffle = order_tells(private) if shuffle is None else shuffle
         given = parse_roles(self._roles, table.column_names)
         self.recoded = None if links is None else key_recoding(table, given, links)
@@ -91,6 +98,12 @@ class Choices:
         plan = self.of_method(NUMERIC[0].make((1.0,)) if left else RESPONSE.make((1.0,)))
         schema = resolve(MemoryTable(self._table), plan, self._roles).schema
         return [n for n in schema.of_role(*PERTURBED) if n not in self.categories and n not in self._settled]
+
+    def _heaped(self) -> dict[str, list[float]]:
+        """The edges of numbers that are reported by class; none where there would be no others."""
+        heaped = {name: heap_edges(Truth.of(self._table, [name]).values[:, 0]) for name in self.names}
+        classes = {name: edges for name, edges in heaped.items() if edges is not None}
+        return classes if len(classes) < len(self.names) else {}
 
     def methods(self, candidates: Sequence[Any] | None) -> tuple[list[Family], list[Plan]]:
         """What was asked for, or all: families whose strength is searched, and plans that are tried as they are."""
@@ -130,21 +143,26 @@ class Choices:
         ]
 
     def _matrices(self) -> list[Plan]:
-        if len(self.names) < 2 or np.isnan(Truth.of(self._table, self.names).values).any():
+        numbers = [*self.names, *self.classes]
+        if len(numbers) < 2 or np.isnan(Truth.of(self._table, numbers).values).any():
             return []
-        return [self.of_method(method).shuffled(self.shuffle) for method in matrices(len(self.names))]
+        return [self.of_method(method).shuffled(self.shuffle) for method in matrices(len(numbers))]
 
     def plan(self, setting: Setting) -> Plan:
         """A setting as a plan, its rows shuffled where that was decided."""
-        return self.of_method(setting.method(), setting.doubt).shuffled(self.shuffle)
+        return self.of_method(setting.method(), setting.doubts).shuffled(self.shuffle)
 
-    def of_method(self, method: Perturbation | Plan, doubt: float | None = None) -> Plan:
-        """A method for the numbers, with randomized responses for the categories."""
+    def of_method(self, method: Perturbation | Plan, doubts: Doubts = Doubts()) -> Plan:  # noqa: B008 - frozen
+        """A method for the numbers, with randomized responses for the categories and, if they have a strength, for
+        the classes of numbers.
+        """
         if isinstance(method, Plan):
             return method
         parts: list[Any] = [(None, method)]
         if self.categories and method.method_name() != RESPONSE.name:
-            parts.append((self.categories, RESPONSE.make((doubt or 1.0,))))
+            parts.append((self.categories, response(doubts.categories or 1.0)))
+        if self.classes and doubts.classes is not None:
+            parts.append(([*self.classes], response(doubts.classes, self.classes)))
         return Plan([*parts, *self._kept, *([self.recoded] if self.recoded is not None else [])])
 
     def thinned(self) -> pa.Table:

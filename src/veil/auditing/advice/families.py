@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,10 +150,17 @@ NUMERIC: tuple[Family, ...] = (
 )
 """Noise: every record has noise of its own, so that a release can be shown to be safe by its records."""
 
+
+def response(doubt: float, classes: Mapping[str, Sequence[float]] | None = None) -> RandomizedResponse:
+    """Responses of a strength, which is 1/ε; of numbers by their classes."""
+    epsilon = float(f"{1.0 / doubt:.2g}")
+    return RandomizedResponse(epsilon=epsilon, classes={n: list(e) for n, e in classes.items()} if classes else None)
+
+
 RESPONSE = Family(
     "randomized-response",
     "randomized responses",
-    lambda doubt: RandomizedResponse(epsilon=float(f"{1.0 / doubt[0]:.2g}")),
+    lambda doubt: response(doubt[0]),
     (0.2, 40.0),
     lambda *_: (1.0,),
 )

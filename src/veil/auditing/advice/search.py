@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ import numpy as np
 from veil.attacks import every_attack
 from veil.auditing import Audit, AuditRow, Candidate, Goals, Grants
 from veil.auditing.advice.choices import Choices
-from veil.auditing.advice.families import RESPONSE, Family
+from veil.auditing.advice.families import Family, response
 from veil.auditing.advice.findings import Findings, tested
 from veil.auditing.advice.fixed_methods import MATRIX_RUNS, FixedMethods
 from veil.auditing.advice.result import Advice
 from veil.auditing.advice.setting_trials import SHARE_OF_TRIAL, SettingTrials, Tried
-from veil.auditing.advice.settings import Setting
+from veil.auditing.advice.settings import Doubts, Setting
 from veil.auditing.advice.time_left import OUT_OF_TIME, SECONDS_FOR_MATRICES, TimeIsOver, TimeLeft
 from veil.auditing.advice.wording import (
     USEFUL,
@@ -45,6 +46,7 @@ from veil.auditing.sampling import MOST_RECORDS, audited_records
 from veil.auditing.trials.findings import remarks_on_largest
 from veil.data.schema import Role
 from veil.data.sources import as_table
+from veil.perturbations.response import RandomizedResponse
 from veil.progress import Course, Progress
 from veil.publishing.plan import Plan, as_plan
 from veil.report.values import AdviceState, Scored
@@ -69,6 +71,8 @@ MARGIN = 0.1
 USEFUL_FACTORS = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001)
 """Shares of a setting's strengths, until a release is of use."""
 DOUBTS = (0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.5, 5.0, 10.0, 20.0, 40.0)
+DOUBTS_OF_CLASSES = (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.85, 1.0, 1.5, 2.5, 5.0, 10.0)
+Responses = Callable[[float], RandomizedResponse]
 OF_RESPONSES = 0.75
 """The part of the aim that responses may take where there are numbers beside them."""
 
@@ -109,7 +113,14 @@ class Search:
         self._findings = Findings(goals)
         links = goals.limits.get(Scored.LINKS) if grants.external else None
         self._choices = Choices(
-            self._table, roles, tolerance=goals.tolerance, seed=seed, shuffle=shuffle, plan=plan, links=links
+            self._table,
+            roles,
+            tolerance=goals.tolerance,
+            seed=seed,
+            shuffle=shuffle,
+            plan=plan,
+            links=links,
+            in_classes=candidates is None,
         )
         self._families, self._fixed = self._choices.methods(candidates)
         # The responses and each family, then methods as they are, what is confirmed, and what is of use.
@@ -139,15 +150,15 @@ class Search:
 
     def advice(self) -> Advice:
         """Try, confirm, and say."""
-        doubt = self._doubt_in_time() if self._choices.categories and self._choices.names else None
+        doubts = self._doubts()
         holding = list[Holding]()
         for family in self._families:
             self._course.next_stage(SHARE_OF_TRIAL)
-            if not self._is_left_out(family, doubt, similar=any(each.setting.family.similar for each in holding)):
+            if not self._is_left_out(family, doubts, similar=any(each.setting.family.similar for each in holding)):
                 best = max((each.utility for each in holding), default=0.0)
-                holding += self._held(family, doubt, best)
-        if doubt is not None:
-            self._fixed = [self._with_doubt(plan, doubt) for plan in self._fixed]
+                holding += self._held(family, doubts, best)
+        if doubts.categories is not None:
+            self._fixed = [self._with_doubt(plan, doubts) for plan in self._fixed]
         self._course.next_stage(SHARE_OF_TRIAL)
         methods = FixedMethods(self._small, self._whole, self._findings, self._goals, self._time)
         waiting: list[tuple[float, Holding | Plan]] = [(each.utility, each) for each in holding]
@@ -211,51 +222,64 @@ class Search:
                 self._findings.note(tried, setting.family.name, setting.strength)
                 return
 
-    def _doubt_in_time(self) -> float:
+    def _doubts(self) -> Doubts:
+        """The strengths of the responses beside numbers, each found for its columns alone."""
+        choices = self._choices
+        if not choices.names:
+            return Doubts()
+        others = [*choices.names, *choices.classes], [*choices.names, *choices.categories]
+        return Doubts(
+            self._doubt_in_time(others[0], DOUBTS, response) if choices.categories else None,
+            self._doubt_in_time(others[1], DOUBTS_OF_CLASSES, partial(response, classes=choices.classes))
+            if choices.classes
+            else None,
+        )
+
+    def _doubt_in_time(self, others: Sequence[str], doubts: Sequence[float], make: Responses) -> float:
         """The strength of responses; the strongest where the time was over before one was found."""
         try:
-            return self._settled_doubt()
+            return self._settled_doubt(others, doubts, make)
         except TimeIsOver:
-            return DOUBTS[-1]
+            return doubts[-1]
 
-    def _settled_doubt(self) -> float:
-        """The weakest randomized response that takes no more than its part of the goals on the categories alone.
+    def _settled_doubt(self, others: Sequence[str], doubts: Sequence[float], make: Responses) -> float:
+        """The weakest randomized response that takes no more than its part of the goals without the ``others``.
 
         Found on few records, and then held against the strongest attack on the whole table.
         """
-        dropped = dict.fromkeys(self._choices.names, "drop")
+        dropped = dict.fromkeys(others, "drop")
         few, whole = self._small.of_columns(dropped), self._whole.of_columns(dropped)
-        low, high, worst = 0, len(DOUBTS) - 1, None
+        low, high, worst = 0, len(doubts) - 1, None
         while low < high and not self._time.is_over():
             middle = (low + high) // 2
-            plan = as_plan(RESPONSE.make((DOUBTS[middle],)))
+            plan = as_plan(make(doubts[middle]))
             tried = few.still_fails(plan, worst, self._of_responses()) or few.tried(plan, runs=few.few_keys)
             worst = tried.worst
             low, high = (low, middle) if tried.expected <= self._of_responses() else (middle + 1, high)
-        while high < len(DOUBTS) - 1 and not self._time.is_over():
-            if not whole.fails_closely(as_plan(RESPONSE.make((DOUBTS[high],))), worst, self._of_responses()):
+        while high < len(doubts) - 1 and not self._time.is_over():
+            if not whole.fails_closely(as_plan(make(doubts[high])), worst, self._of_responses()):
                 break
             high += 1
-        return DOUBTS[high]
+        return doubts[high]
 
     def _of_responses(self) -> float:
         """What responses alone may give away; numbers tell of categories, too."""
         return OF_RESPONSES * self._aim()
 
-    def _held(self, family: Family, doubt: float | None, best: float) -> list[Holding]:
+    def _held(self, family: Family, doubts: Doubts, best: float) -> list[Holding]:
         """The most useful setting of a family that one key expects to keep the goals; none where another is better."""
         holding = list[Holding]()
         try:
-            return self._tried(family, doubt, best, holding)
+            return self._tried(family, doubts, best, holding)
         except TimeIsOver:
             self._findings.rejected[family.name] = OUT_OF_TIME
             return holding
 
-    def _tried(self, family: Family, doubt: float | None, best: float, holding: list[Holding]) -> list[Holding]:
+    def _tried(self, family: Family, doubts: Doubts, best: float, holding: list[Holding]) -> list[Holding]:
         """Settings of a family, one after another; those that hold are added to ``holding``."""
         numbers = self._choices.numbers if self._choices.names else None
         begin = family.begin(numbers.survey, BEGIN * self._goals.max_advantage) if numbers else (1.0,)
-        setting = Setting(family, family.within(begin), doubt)
+        setting = Setting(family, family.within(begin), doubts)
         failed: Setting | None = None
         last: Tried | None = None
         for _ in range(PROBES):
@@ -298,14 +322,14 @@ class Search:
         over = any(gain > self._aim() and name in self._choices.names for (_, name), gain in tried.gains.items())
         return over and min(setting.strengths) >= setting.family.limits[1]
 
-    def _is_left_out(self, family: Family, doubt: float | None, *, similar: bool) -> bool:
+    def _is_left_out(self, family: Family, doubts: Doubts, *, similar: bool) -> bool:
         """Whether theory is enough to reject a family; ``similar`` says that similar noise holds already."""
         if not self._choices.names:
             return False
         survey, words = self._choices.numbers.survey, ""
         gain = family.least_gain(survey) if family.least_gain is not None else 0.0
         if gain > SURELY * self._goals.limits.get(Scored.COLUMN, math.inf):
-            words = by_theory(self._choices.plan(Setting(family, family.limits[1:], doubt)).describe(), gain)
+            words = by_theory(self._choices.plan(Setting(family, family.limits[1:], doubts)).describe(), gain)
         if similar and family.by_column:
             aim = BEGIN * self._goals.max_advantage
             more = float(np.exp(np.log(survey.scales(aim) / survey.needed(aim).max()).mean()))
@@ -379,10 +403,11 @@ class Search:
         self._family_of[tried.candidate.label] = family.name
         return tried
 
-    def _with_doubt(self, plan: Plan, doubt: float) -> Plan:
+    def _with_doubt(self, plan: Plan, doubts: Doubts) -> Plan:
         """A plan made before the strength of the responses was known."""
         if len(plan.parts) > 1 and plan.parts[1][0] == tuple(self._choices.categories):
-            return self._choices.of_method(plan.parts[0][1], doubt).shuffled(plan.shuffle)
+            of_categories = replace(doubts, classes=None)
+            return self._choices.of_method(plan.parts[0][1], of_categories).shuffled(plan.shuffle)
         return plan
 
     # -- the answer -------------------------------------------------------------------------

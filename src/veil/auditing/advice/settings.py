@@ -33,12 +33,20 @@ class Numbers:
 
 
 @dataclass(frozen=True)
+class Doubts:
+    """The strengths of responses: of categories, and of numbers that are reported by class."""
+
+    categories: float | None = None
+    classes: float | None = None
+
+
+@dataclass(frozen=True)
 class Setting:
-    """A family at given strengths, with the strength of the responses (``doubt``)."""
+    """A family at given strengths, with those of the responses."""
 
     family: Family
     strengths: Strengths
-    doubt: float | None = None
+    doubts: Doubts = Doubts()
 
     @property
     def strength(self) -> float:

@@ -124,7 +124,7 @@ def remarks_on_largest(candidates: Sequence[Candidate], goals: Goals) -> tuple[s
 def over_keys(releases: Sequence[Mapping[str, Measure]]) -> dict[str, Measure]:
     """Utilities as means over releases with different keys, from the lowest end to the highest."""
     names = [name for name in (releases[0] if releases else {}) if all(name in each for each in releases)]
-    return {name: averaged([measured[name] for measured in releases]) for name in names}
+    return {name: averaged([(1, measured[name]) for measured in releases]) for name in names}
 
 
 def _threat(perturbation: Perturbation) -> str:

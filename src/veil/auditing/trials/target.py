@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from veil.attacks import Attack, Finding, Guess, Links
 from veil.attacks.knowledge import Knowledge
-from veil.attacks.knowledge.base import private_names
+from veil.attacks.knowledge.base import number_classes, private_names
 from veil.auditing.exposure import Exposure, Exposures
 from veil.auditing.judge import Judge
 from veil.errors import NotApplicableError
 from veil.measures.largest import USUAL_LARGEST, LargestRule
 from veil.release.manifest import Part
-from veil.release.models import AdditiveModel, ForeignModel, PseudonymModel
+from veil.release.models import AdditiveModel, ForeignModel, NumberClasses, PseudonymModel
 from veil.release.release import Release
 
 
@@ -62,6 +63,11 @@ class Target:
 
     ``methods`` names the methods that made them, where the release has others as well. Whole numbers of the columns
     ``responses`` were randomized as categories: guesses of them are right or wrong, not near.
+
+    Numbers that were reported by class (``classes``) are judged by it: the right class is a breach, whatever the value
+    in it. A guess of the value that is within the tolerance lies in the value's class, unless an edge is between the
+    two, and whoever has the right class need not be near. So this is stricter than the tolerance for every class whose
+    released number is farther than the tolerance from the edges: then no wrong class is near.
     """
 
     def __init__(
@@ -73,10 +79,11 @@ class Target:
         *,
         methods: tuple[str, ...] = (),
         responses: Sequence[str] = (),
+        classes: Mapping[str, NumberClasses] = MappingProxyType({}),
     ) -> None:
         self.methods = methods
         self.at, self._d = exposures.private.places(names), len(exposures.columns)
-        self.truth = exposures.private.part(names)
+        self.truth = exposures.private.part(names).in_classes(classes)
         self._responses = np.array([name in responses for name in names], dtype=np.bool_)
         self._near, self._exposures = (tolerance, largest), exposures
         self._judges: dict[tuple[int, ...], Judge] = {}
@@ -121,7 +128,10 @@ class PartTarget(Target):
         joins: tuple[int, ...] = (),
     ) -> None:
         responses = categorical_names(part)
-        super().__init__(part.names, exposures, tolerance, largest, methods=methods, responses=responses)
+        classes = number_classes([part])
+        super().__init__(
+            part.names, exposures, tolerance, largest, methods=methods, responses=responses, classes=classes
+        )
         self.index, self.part, self.joins = index, part, joins
 
     @property
@@ -158,7 +168,8 @@ class WholeTarget(Target):
         guessable = [part for part in parts if not isinstance(part.model, PseudonymModel)] or parts
         responses = [name for part in guessable for name in categorical_names(part)]
         names = [name for part in guessable for name in part.names]
-        super().__init__(names, exposures, tolerance, largest, responses=responses)
+        classes = number_classes(guessable)
+        super().__init__(names, exposures, tolerance, largest, responses=responses, classes=classes)
 
     def attacked(self, attack: Attack, exposure: Exposure) -> tuple[Guess | Links, Used]:
         """What the attack finds out about the whole release, and the kinds of knowledge that it used."""

@@ -18,6 +18,7 @@ from veil.release.models.linear import (
     Scaled,
 )
 from veil.release.models.multiplicative import LogNormalModel, MultiplicativeModel
+from veil.release.models.number_classes import NumberClasses
 from veil.release.models.recoded import RecodedColumn, RecodedModel, TopCodedModel
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "Model",
     "MultiplicativeModel",
     "NormalizedRotationModel",
+    "NumberClasses",
     "OrthogonalModel",
     "PermutedTransformModel",
     "ProjectionModel",

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from veil.data.blocks import Matrix, Vector
 from veil.release.extensions import load_extensions
+from veil.release.models.number_classes import NumberClasses
 
 _BY_NAME: dict[str, type[Model]] = {}
 _BY_METHOD: dict[str, type[Model]] = {}
@@ -76,6 +77,10 @@ class Model(ABC):
         numbers alone.
         """
         return None
+
+    def number_classes(self) -> Sequence[NumberClasses | None]:
+        """For each private column the classes that its numbers are reported by, None for another; none for no such."""
+        return ()
 
     def released_categories(self) -> Sequence[Sequence[Any]] | None:
         """For each released column, the categories whose codes the method returns; None where it returns no codes."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from veil.data.blocks import Matrix, Vector
 from veil.release.models.base import Model, matrix, require, vector, whole
+from veil.release.models.number_classes import NumberClasses
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +29,9 @@ class ResponseModel(Model):
         variable; None where each was randomized by itself. In format 1, those that occurred.
     invariant
         Whether reports have the table's own proportions (``P π = π``).
+    edges
+        For each column of numbers that is reported by class the edges between its classes, None for other columns;
+        empty where there is no such column. Its categories are the numbers that the classes are released as.
     """
 
     name = "response"
@@ -36,15 +41,17 @@ class ResponseModel(Model):
     matrices: tuple[Matrix, ...]
     compound: tuple[tuple[int, ...], ...] | None = None
     invariant: bool = False
+    edges: tuple[Vector | None, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Categories and matrices."""
-        return {
+        """Categories and matrices, and the edges of classes."""
+        said = {
             "categories": [list(c) for c in self.categories],
             "matrices": [m.tolist() for m in self.matrices],
             "compound": None if self.compound is None else [list(c) for c in self.compound],
             "invariant": self.invariant,
         }
+        return {**said, "edges": [None if e is None else e.tolist() for e in self.edges]} if self.edges else said
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> ResponseModel:
@@ -55,14 +62,19 @@ class ResponseModel(Model):
             matrices=tuple(matrix(m) for m in raw["matrices"]),
             compound=None if compound is None else tuple(tuple(c) for c in compound),
             invariant=raw["invariant"],
+            edges=tuple(None if e is None else vector(e) for e in raw.get("edges", ())),
         )
 
     def check(self, d: int, k: int) -> None:
-        """One stochastic matrix per column, or one for all."""
+        """One stochastic matrix per column, or one for all; and a number in every class."""
         super().check(d, k)
         sizes = [len(c) for c in self.categories] if self.compound is None else [len(self.compound)]
         require(len(self.categories) == d and isinstance(self.invariant, bool))
-        require(all(isinstance(value, str | int | None) for c in self.categories for value in c))
+        require(len(self.edges) in (0, d))
+        for categories, edges in zip(self.categories, self.edges or (None,) * d, strict=True):
+            numbers = str | int | None if edges is None else int | float | None
+            require(all(isinstance(value, numbers) for value in categories))
+            require(edges is None or NumberClasses.of(edges, categories).fit)
         require([m.shape for m in self.matrices] == [(n, n) for n in sizes])
         require(all(np.isfinite(m).all() and (m >= 0).all() for m in self.matrices))
         for codes in self.compound or ():
@@ -73,11 +85,34 @@ class ResponseModel(Model):
         """Codes count the categories of each column, before and after."""
         return self.categories
 
+    def number_classes(self) -> tuple[NumberClasses | None, ...]:
+        """The classes of columns of numbers."""
+        pairs = zip(self.edges, self.categories, strict=False)
+        return tuple(None if edges is None else NumberClasses.of(edges, known) for edges, known in pairs)
+
+    def kept_types(self, private: Sequence[pa.DataType]) -> list[pa.DataType] | None:
+        """Categories keep their types; classes are numbers, and whole ones if they can be."""
+        if not self.edges:
+            return None
+        pairs = zip(private, self.number_classes(), strict=True)
+        return [dtype if classes is None else _number_type(dtype, classes) for dtype, classes in pairs]
+
     def column(self, j: int) -> dict[str, Any]:
-        """The categories and the matrix of one column."""
+        """The categories and the matrix of one column, and the edges of its classes."""
         if self.compound is not None:
-            return {"matrix": self.matrices[0].tolist(), "compound": [list(c) for c in self.compound]}
-        return {"categories": list(self.categories[j]), "matrix": self.matrices[j].tolist()}
+            own = {"matrix": self.matrices[0].tolist(), "compound": [list(c) for c in self.compound]}
+        else:
+            own = {"categories": list(self.categories[j]), "matrix": self.matrices[j].tolist()}
+        edges = self.edges[j] if self.edges else None
+        return own if edges is None else {**own, "edges": edges.tolist()}
+
+
+def _number_type(private: pa.DataType, classes: NumberClasses) -> pa.DataType:
+    """The type of a released column of classes."""
+    whole_numbers = bool((classes.numbers == np.rint(classes.numbers)).all())
+    if pa.types.is_float32(private) or (pa.types.is_integer(private) and whole_numbers):
+        return private
+    return pa.float64()
 
 
 @dataclass(frozen=True, eq=False)
