@@ -49,8 +49,8 @@ class KnownColumnsDetails(Details):
     known
         Names of the known columns that were used.
     how
-        What settled the rest: "records", "lattice", "ranges", "sample", "independence", "least entropy", "sign",
-        "order" (of coefficients) or "draws" (of the matrix).
+        What settled the rest: "records", "lattice", "ranges", "sample", "heaps", "independence", "least entropy",
+        "sign", "order" (of coefficients) or "draws" (of the matrix).
     misfit
         By which share the known columns miss the release: more than rounding where they are not exact.
     """

@@ -9,6 +9,7 @@ of the population with the known columns, and that standard deviations round to 
   (:mod:`veil.attacks.columns.sample`).
 * Ranges: the turn at which every column reaches from end to end (:mod:`veil.attacks.columns.limits`).
 * Whole or decimal numbers: the lattice of the rows (:mod:`veil.attacks.lattice`).
+* Columns that heap: the axes along which many records agree (:mod:`veil.attacks.columns.heaps`).
 * Otherwise the axes along which columns are least normal (:mod:`veil.attacks.columns.least_entropy`), and beyond five
   columns independent ones (:mod:`veil.attacks.separation`). Order and signs of these are chosen by what each would be
   as each column: its standard deviation, its share of negative values, known records, ranges.
@@ -26,6 +27,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 from scipy.stats import ks_2samp
 
+from veil.attacks.columns.heaps import heap_axes
 from veil.attacks.columns.least_entropy import least_entropy_axes, own_frame
 from veil.attacks.columns.limits import EXACT, turned_to_limits
 from veil.attacks.columns.sample import record_energies, turned_to_sample
@@ -127,13 +129,17 @@ def _searched(rest: Remainder) -> Turned:
 def _signals(rest: Remainder) -> tuple[Matrix, str]:
     """Columns in any order and sign, and what told them apart."""
     u = rest.r.shape[1]
-    if rest.axes is not None:
-        c = rest.axes.shape[1]
-        others = np.linalg.qr(np.hstack([rest.axes, np.eye(u)]))[0][:, c:u]
+    axes = rest.axes
+    if axes is None and rest.exact:
+        axes = heap_axes(rest.r)
+    if axes is not None and axes.shape[1]:
+        c = axes.shape[1]
+        others = np.linalg.qr(np.hstack([axes, np.eye(u)]))[0][:, c:u]
         inner, how = np.empty((len(rest.r), 0)), "public copies"
         if u > c:
             inner, how = _signals(replace(rest, r=rest.r @ others, axes=None))
-        return np.hstack([rest.r @ rest.axes, inner]), how
+        how = "heaps" if rest.axes is None else how
+        return np.hstack([rest.r @ axes, inner]), how
     if u > MOST_SEARCHED:
         own = rest.r @ own_frame(rest.r)
         separation = separate_orthogonal(own) if rest.exact else separate(own)

@@ -78,8 +78,8 @@ class Hidden:
     def _near(self) -> npt.NDArray[np.float32]:
         """How probably each class is within reach of each place."""
         apart = np.abs(self.values[:, None] - self._places)
-        near = [apart <= share * self.reach * (1.0 + SAME) for share in REACHES]
-        return np.asarray(np.mean(near, axis=0, dtype=np.float32))
+        within = [apart <= share * self.reach * (1.0 + SAME) for share in REACHES]
+        return np.asarray(np.mean(within, axis=0, dtype=np.float32))
 
     def guess(self, beliefs: Beliefs, aim: str) -> Vector:
         """The value that is most probably within reach (``"hit"``), or the mean of a number (``"mean"``)."""
