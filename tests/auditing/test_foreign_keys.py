@@ -132,3 +132,35 @@ def test_the_default_audit_of_a_credit_file_fails_on_its_keys():
     assert not audit.passed
     assert audit.worst.attack == "linkage-attack"
     assert audit.matching == "known"
+
+
+def test_groups_of_another_tool_keep_members_together():
+    """Their numbers were drawn anew; households are found by all of their members nevertheless."""
+    frame = credit().assign(home=np.repeat(np.arange(N // 2), 2))
+    anew = np.random.default_rng(4).permutation(N // 2)[frame["home"]]
+    roles = dict.fromkeys(KEYS[3:], "key") | dict.fromkeys(KEYS[:3], "drop") | {"age": "key", "home": "group"}
+    rates = {}
+    for names in (anew, np.array([f"h{i}" for i in anew])):
+        audit = veil.audit(
+            frame,
+            release=noisy(frame).assign(home=names),
+            roles=roles,
+            seed=0,
+            grants=veil.Grants.only(external=True),
+            attacks=["linkage", "household-linkage"],
+            repetitions=1,
+        )
+        rates = {row.attack: float(row.record.rate) for row in audit.rows if row.links}
+        assert rates["household-linkage-attack"] > 1.5 * rates["linkage-attack"]
+    assert (
+        veil.audit(
+            frame,
+            release=noisy(frame).assign(home=anew),
+            roles=roles,
+            seed=0,
+            match=None,
+            repetitions=1,
+            first_break=True,
+        ).matching
+        == "inferred"
+    )

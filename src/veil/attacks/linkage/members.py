@@ -185,8 +185,8 @@ def assigned(scores: Matrix) -> tuple[Rows, Rows, Vector]:
     ([0, 1], [0.988, 0.988])
     """
     if scores.shape[0] > scores.shape[1]:
-        to, at, shares = assigned(scores.T)
-        return at, to, shares
+        rows, people, probabilities = assigned(scores.T)
+        return people, rows, probabilities
     at, to = linear_sum_assignment(scores, maximize=True)
     top = scores.max(axis=1, keepdims=True)
     weights = np.exp(np.maximum(scores - top, _NEGLIGIBLE))
