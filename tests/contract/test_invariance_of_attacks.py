@@ -343,6 +343,7 @@ def test_every_attack_is_played():
     played = {play.values[1].label for play in PLAYS} | {LinkageAttack().label, *(a.label for a in OF_PEOPLE)}
     played.add(veil.PublishedResultsAttack().label)  # whose results are transformed in test_published_results.py
     played |= {MembershipAttack().label}
+    played.add(veil.HouseholdLinkageAttack().label)  # whose rows and people are transformed in test_households.py
     assert played == {attack.label for attack in every_attack()}
 
 

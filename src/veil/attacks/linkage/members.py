@@ -7,8 +7,12 @@ people and a group of t rows have the mean over all ways to give different rows 
 
 a permanent, times the ratio of sizes (:mod:`veil.attacks.linkage.sizes`), and times the ratio of the columns that are
 constant within groups in both tables (a region, an income with one noise per group), which all members tell once.
-Permanents of more than :data:`MOST_MEMBERS` rows or people are taken as if several people could have one row:
-``Π_e Σ_i L_ei / t``.
+Permanents of more than :data:`MOST_MEMBERS` rows or people are Bethe's approximation (Vontobel 2013), with B the matrix
+that scaling by rows and columns makes of L (Sinkhorn), whose lines sum to one::
+
+    ln Σ_σ Π_e L_eσ(e) ≈ Σ B ln(L/B) + Σ (1 − B) ln(1 − B) ;
+
+the fewer are filled up by members of whom nothing is known, with ratios of 1.
 
 Households are weighed against each other as people are in A22 (:mod:`veil.attacks.linkage.search`). Within the most
 probable group each member gets the row of the most probable assignment; its probability is that of the group times the
@@ -44,6 +48,8 @@ Rows = npt.NDArray[np.intp]
 
 MOST_MEMBERS = 6
 """People or rows up to which all ways to pair them are summed."""
+ROUNDS = 20
+"""Scalings by rows and columns of larger ones."""
 _NEGLIGIBLE = -30.0
 
 
@@ -178,6 +184,9 @@ def assigned(scores: Matrix) -> tuple[Rows, Rows, Vector]:
     >>> to.tolist(), shares.round(3).tolist()  # 0.81 of 0.82
     ([0, 1], [0.988, 0.988])
     """
+    if scores.shape[0] > scores.shape[1]:
+        rows, people, probabilities = assigned(scores.T)
+        return people, rows, probabilities
     at, to = linear_sum_assignment(scores, maximize=True)
     top = scores.max(axis=1, keepdims=True)
     weights = np.exp(np.maximum(scores - top, _NEGLIGIBLE))
@@ -230,6 +239,29 @@ def _permanent(weights: Matrix, k: int, t: int) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
+def _bethe(weights: Matrix, free: int) -> float:
+    """ln of the mean over all ways, by Bethe's approximation; so many lines of ones stand for ``free`` columns."""
+    k, n = weights.shape
+    column, slack = np.ones(n), 1.0
+    line = np.ones(k)
+    for _ in range(ROUNDS):
+        for e in range(k):
+            line[e] = 1.0 / (weights[e] * column).sum()
+        slack = free / column.sum()
+        for i in range(n):
+            column[i] = 1.0 / ((weights[:, i] * line).sum() + slack)
+    value = -math.lgamma(n + 1.0)
+    for i in range(n):
+        for e in range(k):
+            share = min(max(weights[e, i] * line[e] * column[i], 1e-300), 1.0 - 1e-12)
+            value += share * math.log(weights[e, i] / share) + (1.0 - share) * math.log1p(-share)
+        if free:
+            share = min(max(slack * column[i] / free, 1e-300), 1.0 - 1e-12)
+            value += free * (-share * math.log(share) + (1.0 - share) * math.log1p(-share))
+    return value
+
+
+@numba.njit(cache=True, nogil=True)
 def add_groups(pairs: Matrix, people: Rows, rows: Rows, out: Matrix) -> None:
     """Add ln Λ of every household and group, from the ratios of their members."""
     tops = np.empty(len(pairs) + pairs.shape[1])
@@ -237,7 +269,7 @@ def add_groups(pairs: Matrix, people: Rows, rows: Rows, out: Matrix) -> None:
         for g in range(len(rows) - 1):
             block = pairs[people[h] : people[h + 1], rows[g] : rows[g + 1]]
             s, t = block.shape
-            if s > t and s <= MOST_MEMBERS:
+            if s > t:
                 block = block.T
             k, n = block.shape
             best = 0.0
@@ -247,16 +279,12 @@ def add_groups(pairs: Matrix, people: Rows, rows: Rows, out: Matrix) -> None:
             out[h, g] += best
             if best <= _NEGLIGIBLE:
                 continue
-            if max(s, t) > MOST_MEMBERS:
-                for e in range(k):
-                    total = 0.0
-                    for i in range(n):
-                        total += math.exp(max(block[e, i] - tops[e], _NEGLIGIBLE))
-                    out[h, g] += math.log(total / n)
-                continue
-            weights, ways = np.empty((k, n)), 1.0
+            weights, ways = np.empty((k, n)), 0.0
             for e in range(k):
-                ways *= n - e
+                ways += math.log(n - e)
                 for i in range(n):
                     weights[e, i] = math.exp(max(block[e, i] - tops[e], _NEGLIGIBLE))
-            out[h, g] += math.log(max(_permanent(weights, k, n), 1e-300) / ways)
+            if n <= MOST_MEMBERS:
+                out[h, g] += math.log(max(_permanent(weights, k, n), 1e-300)) - ways
+            else:
+                out[h, g] += _bethe(weights, n - k)

@@ -47,7 +47,7 @@ from veil.auditing.membership import ADDRESS, WITHHELD, People, n_people, other_
 from veil.auditing.previous import matched_previous
 from veil.auditing.utility import rowless_utilities
 from veil.data.groups import constant_in
-from veil.data.schema import Role, kind_of
+from veil.data.schema import PERTURBED, Role, kind_of
 from veil.data.sources import as_table
 from veil.data.tables import MemoryTable
 from veil.errors import InputError, NotApplicableError, listed
@@ -216,7 +216,7 @@ class ForeignExposures(Exposures):
         return tuple(replace(each, how=CopyKind.OTHER_UNITS) for each in failures)
 
     def _copied(self, pairs: Pairs, goals: Goals) -> tuple[CopiedRecords, ...]:
-        secret = set(np.delete(self.columns, self.unscored))
+        secret = self._schema.of_role(*PERTURBED)
         scored = np.array([name in secret for name in pairs.names], dtype=np.bool_)
         counted = copies(pairs, scored, goals.tolerance) if scored.any() else None
         return counted.failures(goals.max_advantage) if counted is not None else ()

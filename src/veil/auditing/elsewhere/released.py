@@ -79,8 +79,9 @@ def undeclared(
     """Roles of columns that are no numbers, and of the key column, where the owner does not say any.
 
     Categories that are in the release, too, may be known to outsiders: they are keys, which link people to rows, and
-    are not scored. Columns that name most records are dropped, and all of them where the method is ``described``, which
-    says what it made of which column. Of a table that has nothing else to score, those that are in the release are.
+    are not scored. Columns that name most records are dropped, where the method is ``described`` all that are not
+    released as they are, and where rows are not matched all: nobody can say whose links are right. Of a table that has
+    nothing else to score, those that are in the release are.
     """
     others = [f.name for f in private.schema if not kind_of(f.type).is_number and f.name not in roles]
     key = [match] if match is not None and match != ORDER and match in private.column_names else []
@@ -88,7 +89,7 @@ def undeclared(
     shared = [name for name in others if name in foreign.column_names]
     if numeric:
         same = private.num_rows == foreign.num_rows
-        keys = [n for n in shared if n not in key and _repeats(private.column(n))]
+        keys = [n for n in shared if match is not None and n not in key and _repeats(private.column(n))]
         keys = [n for n in keys if not described or (same and _equal_cells(private.column(n), foreign.column(n)))]
         return {**dict.fromkeys([*others, *key], str(Role.DROP)), **dict.fromkeys(keys, str(Role.KEY))}
     return {
@@ -109,8 +110,9 @@ def undescribed_schema(
 ) -> Schema:
     """Roles of the private columns where nothing is said about the method: it may have changed columns of any kind.
 
-    A key is released unchanged if its cells are equal in rows that are matched; a missing one says nothing. Keys of any
-    other release count as changed, in ways that are not known.
+    A key is released unchanged if its cells are equal in rows that are matched, a missing one saying nothing; others
+    count as changed, in ways that are not known. Groups count as pseudonyms: what they are called says nothing, and who
+    shares one belongs together. Without a matching nobody knows: keys count as unchanged, and groups are left out.
     """
     table = MemoryTable(private)
     unknown = [n for n in private.column_names if n not in roles]
@@ -121,8 +123,11 @@ def undescribed_schema(
         unique_integers=unique_integer_columns(table, unknown),
         nearly_numeric=nearly_numeric_columns(table, parse_roles(roles, private.column_names)),
     )
-    keys = [name for name in schema.of_role(Role.KEY) if name in foreign.column_names]
-    changed = [n for n in keys if not (matched and _equal_cells(private.column(n), foreign.column(n)))]
+    if not matched:
+        return schema
+    there = [name for name in schema.of_role(Role.KEY, Role.GROUP) if name in foreign.column_names]
+    groups = schema.of_role(Role.GROUP)
+    changed = [n for n in there if n in groups or not _equal_cells(private.column(n), foreign.column(n))]
     return replace(schema, changed=schema.changed | frozenset(changed))
 
 
