@@ -137,6 +137,17 @@ def test_one_cell_that_differs_makes_a_column_one_of_records():
     assert groups.constant == ("town",)
 
 
+def test_groups_are_found_behind_many_amounts():
+    """Of columns whose first rows repeat nothing only some are looked at; one that is called like a group is."""
+    rng = np.random.default_rng(0)
+    n = 20_000
+    frame = pd.DataFrame({f"amount{i}": rng.permutation(10**6)[:n] for i in range(20)})
+    frame["hh_id"] = rng.permutation(np.repeat(np.arange(n // 2), 2))
+    frame["rent"] = frame["hh_id"] * 7 % 1_000
+    (groups,) = [each for each in veil.inspect(frame).groups if each.groups]
+    assert (groups.column, groups.constant) == ("hh_id", ("rent",))
+
+
 def test_what_chance_makes_constant_is_not_told():
     """Most records have a value of their own, and nearly all are equal in ``rare``: no evidence."""
     rng = np.random.default_rng(0)

@@ -243,17 +243,24 @@ def test_bounds_per_column():
 
 def test_missing_values_pass_and_the_manifest_says_so():
     frame = pd.DataFrame({"a": [0.5, np.nan, 0.2, np.nan]})
-    release, _ = veil.publish(frame, veil.LaplaceMechanism())
+    release, _ = veil.publish(frame, veil.LaplaceMechanism(bounds=(0, 1)))
     assert release.data["a"].isna().tolist() == [False, True, False, True]
     assert "pattern is public" in release.manifest.missing
     assert "which values are missing are outside it" in release.manifest.guarantee
 
 
-@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), 5, (0, 1, 2), ("a", "b"), None, (0, np.inf), {"other": (0, 1)}])
+@pytest.mark.parametrize("bounds", [(1, 0), (0, 0), 5, (0, 1, 2), ("a", "b"), (0, np.inf), {"other": (0, 1)}])
 @pytest.mark.parametrize("make", [veil.LaplaceMechanism, veil.GaussianMechanism])
 def test_bad_bounds_are_refused(make, bounds):
     with pytest.raises(InputError, match=r"bounds must be \(low, high\) with low below high, for column 'x0'"):
         veil.publish(ONE, make(bounds=bounds))
+
+
+@pytest.mark.parametrize("make", [veil.LaplaceMechanism, veil.GaussianMechanism])
+def test_bounds_must_be_declared(make):
+    with pytest.raises(InputError, match=r"bounds must be declared, .* column 'x0' has none") as caught:
+        veil.publish(ONE, make())
+    assert caught.value.parameter == "bounds"
 
 
 def test_bounds_that_float64_cannot_hold_are_refused():
@@ -300,9 +307,9 @@ def test_guarantees_say_what_adds_up():
 
 @pytest.mark.parametrize("make", [veil.LaplaceMechanism, veil.GaussianMechanism])
 def test_a_seed_voids_the_guarantee(make):
-    assert veil.publish(ONE, make(random_state=0))[0].manifest.guarantee == "none"
-    assert veil.publish(ONE, make(), key=veil.Key.from_seed(1))[0].manifest.guarantee == "none"
-    assert veil.publish(ONE, make(), key=veil.Key())[0].manifest.guarantee != "none"
+    assert veil.publish(ONE, make(bounds=(0, 1), random_state=0))[0].manifest.guarantee == "none"
+    assert veil.publish(ONE, make(bounds=(0, 1)), key=veil.Key.from_seed(1))[0].manifest.guarantee == "none"
+    assert veil.publish(ONE, make(bounds=(0, 1)), key=veil.Key())[0].manifest.guarantee != "none"
 
 
 def test_kept_noise_is_refused():
@@ -312,7 +319,7 @@ def test_kept_noise_is_refused():
 
 
 def test_the_key_cannot_take_the_noise_off():
-    release, key = veil.publish(ONE, veil.LaplaceMechanism())
+    release, key = veil.publish(ONE, veil.LaplaceMechanism(bounds=(0, 1)))
     with pytest.raises(veil.NotInvertibleError):
         veil.restore(release, key)
 

@@ -143,7 +143,8 @@ def _open(roles: Mapping[str, _Written]) -> list[str]:
     names = [name for name, written in roles.items() if written.open]
     if not names:
         return []
-    return [f"# {len(names)} roles are yours to decide, marked {DECIDE}: {visible(few(names))}."]
+    are = "roles are" if len(names) > 1 else "role is"
+    return [f"# {len(names)} {are} yours to decide, marked {DECIDE}: {visible(few(names))}."]
 
 
 def _role_line(name: str, written: _Written) -> str:
@@ -172,7 +173,9 @@ def _values(facts: Inspection, numbers: list[str]) -> list[str]:
     whole = [c.name for c in columns if c.dtype.startswith(("int", "uint"))]
     above = [c.name for c in columns if c.nonnegative]
     lines = ["# Whole numbers stay whole, and what is never negative so (the key does not bring these back exactly)."]
-    lines += [f"# Whole: {visible(few(whole))}. Never negative: {visible(few(above))}."] if whole or above else []
+    told = {"Whole": whole, "Never negative": above}
+    said = " ".join(f"{what}: {visible(few(names))}." for what, names in told.items() if names)
+    lines += [f"# {said}"] if said else []
     return [*lines, f"{'' if whole or above else '# '}{PLAUSIBLE} = {quoted(AUTO)}", ""]
 
 

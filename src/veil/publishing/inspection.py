@@ -101,9 +101,9 @@ def inspect(
     advice += duplicates_advice(answers.records, moments.n_rows)
     keys = None
     if answers.cells is not None:
-        advice.append(cell_advice(questions.quasi, answers.cells, moments.n_rows))
         keys = key_facts(questions, answers, proposed=not _keys_among(given))
-        advice += key_advice(keys)
+        if not keys.proposed:
+            advice += [cell_advice(questions.quasi, answers.cells, moments.n_rows), *key_advice(keys)]
     covariance = moments.covariance if moments.n_complete > 2 else None
     told = Inspection(
         n_rows=moments.n_rows, columns=facts, advice=tuple(advice), keys=keys, groups=groups, proposals=proposed

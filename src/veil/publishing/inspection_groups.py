@@ -24,9 +24,11 @@ from veil.data.groups import one_value_each
 from veil.data.hashing import column_hashes, missing_hash
 from veil.data.schema import Kind, kind_of
 from veil.data.tables import Table
+from veil.publishing.inspection_roles import names_a_group
 
 KEPT = 4_096
-MOST_CANDIDATES = 24
+MOST_UNREPEATED = 8
+"""Columns whose first rows repeat nothing, and so show nothing against any other: they cost most memory."""
 EVIDENCE = 10.0
 HEAD_ROWS = 8_192
 
@@ -117,7 +119,10 @@ def group_sample(candidate: str, columns: Sequence[str], words: dict[str, Words]
 
 
 def candidates_of(table: Table, key: int) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Columns of whole numbers and texts, each with the columns that its first rows show nothing against."""
+    """Columns of whole numbers and texts, each with the columns that its first rows show nothing against.
+
+    Of those whose first rows repeat nothing, the first few are taken, and before these what is called like a group.
+    """
     names = [f.name for f in table.schema if kind_of(f.type) is not Kind.OTHER and not pa.types.is_null(f.type)]
     first = table.head(names) if names else None
     if first is None:
@@ -125,12 +130,13 @@ def candidates_of(table: Table, key: int) -> tuple[tuple[str, tuple[str, ...]], 
     first = first.slice(0, HEAD_ROWS)
     words = {name: column_hashes(first.column(name), key) for name in names}
     values = {name: np.unique(column) for name, column in words.items()}
-    found = []
-    for name in names:
+    found, n_unrepeated = [], 0
+    for name in sorted(names, key=lambda name: not names_a_group(name)):
         dtype = table.schema.field(name).type
         if pa.types.is_integer(dtype) or kind_of(dtype) in (Kind.TEXT, Kind.CATEGORY):
             others = [other for other in names if other != name and len(values[other]) > 1]
             left = group_sample(name, others, words, key).values
-            if len(values[name]) > 1 and left:
+            n_unrepeated += (unrepeated := len(values[name]) == first.num_rows)
+            if len(values[name]) > 1 and left and not (unrepeated and n_unrepeated > MOST_UNREPEATED):
                 found.append((name, tuple(left)))
-    return tuple(found[:MOST_CANDIDATES])
+    return tuple(found)
