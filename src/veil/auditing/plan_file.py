@@ -16,7 +16,7 @@
     age = [98, 99]                 # codes that stand for a missing value; "*" = ["?"] for all columns
 
     [kinds]
-    zip = "category"               # numeric, boolean, category, text, time
+    zip = "category"               # numeric, boolean, category, text, date, time
 
     [goals]
     max_advantage = 0.05
@@ -305,7 +305,7 @@ def _declared(missing: Mapping[str, Any] | None, kinds: Mapping[str, str] | None
 
 _UNDECLARED = (
     "# Codes that stand for a missing value, and columns that are not what they look like (numeric, boolean, category,",
-    "# text, time).",
+    "# text, date, time).",
     "# [missing]",
     '# "*" = ["?"]',
     "# [kinds]",

@@ -34,7 +34,7 @@ table_options = all_of(
         "kinds",
         multiple=True,
         metavar="COLUMN=KIND",
-        help="numeric, boolean, category, text, date or time, if a column is not what it looks like, e.g. zip=category.",
+        help="numeric, boolean, category, text, date or time, where a column looks like another, e.g. zip=category.",
     ),
     click.option("--delimiter", metavar="MARK", callback=_delimiter, help="Of CSV: , ; tab or |. Default: read off."),
     click.option("--decimal", metavar="MARK", help="Of CSV: a decimal point or comma. Default: read off."),
