@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from veil.data.blocks import Block, Matrix, Vector
 from veil.data.dates import check_whole, is_timed
+from veil.data.levels import Levels, merged
 from veil.errors import InputError, listed
 from veil.keys.randomness import column_digests, fingerprint
 from veil.numerics.extremes import Extremes, Spread, extremes_of
@@ -29,7 +30,8 @@ Tally = dict[Any, int]
 class ScanResult:
     """What the first pass learned about some columns.
 
-    Of categories, how often each occurs; of numbers, their grids and their spreads without values that dominate them.
+    Of categories, how often each occurs, and their order; of numbers, their grids and their spreads without values that
+    dominate them.
     """
 
     moments: Moments
@@ -40,6 +42,7 @@ class ScanResult:
     grids: tuple[Steps | None, ...] | None = None
     spreads: tuple[Spread | None, ...] | None = None
     tails: tuple[tuple[Vector, Vector], ...] | None = None
+    levels: tuple[Levels | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,8 @@ class Summary:
         By column, the grid that its values are on, where that is measured.
     extremes
         By column, its ends apart from the rest, where values could dominate a spread.
+    levels
+        By column of categories, their order if they have one.
     """
 
     n_rows: int
@@ -75,6 +80,7 @@ class Summary:
     sketches: tuple[tuple[tuple[Vector, int], ...], ...] | None = None
     grids: tuple[Grid, ...] | None = None
     extremes: tuple[Extremes, ...] | None = None
+    levels: tuple[Levels | None, ...] | None = None
 
     def __add__(self, other: Summary) -> Summary:
         """Both stretches together; this one comes first."""
@@ -91,6 +97,7 @@ class Summary:
             sketches=_each(_joined, self.sketches, other.sketches),
             grids=_each(_joined, self.grids, other.grids),
             extremes=_each(_joined, self.extremes, other.extremes),
+            levels=_each(merged, self.levels, other.levels),
         )
 
 
