@@ -16,7 +16,7 @@
     age = [98, 99]                 # codes that stand for a missing value; "*" = ["?"] for all columns
 
     [kinds]
-    zip = "category"               # numeric, boolean, category, text, time
+    zip = "category"               # numeric, boolean, category, text, date, time
 
     [goals]
     max_advantage = 0.05

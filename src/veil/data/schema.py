@@ -89,6 +89,11 @@ class Column:
         """Whether its values are whole numbers by their type: integers, whole days, whole seconds."""
         return self.kind.is_timed or self.dtype.startswith(("int", "uint"))
 
+    @property
+    def is_ordered(self) -> bool:
+        """Whether its values are categories with an order."""
+        return self.dtype.startswith("dictionary") and self.dtype.endswith("ordered=1>")
+
 
 @dataclass(frozen=True)
 class Schema:

@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from veil.data.blocks import BLOCK_ROWS, SPAN_BLOCKS, WHOLE, Block, Span, recut, spans
 from veil.data.dates import dates_for_midnights
-from veil.data.schema import kind_of
+from veil.data.levels import Levels, is_ordered, levels_of
+from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 
 FrameKind = Literal["pandas", "polars", "pyarrow", "numpy", "dask"]
@@ -98,6 +99,13 @@ class Table(ABC):
         """The same table on the worker that was handed a span's inputs."""
         return self
 
+    def levels(self) -> dict[str, Levels]:
+        """By column of ordered categories (texts or whole numbers) its levels, the least first."""
+        names = [f.name for f in self.schema if is_ordered(f.type)]
+        first = self.head(names) if names else None
+        known = {} if first is None else {name: levels_of(first.column(name)) or () for name in names}
+        return {n: levels for n, levels in known.items() if all(isinstance(level, str | int) for level in levels)}
+
     def numeric(self) -> tuple[str, ...]:
         """Names of the numeric columns."""
         return tuple(f.name for f in self.schema if kind_of(f.type).is_number)
@@ -167,6 +175,8 @@ def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = N
     if kind == "pandas" and native:
         table = _with_moments(table, native)
     frame = nw.from_arrow(table, native_namespace=_namespace(kind)).to_native()
+    if kind == "polars":
+        frame = _with_enums(frame, table)
     if kind == "pandas" and native:
         here = {name: dtype for name, dtype in native.items() if name in frame.columns}
         # A native type that cannot hold missing values would turn them into something else.
@@ -177,6 +187,17 @@ def as_frame(table: pa.Table, kind: FrameKind, native: dict[str, str] | None = N
                 if not d.startswith("datetime64[") and (_holds_missing(d) or not frame[n].isna().any())
             }
         )
+    return frame
+
+
+def _with_enums(frame: Any, table: pa.Table) -> Any:
+    """Ordered categories of texts as those of polars, whose order no other type of it has."""
+    import polars
+
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if is_ordered(column.type) and column.num_chunks and kind_of(column.type.value_type) is Kind.TEXT:
+            levels = column.unify_dictionaries().chunk(0).dictionary.to_pylist()
+            frame = frame.with_columns(polars.col(name).cast(polars.String).cast(polars.Enum(levels)))
     return frame
 
 

@@ -86,6 +86,27 @@ def keep_matrix(keep: float, k: int) -> Matrix:
     return matrix
 
 
+def ordered_matrix(keep: float, k: int) -> Matrix:
+    """Report the truth with probability ``keep``, else another of k ordered categories, each step away half as likely.
+
+    For ``keep`` of at least ½ a row is largest on the diagonal, and its least entry, that of the other end, makes the
+    response one of local ``ε = ln(keep·(2^(k − 1) − 1)/(1 − keep))``: near errors cost a larger ε than errors that are
+    all alike, of which it is ``ln(keep·(k − 1)/(1 − keep))``.
+
+    >>> ordered_matrix(0.7, 3)[:, 0].round(12).tolist(), ordered_matrix(0.7, 3)[:, 1].round(12).tolist()
+    ([0.7, 0.2, 0.1], [0.15, 0.7, 0.15])
+    """
+    matrix = keep_matrix(keep, k)
+    if k < 3:
+        return matrix
+    places = np.arange(k)
+    errors = 0.5 ** np.abs(places[:, None] - places)
+    np.fill_diagonal(errors, 0.0)
+    errors *= (1.0 - keep) / errors.sum(axis=0)
+    np.fill_diagonal(errors, keep)
+    return np.asarray(errors)
+
+
 def warner(keep: float) -> Matrix:
     """Warner's model for yes and no: the question is put as it is with probability ``keep``, else negated.
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import Block, Vector, to_float
+from veil.data.levels import Levels, in_order, levels_of
 from veil.data.schema import Kind, kind_of
 from veil.errors import InputError
 from veil.keys.randomness import column_digests
@@ -101,9 +102,10 @@ class CategoryScan(ValueScan):
         """What a block of a table adds."""
         tallies = tuple(dict(zip(c.values, c.counts.tolist(), strict=True)) for c in block)
         summary = self._counted(len(block[0].codes), self.digests(block), [t.get(None, 0) for t in tallies])
-        combinations = _combinations(block) if self._joint else None
+        joint = _combinations(block) if self._joint else None
         classes = {n: c.totals for n, c in zip(self._columns, block, strict=True) if isinstance(c, ClassColumn)}
-        return replace(summary, categories=tallies, combinations=combinations, classes=classes)
+        levels = tuple(c.levels for c in block)
+        return replace(summary, categories=tallies, combinations=joint, classes=classes, levels=levels)
 
     def result(self, total: Summary | None) -> ScanResult:
         """Categories and counts, once every rule holds."""
@@ -111,8 +113,8 @@ class CategoryScan(ValueScan):
         assert total is not None and total.categories is not None  # noqa: S101, PT018 - it has rows
         for name, counts in zip(self._columns, total.categories, strict=True):
             _check_number(len(counts), name)
-        combinations, classes = total.combinations, total.classes
-        return replace(result, categories=total.categories, combinations=combinations, classes=classes)
+        result = replace(result, categories=total.categories, combinations=total.combinations)
+        return replace(result, classes=total.classes, levels=total.levels)
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class CodedColumn:
     dtype: pa.DataType
     values: tuple[Any, ...]
     codes: npt.NDArray[np.uint16]
+    levels: Levels | None = None
 
     @classmethod
     def of(cls, array: pa.Array, name: str) -> CodedColumn:
@@ -137,7 +140,7 @@ class CodedColumn:
         rank = {value: code for code, value in enumerate(values)}
         codes = np.zeros(len(coded.dictionary) + 1, dtype=np.uint16)
         codes[used] = [rank[value] for value in known[: len(used)]]
-        return cls(plain_type(array.type), tuple(values), codes[at])
+        return cls(plain_type(array.type), tuple(values), codes[at], levels_of(array))
 
     def coded(self, categories: Sequence[Any], name: str) -> npt.NDArray[np.float64]:
         """The codes of a method's own list of categories."""
@@ -163,7 +166,7 @@ class CodedColumn:
         return head.encode() + b"\0" + self.codes.astype("<u2", copy=False).tobytes()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClassColumn(CodedColumn):
     """One column of a block of numbers as the places of their classes, the missing one last."""
 
@@ -189,7 +192,7 @@ class ClassColumn(CodedColumn):
         )
         codes = np.where(missing, len(edges) + 1, places).astype(np.uint16)
         values = (*range(len(edges) + 1), *([None] if missing.any() else []))
-        return cls(array.type, values, codes, totals)
+        return cls(array.type, values, codes, totals=totals)
 
     def coded(self, categories: Sequence[Any], name: str) -> npt.NDArray[np.float64]:
         """The same codes: a method lists a number for every class, and what is missing last."""
@@ -294,12 +297,16 @@ def category_rank(value: Any) -> tuple[int, Any]:
 
 
 def listed_categories(
-    categories: Any, name: str, counts: Mapping[Any, int], fixed: Mapping[str, Any] | None
+    categories: Any,
+    name: str,
+    counts: Mapping[Any, int],
+    fixed: Mapping[str, Any] | None,
+    levels: Levels | None = None,
 ) -> Categories:
-    """The categories of one column: fixed by an earlier release, declared, or those that occur."""
+    """The categories of one column: fixed by an earlier release, declared, or those that occur, in their order."""
     declared = fixed["categories"] if fixed else declared_categories(categories, name)
     if declared is None:
-        return sorted(counts, key=category_rank)
+        return in_order(sorted(counts, key=category_rank), levels)
     outside = sum(count for value, count in counts.items() if value not in declared)
     if outside:
         raise InputError(

@@ -35,10 +35,11 @@ from veil.numerics.response_matrix import (
     implemented_epsilon,
     invariant_matrix,
     keep_matrix,
+    ordered_matrix,
 )
 from veil.numerics.rounding import two_digits
 from veil.perturbations.base import Perturbation
-from veil.perturbations.categories import listed_categories
+from veil.perturbations.categories import Categories, listed_categories
 from veil.perturbations.compound import checked_combinations, compound_support, pooled_counts
 from veil.perturbations.draws import Draws
 from veil.perturbations.edges import given_edges
@@ -82,6 +83,10 @@ class RandomizedResponse(Perturbation):
         Columns of numbers to report by class, with the edges between the classes, rising: ``[1, 5000]`` stands for less
         than 1, 1 to less than 5000, and the rest. Edges are public. A class is released as the number that
         ``categories`` declares, else as the mean of its values in two digits.
+    ordered : bool, default False
+        With ``keep``, of categories with an order (an ordered type, whole numbers, classes, or as ``categories``
+        declares them): where the truth is not reported, each step away from it is half as likely. ε is larger than
+        without.
     missing : {"refuse", "category"}, default "refuse"
         Whether a missing value is an error, or a category of its own.
     random_state : None or int
@@ -128,6 +133,7 @@ class RandomizedResponse(Perturbation):
         gamma: float | None = None,
         invariant: bool = False,
         joint: bool = False,
+        ordered: bool = False,
         combinations: Any = None,
         categories: Any = None,
         classes: Any = None,
@@ -140,6 +146,7 @@ class RandomizedResponse(Perturbation):
         self.gamma = gamma
         self.invariant = invariant
         self.joint = joint
+        self.ordered = ordered
         self.combinations = combinations
         self.categories = categories
         self.classes = classes
@@ -163,6 +170,7 @@ class RandomizedResponse(Perturbation):
         choice(self.missing, "missing", ("refuse", "category"))
         flag(self.joint, "joint")
         flag(self.invariant, "invariant")
+        flag(self.ordered, "ordered")
         given = [n for n in ("keep", "matrix", "epsilon", "gamma") if getattr(self, n) is not None]
         if len(given) > 1:
             raise InputError(f"{' and '.join(given)} both say how to report; give one of them")
@@ -173,6 +181,7 @@ class RandomizedResponse(Perturbation):
         if declared is None and stated is not None:
             declared = {n: list(dict.fromkeys(v)) for n, *v in zip(facts.columns, *stated, strict=True)}
         released_as = {name: self._numbers(name, each, facts, declared) for name, each in edges.items()}
+        orders = facts.scan.levels or (None,) * len(facts.columns)
         tallies = [
             numbered(tally, released_as[name]) if name in released_as else tally
             for name, tally in zip(facts.columns, facts.scan.categories or (), strict=True)
@@ -180,9 +189,12 @@ class RandomizedResponse(Perturbation):
         categories = [
             released_as[name]
             if name in released_as
-            else listed_categories(declared, name, tally, facts.fixed.get(name))
-            for name, tally in zip(facts.columns, tallies, strict=True)
+            else listed_categories(declared, name, tally, facts.fixed.get(name), levels)
+            for name, tally, levels in zip(facts.columns, tallies, orders, strict=True)
         ]
+        if self.ordered:
+            scales = [edges.get(n, levels) for n, levels in zip(facts.columns, orders, strict=True)]
+            self._check_order(facts.columns, categories, scales)
         if self.categories is None and self.combinations is None:
             _remark_on_rare(facts, [{} if n in released_as else t for n, t in zip(facts.columns, tallies, strict=True)])
         single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
@@ -239,11 +251,28 @@ class RandomizedResponse(Perturbation):
             raise InputError(f"column {name!r} has missing values, which its declared categories lack; add None")
         return numbers
 
+    def _check_order(self, columns: Sequence[str], categories: Sequence[Categories], orders: Sequence[Any]) -> None:
+        """Refuse settings and columns for which near and far have no meaning."""
+        if self.keep is None:
+            raise InputError("ordered goes with keep, the probability of the truth; its epsilon follows from that")
+        if self.joint:
+            raise InputError(
+                "ordered is for columns one by one, and joint makes one variable of all; leave one of them out"
+            )
+        for name, listing, levels in zip(columns, categories, orders, strict=True):
+            if None in listing:
+                raise InputError(f"column {name!r} has missing values, which have no place in an order; fill them")
+            if levels is None and not self._declared and not all(type(value) is int for value in listing):
+                raise InputError(
+                    f"column {name!r} has {len(listing)} categories without an order; give it an ordered type, or "
+                    "declare its categories from the least to the greatest"
+                )
+
     def _matrix_for(self, k: int, counts: Any, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:
         if self.matrix is not None:
             matrix = _explicit(self.matrix, k, what, labels)
         elif self.keep is not None:
-            matrix = keep_matrix(self.keep, k)
+            matrix = ordered_matrix(self.keep, k) if self.ordered else keep_matrix(self.keep, k)
         elif self.gamma is not None:
             matrix = gamma_matrix(self.gamma, k)
         else:
@@ -262,6 +291,7 @@ class RandomizedResponse(Perturbation):
     def settings(self) -> dict[str, Any]:
         """The owner's settings as JSON values; a given matrix is among the disclosed parameters."""
         plain = {n: getattr(self, n) for n in ("keep", "epsilon", "gamma", "invariant", "joint", "missing")}
+        plain |= {"ordered": True} if self.ordered else {}
         settings = {n: v.item() if isinstance(v, np.generic) else v for n, v in plain.items()}
         if self.classes:
             settings["classes"] = {name: given_edges(self.classes, name).tolist() for name in self.classes}
@@ -271,7 +301,7 @@ class RandomizedResponse(Perturbation):
         """The method and how it reports."""
         how = [f"{n} {getattr(self, n)}" for n in ("keep", "epsilon", "gamma") if getattr(self, n) is not None]
         how = how or (["given matrix"] if self.matrix is not None else ["epsilon 1"])
-        how += [n for n in ("invariant", "joint") if getattr(self, n)]
+        how += [n for n in ("invariant", "joint", "ordered") if getattr(self, n)]
         if self.classes:
             how += [f"{n} in {len(edges) + 1} classes" for n, edges in self.classes.items()]
         return f"randomized response ({', '.join(how)})"

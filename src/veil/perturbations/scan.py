@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from veil.data.blocks import Block, Matrix, Vector
 from veil.data.dates import check_whole, is_timed
+from veil.data.levels import Levels, merged
 from veil.errors import InputError, listed
 from veil.keys.randomness import column_digests, fingerprint
 from veil.numerics.extremes import Extremes, Spread, extremes_of
@@ -44,8 +45,8 @@ class ClassTotals:
 class ScanResult:
     """What the first pass learned about some columns.
 
-    Of categories, how often each occurs; of columns of numbers that are reported by class, by name, the totals of the
-    classes; of numbers, their grids and their spreads without values that dominate them.
+    Of categories, how often each occurs, and their order; of columns of numbers that are reported by class, by name,
+    the totals of the classes; of numbers, their grids and their spreads without values that dominate them.
     """
 
     moments: Moments
@@ -57,6 +58,7 @@ class ScanResult:
     grids: tuple[Steps | None, ...] | None = None
     spreads: tuple[Spread | None, ...] | None = None
     tails: tuple[tuple[Vector, Vector], ...] | None = None
+    levels: tuple[Levels | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Summary:
         By column, the grid that its values are on, where that is measured.
     extremes
         By column, its ends apart from the rest, where values could dominate a spread.
+    levels
+        By column of categories, their order if they have one.
     """
 
     n_rows: int
@@ -95,6 +99,7 @@ class Summary:
     sketches: tuple[tuple[tuple[Vector, int], ...], ...] | None = None
     grids: tuple[Grid, ...] | None = None
     extremes: tuple[Extremes, ...] | None = None
+    levels: tuple[Levels | None, ...] | None = None
 
     def __add__(self, other: Summary) -> Summary:
         """Both stretches together; this one comes first."""
@@ -112,6 +117,7 @@ class Summary:
             sketches=_each(_joined, self.sketches, other.sketches),
             grids=_each(_joined, self.grids, other.grids),
             extremes=_each(_joined, self.extremes, other.extremes),
+            levels=_each(merged, self.levels, other.levels),
         )
 
 

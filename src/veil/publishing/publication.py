@@ -8,6 +8,7 @@ memory or to a writer. A plan gives different columns to different methods; each
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,7 +34,7 @@ from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
 from veil.publishing.plausible import PlausibleColumns, sums_before
-from veil.publishing.second_pass import CORRECTIONS, Releasing, categorical, join_corrections
+from veil.publishing.second_pass import CORRECTIONS, LEVELS, Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder, guarantee_of
 from veil.release.release import Release
 from veil.secret import revealed
@@ -147,6 +148,7 @@ class Publication:
         self._private = resolved.schema
         self._parts = [FittedPart(p, columns, self.key, self._consistent_on) for p, columns in pairs]
         self._table = table.coded(categorical(self._parts))
+        self._levels = table.levels()
 
     def _scan(self) -> Scanned | None:
         columns = [name for part in self._parts for name in part.columns]
@@ -213,7 +215,8 @@ class Publication:
     def _entered(self, column: Column) -> dict[str, str]:
         """A column as the ledger keeps it."""
         lossy = {"restored": "no"} if self._plausible.lossy(column.name) else {}
-        return {"name": column.name, "role": str(column.role), "dtype": column.dtype, **lossy}
+        levels = {"levels": json.dumps(self._levels[column.name])} if column.name in self._levels else {}
+        return {"name": column.name, "role": str(column.role), "dtype": column.dtype, **lossy, **levels}
 
     def _released_schema(self) -> pa.Schema:
         """Public columns keep their place; perturbed ones take theirs, or the first of theirs."""
@@ -274,6 +277,7 @@ class Publication:
             consistent_on=self._consistent_on,
             id_secret=self.key.derive("ids") if self._consistent_on is not None else b"",
             plausible=self._plausible if self._plausible else None,
+            levels={name: levels for name, levels in self._levels.items() if name in self._private.public},
         )
 
     @property
@@ -328,6 +332,7 @@ class Publication:
         self._entry.corrections.update(corrections)
         if self._plausible:
             self._tell_sums(held)
+        self._tell_levels(held)
         content = content_of(content_secret(self.key), self.schema, digests, n_rows)
         if content not in self._entry.content:
             self._entry.content.append(content)
@@ -342,6 +347,20 @@ class Publication:
             for i, part in enumerate(self.manifest.parts)
         ]
         self.manifest = replace(self.manifest, parts=tuple(parts), cut=cut)
+
+    def _tell_levels(self, notes: Iterable[dict[str, Any]]) -> None:
+        """Add to the manifest the order of public categories, as far as they occur."""
+        places: dict[str, set[int]] = {}
+        for note in notes:
+            for name, there in note.get(LEVELS, {}).items():
+                places.setdefault(name, set()).update(there)
+        public = tuple(
+            replace(column, levels=tuple(self._levels[column.name][i] for i in sorted(places[column.name])))
+            if column.name in places
+            else column
+            for column in self.manifest.public
+        )
+        self.manifest = replace(self.manifest, public=public)
 
     def lazily(self, table: PartitionedTable, cluster: Cluster | None) -> Release:
         """The release of a Dask frame: a frame whose partitions are perturbed when they are computed."""

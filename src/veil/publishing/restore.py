@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from veil.data.blocks import Block, from_float
 from veil.data.dates import halves_down, is_timed
+from veil.data.levels import as_ordered
 from veil.data.passes import map_blocks
 from veil.data.schema import UNCHANGED
 from veil.data.tables import MemoryTable, as_frame
@@ -131,9 +133,12 @@ def _with_categories(private: pa.Table, entry: LedgerEntry) -> pa.Table:
         dtype = re.fullmatch(r"dictionary<values=.+, indices=(\w+), ordered=[01]>", column["dtype"])
         if dtype and column["name"] in private.column_names:
             i = private.column_names.index(column["name"])
-            values = private.column(i)
+            values, index = private.column(i), pa.type_for_alias(dtype.group(1))
+            if "levels" in column:
+                private = private.set_column(i, column["name"], as_ordered(values, json.loads(column["levels"]), index))
+                continue
             values = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-            wanted = pa.dictionary(pa.type_for_alias(dtype.group(1)), values.type.value_type)
+            wanted = pa.dictionary(index, values.type.value_type)
             private = private.set_column(i, column["name"], values.cast(wanted))
     return private
 

@@ -6,7 +6,7 @@ in any order, on any core or machine, and again after an interruption.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from veil.data.blocks import Block, array_of, to_float
+from veil.data.levels import Levels, used_places
 from veil.keys.randomness import id_digests
 from veil.perturbations import GroupRows
 from veil.publishing.parts import Corrections, FittedPart, Groups
 from veil.publishing.plausible import PlausibleColumns
 from veil.storage.shards import BlockRows
 
-CORRECTIONS = "corrections"
-"""The name of corrections among what is noted beside a block."""
+CORRECTIONS, LEVELS = "corrections", "levels"
+"""Names of what is noted beside a block: corrections, and the levels of public ordered categories that it has."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Releasing:
         The sub-key of id digests.
     plausible
         What makes released values plausible, if anything does.
+    levels
+        Of public columns of ordered categories their levels.
     """
 
     parts: tuple[FittedPart, ...]
@@ -51,6 +54,7 @@ class Releasing:
     consistent_on: str | None = None
     id_secret: bytes = field(default=b"", repr=False)
     plausible: PlausibleColumns | None = None
+    levels: Mapping[str, Levels] = field(default_factory=dict)
 
     def batch(self, block: Block) -> BlockRows:
         """The released batch of a block; its notes are what the key needs to restore it to the last digit.
@@ -70,6 +74,8 @@ class Releasing:
             perturbed.update(arrays_of_part)
             corrections.update(more)
         notes: dict[str, Any] = {CORRECTIONS: corrections}
+        if self.levels:
+            notes[LEVELS] = {name: used_places(block.column(name), known) for name, known in self.levels.items()}
         if self.plausible:
             weight = self.plausible.weight
             weights = None if weight is None else np.nan_to_num(to_float(block.column(weight), weight))

@@ -80,16 +80,25 @@ _SEE = ("see steps", "see parts")
 
 @dataclass(frozen=True)
 class PublicColumn:
-    """A column that is released as it is: public, a key that outsiders may have, or the records' weights."""
+    """A column that is released as it is: public, a key that outsiders may have, or the records' weights.
+
+    ``levels`` are the values of ordered categories, the least first; none that the release does not have.
+    """
 
     name: str
     kind: Kind
     role: Role = Role.PUBLIC
+    levels: tuple[str | int, ...] = ()
 
-    def to_json(self) -> dict[str, str]:
-        """The column as JSON values; its role where it is not public."""
+    def to_json(self) -> dict[str, Any]:
+        """The column as JSON values; its role where it is not public, and its levels where it has an order."""
         role = {} if self.role is Role.PUBLIC else {"role": str(self.role)}
-        return {"name": self.name, "kind": str(self.kind), **role}
+        return {
+            "name": self.name,
+            "kind": str(self.kind),
+            **role,
+            **({"levels": list(self.levels)} if self.levels else {}),
+        }
 
 
 @dataclass(frozen=True)
@@ -238,6 +247,18 @@ class Manifest:
         """The name of the column of weights, if there is one."""
         return next((column.name for column in self.public if column.role is Role.WEIGHT), None)
 
+    def orders(self) -> dict[str, tuple[Any, ...]]:
+        """By released column of ordered categories their order, the least first."""
+        orders: dict[str, tuple[Any, ...]] = {column.name: column.levels for column in self.public if column.levels}
+        for part in self.parts:
+            listings = part.model.private_categories() or ()
+            if listings != part.model.released_categories():
+                continue
+            for column, released, listing in zip(part.columns, part.released, listings, strict=False):
+                if column.is_ordered and listing is not None:
+                    orders[released] = tuple(value for value in listing if value is not None)
+        return orders
+
     @property
     def steps(self) -> tuple[Part, ...]:
         """The name of ``parts`` in version 0.1; it goes with the next version."""
@@ -384,7 +405,14 @@ def _public(raw: Any) -> PublicColumn:
     role = fields.choice("role", Role) if "role" in raw else Role.PUBLIC
     if role not in UNCHANGED:
         _refuse("role of a public column")
-    return PublicColumn(fields.get("name", str), fields.choice("kind", Kind), role)
+    levels = fields.each("levels", _level) if "levels" in raw else ()
+    if len(set(levels)) < len(levels):
+        _refuse("levels of a public column")
+    return PublicColumn(fields.get("name", str), fields.choice("kind", Kind), role, levels)
+
+
+def _level(value: Any) -> str | int:
+    return value if isinstance(value, str) or type(value) is int else _refuse("levels of a public column")
 
 
 def _plausible(raw: Any) -> dict[str, Plausible]:

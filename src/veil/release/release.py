@@ -22,9 +22,10 @@ import pyarrow.compute as pc
 from veil.arguments import choice
 from veil.data.blocks import Block, Matrix
 from veil.data.files import FORMATS, CsvTable, ExcelTable, FileTable, open_table
+from veil.data.levels import as_ordered
 from veil.data.passes import Engine, summed
 from veil.data.sums import Summable
-from veil.data.tables import FrameKind, MemoryTable, Table
+from veil.data.tables import FrameKind, MemoryTable, Table, as_frame
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
@@ -53,8 +54,15 @@ class Release:
 
     @property
     def data(self) -> Any:
-        """The released table, as the kind of frame that was published."""
-        return self._table.frame()
+        """The released table, as the kind of frame that was published; ordered categories in their order."""
+        orders = self.manifest.orders()
+        if not orders or self._table.kind in ("dask", "numpy"):
+            return self._table.frame()
+        rows = self._table.read()
+        for name, levels in orders.items():
+            if name in rows.column_names:
+                rows = rows.set_column(rows.column_names.index(name), name, as_ordered(rows.column(name), levels))
+        return as_frame(rows, self._table.kind, self._table.native)
 
     @property
     def table(self) -> Table:

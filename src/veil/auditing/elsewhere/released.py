@@ -192,7 +192,8 @@ def checked(release: Release) -> Release:
             continue
         for name in described.released:
             kind = kind_of(part.table.schema.field(name).type)
-            if not kind.is_number:
+            own = {column.name: column.kind for column in described.columns}.get(name)
+            if not kind.is_number or (kind.is_timed and kind is not own):
                 raise InputError(f"release: column {name!r} holds {kind}, and the described method makes numbers")
     return release
 
