@@ -11,11 +11,15 @@ from tests._tables import within_standard_errors
 
 import veil
 from veil.attacks import Guess
+from veil.auditing.advice.families import NUMERIC
+from veil.auditing.advice.prediction import Survey
+from veil.auditing.advice.settings import LARGEST_STEP, STEEP, Numbers, Setting
 from veil.auditing.judge import Judge
 from veil.errors import InputError
 from veil.measures.largest import LargestRule, largest
 from veil.report.values import Scored
 
+INDEPENDENT = NUMERIC[1]
 OTHERS = tuple(scored for scored in Scored if scored not in (Scored.LARGEST, Scored.LINKS))
 ALONE = {"attacks": ["noise-distribution"], "grants": veil.Grants.only(), "seed": 0, "workers": 1}
 
@@ -152,12 +156,19 @@ def test_light_tails_with_safe_noise_hold():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tail", ["log-normal", "pareto"])
-def test_what_was_advised_without_a_goal_on_the_largest_breaks_in_the_default_audit(tail):
-    table = incomes(tail)
-    advice = veil.advise(table, goals=veil.Goals(on=OTHERS), grants=veil.Grants.only(), seed=0)
-    audit = veil.audit(table, advice.recommendation, grants=veil.Grants.only(), seed=1)
+def test_what_was_advised_without_a_goal_on_the_largest_breaks_in_the_default_audit():
+    advice = veil.advise(incomes(), goals=veil.Goals(on=OTHERS), grants=veil.Grants.only(), seed=0)
+    audit = veil.audit(incomes(), advice.recommendation, grants=veil.Grants.only(), seed=1)
     assert told_largest(audit) == {"income"}
+
+
+def test_advice_gives_more_noise_to_a_column_whose_largest_values_are_told():
+    x = incomes().to_numpy()
+    setting = Setting(INDEPENDENT, (1.0, 1.0))
+    gains = {(Scored.LARGEST, "income"): 0.2, (Scored.COLUMN, "income"): 0.06}
+    moved = setting.moved(gains, 0.05, Numbers(("income", "age"), Survey(x, 0.1)))
+    assert moved.strengths[0] == pytest.approx(min(LARGEST_STEP, 4.0 ** (1 / STEEP)), rel=0.06)
+    assert moved.strengths[1] < moved.strengths[0]
 
 
 # -- goals of single columns ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any
 
 from veil.arguments import choice, number, whole
 from veil.auditing import goal_words
+from veil.auditing.goal_limits import SHARE, limits_by_column, limits_by_score
 from veil.auditing.grants import Level
 from veil.auditing.membership import Membership
 from veil.auditing.rows import AuditRow
@@ -30,9 +31,6 @@ UTILITIES = (
     "classification",
     "proportions",
 )
-
-
-_SHARE: dict[str, Any] = {"least": 0, "most": 1, "rule": "between 0 and 1"}
 
 
 @dataclass(frozen=True)
@@ -139,9 +137,9 @@ class Goals:
         return tuple(self.against or ())
 
     def __post_init__(self) -> None:
-        number(self.max_advantage, "goals: max_advantage", parameter="max_advantage", **_SHARE)
+        number(self.max_advantage, "goals: max_advantage", parameter="max_advantage", **SHARE)
         if self.max_membership is not None:
-            number(self.max_membership, "goals: max_membership", parameter="max_membership", **_SHARE)
+            number(self.max_membership, "goals: max_membership", parameter="max_membership", **SHARE)
         object.__setattr__(self, "over", Over(choice(self.over, "goals: over", tuple(Over), parameter="over")))
         near = "above 0 and below 10 standard units, for example 0.1"
         number(self.tolerance, "goals: tolerance", least=1e-12, most=9.999, rule=near, parameter="tolerance")
@@ -152,7 +150,7 @@ class Goals:
                 raise InputError.from_unknown_name(
                     "utility of goals: min_utility", name, UTILITIES, parameter="min_utility"
                 )
-            number(least, f"goals: min_utility of {name!r}", parameter="min_utility", **_SHARE)
+            number(least, f"goals: min_utility of {name!r}", parameter="min_utility", **SHARE)
         if isinstance(self.against, str):
             object.__setattr__(self, "against", (self.against,))
         if isinstance(self.against, Sequence) and not len(self.against):
@@ -161,47 +159,20 @@ class Goals:
             raise InputError("goals: against must name knowledge levels, for example ['pairs']")
         if self.against is not None:
             object.__setattr__(self, "against", tuple(self.against))
-        largest = number(self.largest_share, "goals: largest_share", parameter="largest_share", **_SHARE)
+        largest = number(self.largest_share, "goals: largest_share", parameter="largest_share", **SHARE)
         object.__setattr__(self, "largest_share", largest)
         object.__setattr__(self, "n_largest", whole(self.n_largest, "n_largest", least=5))
-        self._set_columns()
+        object.__setattr__(self, "columns", limits_by_column(self.columns, float(self.max_advantage)))
         if self.on is not None:
             self._set_limits()
 
-    def _set_columns(self) -> None:
-        """Write ``columns`` as limits by what is scored of a column."""
-        if not isinstance(self.columns, Mapping) or not all(isinstance(name, str) for name in self.columns):
-            raise InputError("goals: columns must map columns to numbers, for example {'income': 0.02}")
-        limits: dict[str, dict[Scored, float]] = {}
-        for name, given in self.columns.items():
-            each = given if isinstance(given, Mapping) else dict.fromkeys(OF_COLUMNS, given)
-            for scored, most in each.items():
-                if scored not in OF_COLUMNS:
-                    raise InputError.from_unknown_name(
-                        "score of goals: columns", scored, OF_COLUMNS, parameter="columns"
-                    )
-                if most is not None:
-                    number(most, f"goals: columns {name!r}", parameter="columns", **_SHARE)
-            usual = {scored: self.max_advantage if most is None else float(most) for scored, most in each.items()}
-            limits[name] = {scored: usual[scored] for scored in OF_COLUMNS if scored in usual}
-        object.__setattr__(self, "columns", {name: each for name, each in limits.items() if each})
-
     def _set_limits(self) -> None:
         """Write ``on`` as limits by name; where everything has the same, that is ``max_advantage``, and no more."""
-        given = [self.on] if isinstance(self.on, str) else self.on
-        if not isinstance(given, Mapping | Sequence) or not (len(given) or self.columns):
-            raise InputError(f"goals: on must name what counts: {', '.join(Scored)}; leave it out for all of them")
-        limits: dict[Any, Any] = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
-        for name, limit in limits.items():
-            if name not in tuple(Scored):
-                raise InputError.from_unknown_name("score of goals: on", name, tuple(Scored), parameter="on")
-            limits[name] = self.max_advantage if limit is None else limit
-            number(limits[name], f"goals: on {name!r}", parameter="on", **_SHARE)
+        limits = limits_by_score(self.on, self.max_advantage, columns=bool(self.columns))
         same = len(limits) == len(Scored) and len(set(limits.values())) == 1
-        ordered = {risk: float(limits[risk]) for risk in Scored if risk in limits}
-        least = list(ordered.values()) or [most for each in self.column_limits.values() for most in each.values()]
+        least = [*limits.values()] or [most for each in self.column_limits.values() for most in each.values()]
         object.__setattr__(self, "max_advantage", min(least))
-        object.__setattr__(self, "on", None if same else ordered)
+        object.__setattr__(self, "on", None if same else limits)
 
     def names(self, level: Level) -> bool:
         """Whether the owner set a goal against this knowledge level."""
