@@ -129,10 +129,11 @@ class DistributionRecovery(Displayed):
         for column, fine in zip(columns, counted, strict=True):
             table = GridCounts.of_fine(fine, most)
             edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
-            counts, n = table.counts, float(table.n_counted)
+            counts, before = column.binned(table.counts.astype(np.float64), table.edges())
+            n = float(table.n_counted)
             reconstructions[column.name] = reconstruct(
                 counts if column.name not in worth else counts * (worth[column.name] / n),
-                column.before(table.edges()),
+                before,
                 edges,
                 column.noise,
                 method=self.method,

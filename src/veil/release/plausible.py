@@ -1,4 +1,4 @@
-"""Rules by which released values are made plausible: whole, within bounds, zero or not, and adding up.
+"""Rules by which released values are made plausible: whole, within bounds, on heaps or not, and adding up.
 
 A rule changes a released value and looks at nothing else, so it tells nobody more than that value did: a formal
 guarantee stays, and an attacker of the release knows no more than one of the values before. What an analyst needs of
@@ -8,7 +8,7 @@ these, their moments, stands in the manifest (:attr:`veil.release.manifest.Part.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ import numpy as np
 from veil.arguments import number
 from veil.data.blocks import Vector
 from veil.errors import InputError
+
+Heap = float | tuple[float, float | None, float | None]
+"""A value that many records share, and between which released values it is set; None where there is no limit."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,9 @@ class Plausible:
         They are not below or above it.
     zero_below
         Those nearer to zero than it are zero, as where most people have none of something.
+    heaps
+        Values that many records share, as 0 or 40 hours. Publishing finds the limits between which released values are
+        set to each, so that it has the share that the noisy values say it has; a manifest has each heap with these two.
 
     Examples
     --------
@@ -43,8 +49,10 @@ class Plausible:
     low: float | None = None
     high: float | None = None
     zero_below: float | None = None
+    heaps: Sequence[Heap] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "heaps", _heaps(self.heaps))
         for name in ("grain", "zero_below"):
             value = getattr(self, name)
             if value is not None:
@@ -55,13 +63,21 @@ class Plausible:
             if value is not None:
                 number(value, f"plausible: {name}", least=-1e300, most=1e300, rule="a number", parameter="plausible")
         if not self.to_json():
-            raise InputError("plausible: a rule needs a grain, a bound or zero_below", parameter="plausible")
+            raise InputError("plausible: a rule needs a grain, a bound, zero_below or heaps", parameter="plausible")
         low, high = self.ends
         if not low < high:
             raise InputError("plausible: low must be less than high", parameter="plausible")
         for name, end in (("low", self.low), ("high", self.high)):
             if end is not None and self.grain is not None and not math.isclose(end, self._rounded(np.array([end]))[0]):
                 raise InputError(f"plausible: {name} must be a multiple of the grain", parameter="plausible")
+
+        for heap in self.heap_values:
+            if not low <= heap <= high or (
+                self.grain is not None and not math.isclose(heap, self._rounded(np.array([heap]))[0], abs_tol=1e-12)
+            ):
+                raise InputError(
+                    "plausible: heaps must be within the bounds, and multiples of the grain", parameter="plausible"
+                )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -71,11 +87,32 @@ class Plausible:
     @property
     def whole(self) -> bool:
         """Whether all values are whole numbers."""
-        ends = [end for end in (self.grain, self.low, self.high) if end is not None]
+        ends = [end for end in (self.grain, self.low, self.high, *self.heap_values) if end is not None]
         return self.grain is not None and all(float(end).is_integer() for end in ends)
+
+    @property
+    def heap_values(self) -> tuple[float, ...]:
+        """The heaps without their limits."""
+        return tuple(heap[0] if isinstance(heap, tuple) else heap for heap in self.heaps)
+
+    @property
+    def limits(self) -> dict[float, tuple[float, float]]:
+        """Between which released values each heap is set, as far as that is known."""
+        known = [heap for heap in self.heaps if isinstance(heap, tuple)]
+        return {
+            heap: (-math.inf if low is None else low, math.inf if high is None else high) for heap, low, high in known
+        }
+
+    @property
+    def stand_ins(self) -> tuple[float, ...]:
+        """Values that stand for many others: heaps, and bounds."""
+        return tuple(sorted({float(end) for end in (self.low, self.high, *self.heap_values) if end is not None}))
 
     def applied(self, values: Vector) -> Vector:
         """The values, made plausible; missing ones stay missing."""
+        before = values
+        for heap, (low, high) in self.limits.items():
+            values = np.where((before >= low) & (before <= high), heap, values)
         if self.zero_below is not None:
             values = np.where(np.abs(values) < self.zero_below, 0.0, values)
         if self.grain is not None:
@@ -90,13 +127,15 @@ class Plausible:
             return np.asarray(np.rint(values * round(steps)) / round(steps))
         return np.asarray(np.rint(values / grain) * grain)
 
-    def to_json(self) -> dict[str, float]:
+    def to_json(self) -> dict[str, Any]:
         """What is set."""
-        return {
+        numbers = {
             name: float(value)
             for name in ("grain", "low", "high", "zero_below")
             if (value := getattr(self, name)) is not None
         }
+        heaps = [list(heap) if isinstance(heap, tuple) else heap for heap in self.heaps]
+        return {**numbers, "heaps": heaps} if heaps else dict(numbers)
 
     @classmethod
     def from_json(cls, raw: Any) -> Plausible:
@@ -109,7 +148,23 @@ class Plausible:
                 parameter="plausible",
             )
         for name in raw:
-            if name not in ("grain", "low", "high", "zero_below"):
-                known = ("grain", "low", "high", "zero_below")
+            known = ("grain", "low", "high", "zero_below", "heaps")
+            if name not in known:
                 raise InputError.from_unknown_name("setting of plausible", name, known, parameter="plausible")
         return cls(**raw)
+
+
+def _heaps(heaps: Any) -> tuple[Heap, ...]:
+    """Heaps in order: as numbers, or each with its limits."""
+    try:
+        listed = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in heaps]
+        if any(len(each) != len(listed[0]) or len(each) not in (1, 3) or each[0] is None for each in listed):
+            raise TypeError
+        numbers = [tuple(None if end is None else float(end) for end in each) for each in listed]
+        finite = all(end is None or math.isfinite(end) for each in numbers for end in each)
+        if not finite or len({each[0] for each in numbers}) < len(numbers):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError("plausible: heaps must be numbers, each once", parameter="plausible") from None
+    ordered = sorted(numbers, key=lambda each: each[0] or 0.0)
+    return tuple(each if len(each) == 3 else each[0] for each in ordered)  # type: ignore[misc]
