@@ -161,7 +161,7 @@ def _split(name: str, places: Mapping[str, Any]) -> tuple[str, str | None]:
         return column, category
     raise InputError(
         f"column {name!r} is not among those that a regression can take from this release: "
-        f"{listed(map(repr, places)) or 'none'}"
+        f"{listed(places) or 'none'}"
     )
 
 
@@ -231,7 +231,7 @@ def _turned(name: str, categories: tuple[Any, ...], first: str | None) -> tuple[
         return categories
     at = [j for j, category in enumerate(categories) if str(category) == first]
     if not at:
-        raise InputError(f"column {name!r} has no category {first!r}; it has {listed(map(repr, categories))}")
+        raise InputError(f"column {name!r} has no category {first!r}; it has {listed(map(str, categories))}")
     return (categories[at[0]], *categories[: at[0]], *categories[at[0] + 1 :])
 
 
