@@ -160,8 +160,7 @@ def _split(name: str, places: Mapping[str, Any]) -> tuple[str, str | None]:
     if sign and column in places:
         return column, category
     raise InputError(
-        f"column {name!r} is not among those that a regression can take from this release: "
-        f"{listed(places) or 'none'}"
+        f"column {name!r} is not among those that a regression can take from this release: {listed(places) or 'none'}"
     )
 
 
