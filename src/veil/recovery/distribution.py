@@ -226,7 +226,7 @@ def worth_of_groups(
 ) -> dict[str, float]:
     """How many records those are worth whose rows share noise in groups, or with weights resemble each other there."""
     part, clusters = release.only_part, Clusters.of(release)
-    if clusters is None or not isinstance(part.model, AdditiveModel):
+    if clusters is None or not clusters.shared or not isinstance(part.model, AdditiveModel):
         return {}
     design = weighted_design(release, clusters, weights)
     shared = dict(zip(part.names, in_common(part, part.model.covariance), strict=True))
