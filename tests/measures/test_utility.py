@@ -177,3 +177,18 @@ def test_distribution_distance_agrees_with_scipy_and_ignores_the_order_of_record
         assert distribution_distance(x, x[rng.permutation(300)], form=form) == 0
     with pytest.raises(InputError, match="1 columns where original has 2"):
         distribution_distance(x, y[:, :1])
+
+
+@pytest.mark.parametrize("form", ["wasserstein", "kolmogorov"])
+def test_weighted_distributions_are_those_of_repeated_records(form):
+    """Records of weight w count as w of them; a weight of 0 leaves one out, and gaps are left out with theirs."""
+    rng = np.random.default_rng(5)
+    x, times = rng.normal(size=(200, 2)), rng.integers(0, 5, 200)
+    y = x + rng.normal(size=(200, 2))
+    x[::9, 0] = np.nan
+    weighted = distribution_distance(x, y, form=form, weights=times)
+    repeated = distribution_distance(np.repeat(x, times, axis=0), np.repeat(y, times, axis=0), form=form)
+    assert float(weighted) == pytest.approx(float(repeated))
+    assert float(weighted) != pytest.approx(float(distribution_distance(x, y, form=form)), rel=1e-3)
+    with pytest.raises(InputError, match="weights"):
+        distribution_distance(x, y, weights=times[1:])

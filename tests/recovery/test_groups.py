@@ -234,3 +234,23 @@ def test_equal_groups_have_the_errors_of_their_number():
     assert (clusters.design, clusters.pairs) == (4.0, 1_200.0)
     single, _ = veil.publish(frame[::4][["x"]], veil.AdditiveNoise(1.0, relative=False))
     assert Clusters.of(single) is None
+
+
+@pytest.mark.parametrize(
+    "method", [veil.AdditiveNoise(0.5), veil.MultiplicativeNoise(0.1), veil.LogNormalNoise(0.1)], ids=str
+)
+def test_errors_for_the_population_are_over_groups_whose_rows_have_noise_of_their_own(method):
+    """Members differ, so that every record has its own noise; they resemble each other, so that rows are no draws."""
+    rng, held, alone = np.random.default_rng(2), 0, 0
+    for run in range(RUNS):
+        home = np.repeat(np.arange(80), 5)
+        wealth = 10 + rng.normal(size=80)[home] + 0.3 * rng.normal(size=400)
+        frame = pd.DataFrame({"home": home, "wealth": wealth})
+        for roles in ({"home": "group"}, {"home": "drop"}):
+            release, _ = veil.publish(frame, method.set_params(random_state=run), roles=roles)
+            assert not release.manifest.parts[0].groups
+            found = veil.MomentRecovery(published=False).fit(release.part(0))
+            covers = abs(found.mean_[0] - 10) <= 2 * found.mean_total_se_[0]
+            held, alone = (held + covers, alone) if "group" in roles.values() else (held, alone + covers)
+    assert FEWEST <= held <= RUNS
+    assert alone < 0.8 * RUNS

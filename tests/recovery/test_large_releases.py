@@ -28,6 +28,7 @@ from veil.recovery.folders import recover
 from veil.recovery.joint import joint_counts
 from veil.recovery.noise import noisy_columns
 from veil.recovery.report_counts import Reports, count_categories, count_cells, count_combinations
+from veil.recovery.weights import Weights
 from veil.release.release import Release
 
 N = 2 * BLOCK_ROWS + 12_345
@@ -108,7 +109,9 @@ def findings(release):
         if release.only_part.model.compound is None:
             yield found.association(["c", "d"])
     else:
-        yield vars(MomentRecovery().fit(release))
+        found = MomentRecovery().fit(release)
+        yield {k: v for k, v in vars(found).items() if k != "_release"}
+        yield found.interval(target="population")
     if model == "AdditiveModel":
         for recovery in (
             DistributionRecovery(n_bins=30).fit(release),
@@ -172,7 +175,7 @@ def test_leaves_and_their_sums_can_travel():
     reports = Reports(told.only_part.released, told.only_part.model.categories)
     leaves = [
         (release, partial(column_counts, columns, 512)),
-        (release, partial(joint_counts, columns, 64)),
+        (release, partial(joint_counts, columns, 64, Weights(), 1.0)),
         (release, partial(block_products, release.only_part.released, (1.0, 2.0))),
         (told, partial(count_categories, reports)),
         (told, partial(count_cells, reports)),

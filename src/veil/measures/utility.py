@@ -120,12 +120,21 @@ def _mean_over_pairs(values: Array, drawn: bool) -> Measure:
     return Measure(value, low=low, high=high, higher_is="distorted")
 
 
-def distribution_distance(original: npt.ArrayLike, released: npt.ArrayLike, *, form: str = "wasserstein") -> Measure:
+def distribution_distance(
+    original: npt.ArrayLike,
+    released: npt.ArrayLike,
+    *,
+    form: str = "wasserstein",
+    weights: npt.ArrayLike | None = None,
+) -> Measure:
     """How far the columns' distributions are from the original's, on average over columns.
 
     ``"wasserstein"``: mean distance of quantiles in units of the original's standard deviation; ``"kolmogorov"``:
     largest difference of the distribution functions, in [0, 1]. Values of a column are compared as a whole, whatever
     record they belong to; missing ones are left out. The interval is over columns (the narrowest and widest).
+
+    With ``weights``, how many people of a population each record stands for, the distributions are those of the
+    population; both tables then have the same records in the same order.
 
     >>> float(distribution_distance([[0.0], [1.0], [2.0]], [[2.0], [0.0], [1.0]]))
     0.0
@@ -136,24 +145,44 @@ def distribution_distance(original: npt.ArrayLike, released: npt.ArrayLike, *, f
         raise InputError(
             f"released: has {y.shape[1]} columns where original has {x.shape[1]}; compare the same columns"
         )
-    distances = [_distance_of(a[~np.isnan(a)], b[~np.isnan(b)], form) for a, b in zip(x.T, y.T, strict=True)]
+    own = None if weights is None else _checked_weights(weights, (len(x), len(y)))
+    pairs = zip(x.T, y.T, strict=True)
+    distances = [_distance_of(_weighed(a, own), _weighed(b, own), form) for a, b in pairs]
     return Measure(float(np.mean(distances)), low=min(distances), high=max(distances), higher_is="private")
 
 
-def _distance_of(x: Array, y: Array, form: str) -> float:
-    if not len(x) or not len(y):
+def _checked_weights(weights: npt.ArrayLike, n_records: tuple[int, int]) -> Array:
+    own = np.asarray(weights, dtype=np.float64)
+    if own.shape != (n_records[0],) or n_records[0] != n_records[1]:
+        raise InputError("weights: must be one number per record of two tables with the same records")
+    if not (np.isfinite(own).all() and (own >= 0.0).all() and own.sum() > 0.0):
+        raise InputError("weights: must be finite numbers of at least 0, not all of them 0")
+    return own
+
+
+def _weighed(column: Array, weights: Array | None) -> tuple[Array, Array]:
+    """The values that are there in order, and the share of the records, or of the people, up to each."""
+    order = np.argsort(column, kind="stable")[: int((~np.isnan(column)).sum())]
+    if weights is None:
+        return column[order], np.arange(1, len(order) + 1) / max(len(order), 1)
+    sums = np.cumsum(weights[order])
+    return column[order], sums / sums[-1] if len(sums) and sums[-1] > 0.0 else sums
+
+
+def _distance_of(first: tuple[Array, Array], second: tuple[Array, Array], form: str) -> float:
+    (x, up_to_x), (y, up_to_y) = first, second
+    if not len(x) or not len(y) or not up_to_x[-1] > 0.0 or not up_to_y[-1] > 0.0:
         return float("nan")
     if form == "kolmogorov":
         at = np.concatenate([x, y])
-        below = [np.searchsorted(np.sort(part), at, side="right") / len(part) for part in (x, y)]
+        below = [np.append(0.0, up_to)[np.searchsorted(part, at, side="right")] for part, up_to in (first, second)]
         return float(np.abs(below[0] - below[1]).max())
     # Quantile functions are steps; between all their jumps both are constant.
-    jumps = np.unique(np.concatenate([np.arange(1, len(x) + 1) / len(x), np.arange(1, len(y) + 1) / len(y)]))
+    jumps = np.unique(np.concatenate([up_to_x, up_to_y]))
     width = np.diff(jumps, prepend=0.0)
     middle = jumps - width / 2
-    gap = np.abs(
-        np.sort(x)[np.minimum((middle * len(x)).astype(int), len(x) - 1)]
-        - np.sort(y)[np.minimum((middle * len(y)).astype(int), len(y) - 1)]
-    )
-    spread = float(x.std())
+    quantiles = [part[np.minimum(np.searchsorted(up_to, middle), len(part) - 1)] for part, up_to in (first, second)]
+    gap = np.abs(quantiles[0] - quantiles[1])
+    share = np.diff(up_to_x, prepend=0.0)
+    spread = float(np.sqrt(share @ (x - float(share @ x)) ** 2))
     return float(gap @ width) / (spread if spread > 0 else 1.0)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from veil.data.blocks import Vector, to_float
+from veil.data.blocks import Matrix, Vector, to_float
 from veil.data.dates import is_timed, times_of
 from veil.data.schema import Kind, Role, Schema
 from veil.data.sums import Tree
@@ -19,7 +20,7 @@ from veil.numerics.products import ProductSums, sums_of
 from veil.perturbations.layout import MadeOf
 from veil.publishing.parts import FittedPart
 from veil.release.models import AdditiveModel, LogNormalModel, MechanismModel, MultiplicativeModel
-from veil.release.plausible import Plausible
+from veil.release.plausible import Heap, Plausible
 
 AUTO = "auto"
 PRODUCTS, CUT, PATTERNS, WEIGHTED = "products", "cut", "patterns", "weighted"
@@ -28,7 +29,7 @@ MOST_PATTERNS = 64
 """Patterns of gaps from which on their sums are not told."""
 Rules = dict[str, Plausible]
 Totals = dict[str, tuple[str, ...]]
-Cuts = dict[str, tuple[float | None, float | None]]
+Cuts = dict[str, tuple[tuple[float, float, float], ...]]
 
 
 def as_rules(plausible: Any) -> Rules | str:
@@ -125,6 +126,19 @@ class PlausibleColumns:
     def __bool__(self) -> bool:
         return bool(self.rules or self.totals)
 
+    def with_heaps(self, heaps: Mapping[str, Sequence[Heap]], parts: Sequence[FittedPart]) -> PlausibleColumns:
+        """The same rules with heaps and their limits; a rule's own that prove to be none are left out."""
+        rules: Rules = {}
+        for name in dict.fromkeys([*self.rules, *heaps]):
+            rule, own = self.rules.get(name), heaps.get(name, ())
+            if own:
+                rules[name] = Plausible(heaps=own) if rule is None else replace(rule, heaps=own)
+            elif rule is not None and rule.to_json().keys() != {"heaps"}:
+                rules[name] = replace(rule, heaps=())
+        named = {*rules, *self.totals}
+        touched = {i: tuple(part.released) for i, part in enumerate(parts) if named & set(part.released)}
+        return replace(self, rules=rules, parts=touched)
+
     def lossy(self, name: str) -> bool:
         """Whether a column was changed so that the key does not bring it back to the last digit."""
         return name in self.totals or name in self.rules
@@ -169,15 +183,13 @@ class PlausibleColumns:
             return pa.array(np.where(missing, 0.0, column).astype(np.int64), mask=missing)
         return pa.array(column, mask=missing)
 
-    def _cut(self, before: Mapping[str, Vector], after: Mapping[str, Vector]) -> dict[str, list[float]]:
-        """Of each column with bounds: how many values lie beyond either, and their sums."""
+    def _cut(self, before: Mapping[str, Vector], after: Mapping[str, Vector]) -> dict[str, list[list[float]]]:
+        """Of each value that stands for others, how many these are, and the sums of their distances and squares."""
         sums = {}
         for name, rule in self.rules.items():
-            if rule.low is None and rule.high is None:
-                continue
-            low, high = rule.ends
-            below, above = after[name] <= low, after[name] >= high
-            sums[name] = [float(n) for each in (below, above) for n in (each.sum(), before[name][each].sum())]
+            if rule.stand_ins:
+                away = [before[name][after[name] == value] - value for value in rule.stand_ins]
+                sums[name] = [[float(len(each)), float(each.sum()), float((each**2).sum())] for each in away]
         return sums
 
     def _sums(self, before: Mapping[str, Vector], weights: Vector | None) -> dict[str, Any]:
@@ -210,17 +222,24 @@ class Before:
     weighted: PatternSums | None = None
 
 
-def sums_before(notes: Sequence[Mapping[str, Any]]) -> tuple[dict[int, Before], Cuts]:
-    """Of the notes of all blocks in order: sums by part, and by column the means of the values cut."""
-    cut: dict[str, list[float]] = {}
+def sums_before(notes: Sequence[Mapping[str, Any]], rules: Rules) -> tuple[dict[int, Before], Cuts]:
+    """Of the notes of all blocks in order: sums by part, and by column what stands for which values."""
+    cut: dict[str, Matrix] = {}
     for note in notes:
         for name, amounts in note.get(CUT, {}).items():
-            cut[name] = [a + b for a, b in zip(cut.get(name, [0.0] * 4), amounts, strict=True)]
+            cut[name] = cut.get(name, np.zeros((len(amounts), 3))) + np.array(amounts)
     summed = [note for note in notes if PRODUCTS in note]
     before = {int(i): _before(i, summed) for i in (summed[0][PRODUCTS] if summed else ())}
-    return before, {
-        name: (below / n if n else None, above / m if m else None) for name, (n, below, m, above) in cut.items()
-    }
+    return before, {name: _replaced(rules[name].stand_ins, amounts) for name, amounts in cut.items()}
+
+
+def _replaced(values: Sequence[float], amounts: Matrix) -> tuple[tuple[float, float, float], ...]:
+    """Each value that stands for others, with the mean and the standard deviation of these."""
+    found = []
+    for value, (n, one, two) in zip(values, amounts.tolist(), strict=True):
+        if n:
+            found.append((value, value + one / n, math.sqrt(max(two / n - (one / n) ** 2, 0.0))))
+    return tuple(found)
 
 
 def _before(i: str, notes: Sequence[Mapping[str, Any]]) -> Before:

@@ -31,9 +31,10 @@ from veil.perturbations import Perturbation, Takes
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
+from veil.publishing.heaps import count_heaps, heap_columns, heap_limits
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
-from veil.publishing.plausible import PlausibleColumns, sums_before
+from veil.publishing.plausible import AUTO, PlausibleColumns, sums_before
 from veil.publishing.second_pass import CORRECTIONS, LEVELS, Releasing, categorical, join_corrections
 from veil.release.manifest import KeyOrigin, Manifest, Missing, PublicColumn, ReleasedColumn, RowOrder, guarantee_of
 from veil.release.release import Release
@@ -200,6 +201,7 @@ class Publication:
 
     def _enter(self, parts: list[LedgerPart], *, again: bool, shuffle: bool) -> None:
         self.schema = self._released_schema()
+        self._plausible = self._with_heaps()
         entry = LedgerEntry(
             parts=parts,
             columns=[self._entered(c) for c in self._private.columns],
@@ -211,6 +213,23 @@ class Publication:
         )
         self._entry = self.key.record(entry, again=again)
         self.manifest = self._manifest()
+
+    def _with_heaps(self) -> PlausibleColumns:
+        """The rules with heaps, whose limits follow from a pass over the noisy values."""
+        rules, held = self._plan.applied[0], self._plausible
+        given = {name: rule.heap_values for name, rule in held.rules.items() if rule.heaps and not rule.limits}
+        wanted = [] if rules != AUTO else [f.name for part in self._parts for f in part.fields]
+        columns = heap_columns(self._parts, given, [name for name in wanted if name not in held.totals])
+        if not columns:
+            return held
+        fields = pa.schema([f for part in self._parts for f in part.fields])
+        releasing = replace(self.releasing, schema=fields, plausible=None)
+        leaf = partial(count_heaps, tuple(columns), releasing)
+        read = releasing.columns
+        total = summed(leaf, self._table, read, engine=self._engine, what="reading", progress=self._progress)
+        assert total is not None  # noqa: S101 - the scan refuses empty tables
+        bounds = {name: rule.ends for name, rule in held.rules.items()}
+        return held.with_heaps(heap_limits(columns, total, bounds), self._parts)
 
     def _entered(self, column: Column) -> dict[str, str]:
         """A column as the ledger keeps it."""
@@ -339,7 +358,7 @@ class Publication:
 
     def _tell_sums(self, notes: Sequence[dict[str, Any]]) -> None:
         """Add to the manifest the sums of values before they were made plausible, and the means of those cut."""
-        sums, cut = sums_before(notes)
+        sums, cut = sums_before(notes, self._plausible.rules)
         parts = [
             replace(part, products=before.products, patterns=before.patterns, weighted=before.weighted)
             if (before := sums.get(i)) is not None

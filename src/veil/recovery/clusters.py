@@ -10,7 +10,8 @@ over these pairs, which the release tells up to M·K::
 
 (Isserlis 1918; of independent noise of another law M (κ − 3) K_ii² is added on the diagonal).
 
-*Population.* Whole groups were drawn, and rows of one resemble each other, so the spread is taken over groups: with f
+*Population.* Whole groups were drawn, and rows of one resemble each other, so the spread is taken over groups, also if
+a release only names them and noise is drawn for every row: with f
 the influence of a row and F its sum over a group, ``n·Var = Σ F²/n · G/(G − 1)`` (the cluster-robust estimate: Liang
 and Zeger 1986). With gaps or weights the same is done with what each record adds to the estimate
 (:mod:`veil.numerics.gap_errors`).
@@ -51,15 +52,12 @@ class Clusters:
 
     @classmethod
     def of(cls, release: Release) -> Clusters | None:
-        """The groups by which a part's noise is drawn; None where it is drawn for every row."""
-        names = dict.fromkeys(release.only_part.groups.values())
-        coded = [_codes(release, name) for name in names]
-        return cls(min(coded, key=lambda codes: int(codes.max(initial=0)))) if coded else None
-
-    @classmethod
-    def named(cls, release: Release, name: str) -> Clusters:
-        """The groups that a column of pseudonyms names, whose rows have noise of their own."""
-        return cls(_codes(release, name), shared=False)
+        """The groups by which noise is drawn, else those that the release names as groups; None without any."""
+        parts = release.manifest.parts
+        coded = [_codes(release, name) for name in dict.fromkeys(name for p in parts for name in p.groups.values())]
+        if coded:
+            return cls(min(coded, key=lambda codes: int(codes.max(initial=0))))
+        return None if release.group is None else cls(_codes(release, release.group), shared=False)
 
     def among(self, rows: npt.NDArray[np.bool_]) -> Clusters:
         """Those of some rows."""

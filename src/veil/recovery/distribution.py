@@ -129,10 +129,11 @@ class DistributionRecovery(Displayed):
         for column, fine in zip(columns, counted, strict=True):
             table = GridCounts.of_fine(fine, most)
             edges = make_edges(given.get(column.name), table, 0, column, self.n_bins)
-            counts, n = table.counts, float(table.n_counted)
+            counts, before = column.binned(table.counts.astype(np.float64), table.edges())
+            n = float(table.n_counted)
             reconstructions[column.name] = reconstruct(
                 counts if column.name not in worth else counts * (worth[column.name] / n),
-                column.before(table.edges()),
+                before,
                 edges,
                 column.noise,
                 method=self.method,
@@ -227,7 +228,7 @@ def worth_of_groups(
 ) -> dict[str, float]:
     """How many records those are worth whose rows share noise in groups, or with weights resemble each other there."""
     part, clusters = release.only_part, Clusters.of(release)
-    if clusters is None or not isinstance(part.model, AdditiveModel):
+    if clusters is None or not clusters.shared or not isinstance(part.model, AdditiveModel):
         return {}
     design = weighted_design(release, clusters, weights)
     shared = dict(zip(part.names, in_common(part, part.model.covariance), strict=True))

@@ -122,9 +122,13 @@ class JointRecovery(Displayed):
         check_counted(table, columns)
         # What weighted records are worth is (Σw)²/Σw² equal ones (Kish 1965).
         worth = sums[0] ** 2 / sums[1] if weights.given else float(table.n_counted)
+        counts, before = table.counts.astype(np.float64), []
+        for axis, column in enumerate(columns):
+            counts, edges = column.binned(counts, table.edges(axis), axis)
+            before.append(edges)
         reconstruction = reconstruct_joint(
-            table.counts if not weights.given else table.counts * (worth / table.n_counted),
-            [column.before(table.edges(axis)) for axis, column in enumerate(columns)],
+            counts if not weights.given else counts * (worth / table.n_counted),
+            before,
             [make_edges(given.get(c.name), table, axis, c, self.n_bins) for axis, c in enumerate(columns)],
             [column.noise for column in columns],
             method=self.method,

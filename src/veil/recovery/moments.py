@@ -143,7 +143,8 @@ class MomentRecovery(Displayed):
         weights, sums = as_weights(self.weights, release), release_products(release)
         self.n_rows_, self.n_gaps_ = sums.n_rows, sums.n_rows - sums.n
         self._clusters = Clusters.of(release)
-        if weights.given or self.n_gaps_:
+        own = self._clusters is not None and not self._clusters.shared
+        if weights.given or self.n_gaps_ or (own and not isinstance(model, AdditiveModel)):
             self._all_records(release, weights)
         elif isinstance(model, AdditiveModel):
             self._additive(product_means(sums), model, release)
@@ -196,7 +197,7 @@ class MomentRecovery(Displayed):
         return self._third
 
     def _set(self, n: int, variances: Sequence[Matrix], release: Release | None = None) -> None:
-        if release is not None and self._clusters is not None:
+        if release is not None and self._clusters is not None and self._clusters.shared:
             variances = self._raised(variances, release.only_part)
         errors = [np.sqrt(np.clip(v, 0.0, None) / n) for v in variances]
         self.mean_se_, self.mean_total_se_, self.covariance_se_, self.covariance_total_se_ = errors

@@ -58,6 +58,29 @@ class NoisyColumn:
         values[-1] += far * (values[-1] >= high)
         return values
 
+    def binned(self, counts: Matrix, edges: Vector, axis: int = 0) -> tuple[Matrix, Vector]:
+        """Counts of released values in bins along an axis, with the bins' edges as values were before a rule.
+
+        What was released as a heap lay anywhere between the heap's limits, in whose place there is one bin.
+        """
+        values = self.before(edges)
+        for heap, limits in {} if self.rule is None else self.rule.limits.items():
+            low, high = max(limits[0], values[0]), min(limits[1], values[-1])
+            own = int(np.searchsorted(values, heap, side="right")) - 1
+            first, last = int(np.searchsorted(values, low, side="right")) - 1, int(np.searchsorted(values, high)) - 1
+            if not low < high or not first <= own <= last:
+                continue
+            # Bins before the heap's and after it stay, cut at its limits; all between is its own.
+            wide = np.concatenate([values[: first + 1], [low, high], values[last + 1 :]])
+            place = np.arange(len(values) - 1)
+            target = np.where(place <= first, place, np.where(place < last, first + 1, place - last + first + 2))
+            target[own] = first + 1
+            fold = np.equal.outer(np.arange(len(wide) - 1), target).astype(np.float64)
+            kept = np.diff(wide) > 0.0
+            counts = np.moveaxis(np.tensordot(fold[kept], counts, axes=(1, axis)), 0, axis)
+            values = wide[np.append(kept, True)]
+        return counts, values
+
     def ends(self, fine: FineCounts) -> tuple[Vector, Vector]:
         """Between what two numbers the values of each bin lay before a rule changed them."""
         if self.rule is None:
@@ -68,7 +91,11 @@ class NoisyColumn:
             upper = np.minimum(fine.places * fine.step + fine.step - 1.0, fine.high)
             lower, upper = (lower - 0.5) * self.unit, (upper + 0.5) * self.unit
             low, high = low - 0.5 * self.unit, high + 0.5 * self.unit
-        return np.where(lower <= low, -np.inf, lower), np.where(upper >= high, np.inf, upper)
+        lower, upper = np.where(lower <= low, -np.inf, lower), np.where(upper >= high, np.inf, upper)
+        for heap, (least, most) in self.rule.limits.items():
+            own = (lower <= heap) & (upper >= heap)
+            lower, upper = np.where(own, np.minimum(lower, least), lower), np.where(own, np.maximum(upper, most), upper)
+        return lower, upper
 
 
 def noise_covariance(part: Part, model: AdditiveModel) -> Matrix:

@@ -91,7 +91,8 @@ class ProportionRecovery(Displayed):
     replacement, and the test is that of the (Σw)²/Σw² records that the weighted ones are worth (Rao and Scott 1981).
 
     With noise that is one per group, errors are those of groups (:mod:`veil.recovery.clusters`), and reports are held
-    in memory. Errors of combinations, and the test, then count the rows of a group as one.
+    in memory. Errors of combinations, and the test, then count the rows of a group as one. Where a release names groups
+    and noise is drawn for every row, errors of columns are those of groups, and combinations count every row.
     """
 
     columns_: tuple[str, ...]
@@ -278,7 +279,7 @@ class ProportionRecovery(Displayed):
 
     def _design(self) -> float:
         """By what the variances of combinations rise where the rows of a group are one."""
-        if self._clusters is None:
+        if self._clusters is None or not self._clusters.shared:
             return 1.0
         if self.n_gaps_ or self._weights.given:
             return weighted_design(self._release, self._clusters, self._weights)
@@ -289,7 +290,7 @@ class ProportionRecovery(Displayed):
         if self._clusters is None:
             return estimated
         if self._model.invariant:
-            return raised(estimated, self._clusters.design)
+            return raised(estimated, self._clusters.design) if self._clusters.shared else estimated
         reports, matrix = self._release.codes()[:, j], self._model.matrices[j]
         shared = self.columns_[j] in self._release.only_part.groups
         return clustered_dispersion(self._clusters, reports, matrix, estimated, shared=shared)

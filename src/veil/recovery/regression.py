@@ -117,7 +117,7 @@ class RegressionRecovery(Displayed):
                 v.label for v, known in zip(used, np.isfinite(np.diag(told.covariance)), strict=True) if not known
             ]
             raise NotApplicableError(
-                f"no two records have both of some of the columns; leave out {listed(map(repr, lacking)) or 'one'}"
+                f"no two records have both of some of the columns; leave out {listed(lacking) or 'one'}"
             )
         self._solve(used, mean, told, known=problem.known_laws)
         self._saw(release)

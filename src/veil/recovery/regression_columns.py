@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from veil.data.blocks import Block, Vector, missing_in
-from veil.data.schema import Role
 from veil.errors import InputError, NotApplicableError, listed
 from veil.numerics.gap_noise import GapNoise, ProductNoise, joined
 from veil.recovery.clusters import Clusters
@@ -29,7 +28,7 @@ from veil.recovery.gaps_of_numbers import known_law, noise_behind
 from veil.recovery.report_counts import Reports
 from veil.recovery.response_estimates import inverse_of
 from veil.recovery.weights import Weights
-from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel, PseudonymModel, ResponseModel
+from veil.release.models import AdditiveModel, LogNormalModel, MultiplicativeModel, ResponseModel
 from veil.release.release import Release, moments_of_columns
 
 _NUMBERS = (AdditiveModel, MultiplicativeModel, LogNormalModel)
@@ -90,6 +89,9 @@ def regression_problem(
     places = _places(release)
     wanted = [_split(name, places) for name in (target, *predictors)]
     names = tuple(dict.fromkeys(name for name, _ in wanted))
+    if len(names) < len(wanted):
+        twice = next(name for name in names if [each for each, _ in wanted].count(name) > 1)
+        raise InputError(f"column {twice!r} is named twice; named once, it stands for all its categories but the last")
     first = {name: category for name, category in wanted if category is not None}
     released = tuple(released for _, released in (places[name] for name in names))
     gaps = release.summed(partial(count_missing, released), list(released))
@@ -160,8 +162,7 @@ def _split(name: str, places: Mapping[str, Any]) -> tuple[str, str | None]:
     if sign and column in places:
         return column, category
     raise InputError(
-        f"column {name!r} is not among those that a regression can take from this release: "
-        f"{listed(map(repr, places)) or 'none'}"
+        f"column {name!r} is not among those that a regression can take from this release: {listed(places) or 'none'}"
     )
 
 
@@ -232,16 +233,11 @@ def _turned(name: str, categories: tuple[Any, ...], first: str | None) -> tuple[
         return categories
     at = [j for j, category in enumerate(categories) if str(category) == first]
     if not at:
-        raise InputError(f"column {name!r} has no category {first!r}; it has {listed(map(repr, categories))}")
+        raise InputError(f"column {name!r} has no category {first!r}; it has {listed(map(str, categories))}")
     return (categories[at[0]], *categories[: at[0]], *categories[at[0] + 1 :])
 
 
 def clusters_of(release: Release, parts: Sequence[Release]) -> Clusters | None:
     """The groups of records: those by which noise was drawn, else those that the release names as groups."""
-    drawn = [clusters for part in parts if (clusters := Clusters.of(part)) is not None]
-    if drawn:
-        return min(drawn, key=lambda each: len(each.sizes))
-    for part in release.manifest.parts:
-        if isinstance(part.model, PseudonymModel) and any(column.role is Role.GROUP for column in part.columns):
-            return Clusters.named(release, part.released[0])
-    return None
+    named = [clusters for part in parts or (release,) if (clusters := Clusters.of(part)) is not None]
+    return min(named, key=lambda each: (not each.shared, len(each.sizes)), default=None)

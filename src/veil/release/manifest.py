@@ -220,8 +220,8 @@ class Manifest:
     """What is said in public about a release.
 
     ``plausible`` are the rules by which released values were made plausible, by column, and ``sums`` the columns that
-    were made the sum of others. ``cut`` has, for each column with bounds, the means of the values that are released as
-    the lower and as the upper one.
+    were made the sum of others. ``cut`` has, for each column with bounds or heaps, each of these values with the mean
+    and the standard deviation of the values that are released as it.
     """
 
     release: int
@@ -240,7 +240,7 @@ class Manifest:
     data: dict[str, str] = field(default_factory=dict)
     plausible: dict[str, Plausible] = field(default_factory=dict)
     sums: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    cut: dict[str, tuple[float | None, float | None]] = field(default_factory=dict)
+    cut: dict[str, tuple[tuple[float, float, float], ...]] = field(default_factory=dict)
 
     @property
     def weight(self) -> str | None:
@@ -430,14 +430,17 @@ def _sums(raw: Any) -> dict[str, tuple[str, ...]]:
     return {name: tuple(parts) for name, parts in raw.items()}
 
 
-def _cut(raw: Any) -> dict[str, tuple[float | None, float | None]]:
+def _cut(raw: Any) -> dict[str, tuple[tuple[float, float, float], ...]]:
     try:
-        pairs = {str(name): (below, above) for name, (below, above) in raw.items()}
+        cut = {str(n): tuple((value, mean, spread) for value, mean, spread in each) for n, each in raw.items()}
     except (AttributeError, TypeError, ValueError):
         _refuse("cut")
-    if not all(end is None or (type(end) is float and math.isfinite(end)) for pair in pairs.values() for end in pair):
+    numbers = [number for each in cut.values() for three in each for number in three]
+    if not all(type(number) is float and math.isfinite(number) for number in numbers):
         _refuse("cut")
-    return pairs
+    if any(spread < 0.0 for each in cut.values() for _, _, spread in each):
+        _refuse("cut")
+    return cut
 
 
 def _released(raw: Any) -> ReleasedColumn:
@@ -461,7 +464,7 @@ _JSON: dict[str, Callable[[Manifest], Any]] = {
     "format": lambda manifest: manifest.format,
     "data": lambda manifest: dict(manifest.data),
     "plausible": lambda manifest: {name: rule.to_json() for name, rule in manifest.plausible.items()},
-    "cut": lambda manifest: {name: list(means) for name, means in manifest.cut.items()},
+    "cut": lambda manifest: {name: [list(each) for each in cut] for name, cut in manifest.cut.items()},
     "sums": lambda manifest: {name: list(parts) for name, parts in manifest.sums.items()},
 }
 """Each field of ``manifest.json``, in its order, as a JSON value."""

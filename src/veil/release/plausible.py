@@ -1,4 +1,4 @@
-"""Rules by which released values are made plausible: whole, within bounds, zero or not, in order, and adding up.
+"""Rules by which released values are made plausible: whole, within bounds, on heaps or not, in order, adding up.
 
 A rule changes a released value and looks at nothing but the released record, so it tells nobody more than that record
 did: a formal guarantee stays, and an attacker of the release knows no more than one of the values before. What an
@@ -8,7 +8,7 @@ analyst needs of these, their moments, stands in the manifest (:attr:`veil.relea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ from veil.data.blocks import Vector
 from veil.errors import InputError
 
 NUMBERS = ("grain", "low", "high", "zero_below")
+SETTINGS = (*NUMBERS, "after", "heaps")
+Heap = float | tuple[float, float | None, float | None]
+"""A value that many records share, and between which released values it is set; None where there is no limit."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Plausible:
     after
         They are not below the released value of this other column, as a discharge is not before the admission; a record
         where it would be has the other's value. Where that is missing, nothing is changed.
+    heaps
+        Values that many records share, as 0 or 40 hours. Publishing finds the limits between which released values are
+        set to each, so that it has the share that the noisy values say it has; a manifest has each heap with these two.
 
     Bounds of dates are days since the beginning of 1970, those of moments seconds.
 
@@ -51,8 +57,10 @@ class Plausible:
     high: float | None = None
     zero_below: float | None = None
     after: str | None = None
+    heaps: Sequence[Heap] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "heaps", _heaps(self.heaps))
         for name in ("grain", "zero_below"):
             value = getattr(self, name)
             if value is not None:
@@ -70,13 +78,23 @@ class Plausible:
                 parameter="plausible",
             )
         if not self.to_json():
-            raise InputError("plausible: a rule needs a grain, a bound, zero_below or after", parameter="plausible")
+            raise InputError(
+                "plausible: a rule needs a grain, a bound, zero_below, after or heaps", parameter="plausible"
+            )
         low, high = self.ends
         if not low < high:
             raise InputError("plausible: low must be less than high", parameter="plausible")
         for name, end in (("low", self.low), ("high", self.high)):
             if end is not None and self.grain is not None and not math.isclose(end, self._rounded(np.array([end]))[0]):
                 raise InputError(f"plausible: {name} must be a multiple of the grain", parameter="plausible")
+
+        for heap in self.heap_values:
+            if not low <= heap <= high or (
+                self.grain is not None and not math.isclose(heap, self._rounded(np.array([heap]))[0], abs_tol=1e-12)
+            ):
+                raise InputError(
+                    "plausible: heaps must be within the bounds, and multiples of the grain", parameter="plausible"
+                )
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -86,11 +104,32 @@ class Plausible:
     @property
     def whole(self) -> bool:
         """Whether all values are whole numbers."""
-        ends = [end for end in (self.grain, self.low, self.high) if end is not None]
+        ends = [end for end in (self.grain, self.low, self.high, *self.heap_values) if end is not None]
         return self.grain is not None and all(float(end).is_integer() for end in ends)
+
+    @property
+    def heap_values(self) -> tuple[float, ...]:
+        """The heaps without their limits."""
+        return tuple(heap[0] if isinstance(heap, tuple) else heap for heap in self.heaps)
+
+    @property
+    def limits(self) -> dict[float, tuple[float, float]]:
+        """Between which released values each heap is set, as far as that is known."""
+        known = [heap for heap in self.heaps if isinstance(heap, tuple)]
+        return {
+            heap: (-math.inf if low is None else low, math.inf if high is None else high) for heap, low, high in known
+        }
+
+    @property
+    def stand_ins(self) -> tuple[float, ...]:
+        """Values that stand for many others: heaps, and bounds."""
+        return tuple(sorted({float(end) for end in (self.low, self.high, *self.heap_values) if end is not None}))
 
     def applied(self, values: Vector) -> Vector:
         """The values, made plausible; missing ones stay missing."""
+        before = values
+        for heap, (low, high) in self.limits.items():
+            values = np.where((before >= low) & (before <= high), heap, values)
         if self.zero_below is not None:
             values = np.where(np.abs(values) < self.zero_below, 0.0, values)
         if self.grain is not None:
@@ -111,8 +150,9 @@ class Plausible:
 
     def to_json(self) -> dict[str, Any]:
         """What is set."""
-        numbers = {name: float(value) for name in NUMBERS if (value := getattr(self, name)) is not None}
-        return numbers if self.after is None else {**numbers, "after": self.after}
+        values: dict[str, Any] = {name: float(v) for name in NUMBERS if (v := getattr(self, name)) is not None}
+        heaps = [list(heap) if isinstance(heap, tuple) else heap for heap in self.heaps]
+        return values | ({} if self.after is None else {"after": self.after}) | ({"heaps": heaps} if heaps else {})
 
     @classmethod
     def from_json(cls, raw: Any) -> Plausible:
@@ -125,7 +165,22 @@ class Plausible:
                 parameter="plausible",
             )
         for name in raw:
-            if name not in (*NUMBERS, "after"):
-                known = (*NUMBERS, "after")
-                raise InputError.from_unknown_name("setting of plausible", name, known, parameter="plausible")
+            if name not in SETTINGS:
+                raise InputError.from_unknown_name("setting of plausible", name, SETTINGS, parameter="plausible")
         return cls(**raw)
+
+
+def _heaps(heaps: Any) -> tuple[Heap, ...]:
+    """Heaps in order: as numbers, or each with its limits."""
+    try:
+        listed = [tuple(each) if isinstance(each, list | tuple) else (each,) for each in heaps]
+        if any(len(each) != len(listed[0]) or len(each) not in (1, 3) or each[0] is None for each in listed):
+            raise TypeError
+        numbers = [tuple(None if end is None else float(end) for end in each) for each in listed]
+        finite = all(end is None or math.isfinite(end) for each in numbers for end in each)
+        if not finite or len({each[0] for each in numbers}) < len(numbers):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError("plausible: heaps must be numbers, each once", parameter="plausible") from None
+    ordered = sorted(numbers, key=lambda each: each[0] or 0.0)
+    return tuple(each if len(each) == 3 else each[0] for each in ordered)  # type: ignore[misc]

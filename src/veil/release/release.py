@@ -24,12 +24,13 @@ from veil.data.blocks import Block, Matrix
 from veil.data.files import FORMATS, CsvTable, ExcelTable, FileTable, open_table
 from veil.data.levels import as_ordered
 from veil.data.passes import Engine, summed
+from veil.data.schema import Role
 from veil.data.sums import Summable
 from veil.data.tables import FrameKind, MemoryTable, Table, as_frame
 from veil.errors import FileFormatError, InputError, NotApplicableError, TamperedError
 from veil.numerics.moments import Moments, block_moments
 from veil.release.manifest import MANIFEST, Manifest, Part
-from veil.release.models import RecodedModel
+from veil.release.models import PseudonymModel, RecodedModel
 from veil.storage.atomic import write_public
 from veil.storage.hashes import sha256_of, sha256_of_shards
 from veil.storage.jobs import Job, Output, file_job
@@ -44,12 +45,16 @@ def moments_of_columns(columns: Sequence[str], block: Block) -> Moments:
 
 
 class Release:
-    """A perturbed table with its manifest: all that an attacker or an analyst gets."""
+    """A perturbed table with its manifest: all that an attacker or an analyst gets.
+
+    ``group`` is the released column of pseudonyms that tells which records belong together, if there is one.
+    """
 
     def __init__(self, table: Table, manifest: Manifest, engine: Engine | None = None) -> None:
         self._table = table
         self.manifest = manifest
         self.engine = engine
+        self.group = _group_of(manifest)
         self._moments: Moments | None = None
 
     @property
@@ -93,7 +98,9 @@ class Release:
         """The release as far as its ``i``-th perturbation goes, with the public columns."""
         if not 0 <= i < len(self.manifest.parts):
             raise InputError(f"part must be from 0 to {len(self.manifest.parts) - 1}; got {i}")
-        return Release(self._table, replace(self.manifest, parts=(self.manifest.parts[i],)), self.engine)
+        part = Release(self._table, replace(self.manifest, parts=(self.manifest.parts[i],)), self.engine)
+        part.group = self.group
+        return part
 
     def to_numpy(self) -> Matrix:
         """The perturbed columns as an N × k array, missing values as NaN."""
@@ -206,6 +213,13 @@ class Release:
                 raise FileFormatError(f"{folder}: {line}")
         _check_categories(manifest, table.schema, folder)
         return cls(table, manifest, engine)
+
+
+def _group_of(manifest: Manifest) -> str | None:
+    """The pseudonyms of the column with the role group."""
+    pseudonyms = [part for part in manifest.parts if isinstance(part.model, PseudonymModel)]
+    named = [zip(part.columns, part.released, strict=True) for part in pseudonyms]
+    return next((name for pairs in named for column, name in pairs if column.role is Role.GROUP), None)
 
 
 def _opened(path: Path, types: dict[str, pa.DataType]) -> FileTable:
