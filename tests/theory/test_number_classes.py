@@ -13,7 +13,7 @@ from veil.auditing.exposure import Exposures
 from veil.auditing.trials.target import PartTarget
 from veil.auditing.truth import Truth
 from veil.auditing.utility import plan_utilities
-from veil.errors import InputError
+from veil.errors import InputError, NotApplicableError
 from veil.numerics.response_matrix import epsilon_matrix
 from veil.perturbations.number_classes import class_numbers
 from veil.perturbations.scan import ClassTotals
@@ -266,6 +266,21 @@ def test_audits_tell_small_from_large_epsilon(epsilon, holds):
     chosen = veil.RandomizedResponse(epsilon=epsilon, classes={name: [1, 5_000] for name in frame})
     audit = veil.audit(frame, chosen, attacks=["response-posterior-attack", "joint-posterior-attack"], seed=3)
     assert audit.passed is holds
+
+
+def test_releases_of_the_same_classes_are_combined_whatever_their_numbers():
+    x = gains(20_000, 8, zeros=0.5)
+    frames = [pd.DataFrame({"gain": np.where(x > 5_000, x + shift, x)}) for shift in (0, 2_000)]
+    first, second = (veil.publish(frame, method(epsilon=1.5, random_state=s))[0] for s, frame in enumerate(frames))
+    other, _ = veil.publish(frames[0], method(epsilon=1.5, classes={"gain": [700, 9_000]}, random_state=2))
+    same = np.array([places(frame["gain"].to_numpy()) for frame in frames])
+    known = [veil.PreviousReleases([first])]
+    guess = veil.RepeatedReleaseAttack().run(second, *known).values[:, 0]
+    alone = veil.ResponsePosteriorAttack().run(second).values[:, 0]
+    assert first.only_part.model.categories != second.only_part.model.categories
+    assert (guess == same[1]).mean() > (alone == same[1]).mean() + 0.03
+    with pytest.raises(NotApplicableError, match="no earlier release holds reports of the same columns"):
+        veil.RepeatedReleaseAttack().run(second, veil.PreviousReleases([other]))
 
 
 # -- what is refused -----------------------------------------------------------------------------------------
