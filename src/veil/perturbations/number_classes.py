@@ -18,6 +18,7 @@ from veil.data.blocks import Vector
 from veil.errors import InputError, listed
 from veil.perturbations.categories import MOST_CATEGORIES
 from veil.perturbations.edges import given_edges
+from veil.perturbations.facts import Facts
 from veil.perturbations.scan import ClassTotals
 from veil.release.models.number_classes import NumberClasses
 
@@ -68,17 +69,35 @@ def class_numbers(edges: Vector, totals: ClassTotals) -> list[Any]:
     return _plain(numbers)
 
 
-def declared_numbers(declared: Any, edges: Vector, name: str) -> list[Any]:
+def released_numbers(facts: Facts, j: int, edges: Vector, declared: Any) -> list[Any]:
+    """What the classes of the j-th column are released as: as an earlier release did, as declared, or their means.
+
+    A missing value comes last where the column has some.
+    """
+    name = facts.columns[j]
+    if name in facts.fixed:
+        return list(facts.fixed[name]["categories"])
+    missing = [None] if None in (facts.scan.categories or ())[j] else []
+    if declared is None:
+        return [*class_numbers(edges, facts.scan.classes[name]), *missing]
+    numbers = _declared_numbers(declared, edges, name)
+    if missing and None not in numbers:
+        raise InputError(f"column {name!r} has missing values, which its declared categories lack; add None")
+    return numbers
+
+
+def _declared_numbers(declared: Any, edges: Vector, name: str) -> list[Any]:
     """The owner's numbers for the classes of a column, one in each, and a missing value at most."""
     listing = declared.tolist() if isinstance(declared, np.ndarray) else declared
     plain = isinstance(listing, Sequence) and not isinstance(listing, str)
     numbers = [value for value in listing if value is not None] if plain else []
-    rule = f"categories of column {name!r} must be one number in each of its {len(edges) + 1} classes, rising"
+    rule = f"categories of column {name!r} must be one number in each of its {len(edges) + 1} classes"
     if not all(isinstance(v, int | float | np.number) and not isinstance(v, bool) for v in numbers):
         raise InputError(f"{rule}; some are no numbers")
-    if not NumberClasses(edges, np.array(numbers, dtype=np.float64)).fit:
+    rising = sorted(float(v) for v in numbers)
+    if not NumberClasses(edges, np.array(rising)).fit:
         raise InputError(f"{rule}; got {len(numbers)} that are not")
-    return [*_plain([float(v) for v in numbers]), *([None] if len(numbers) < len(listing) else [])]
+    return [*_plain(rising), *([None] if len(numbers) < len(listing) else [])]
 
 
 def _rounded_mean(mean: float, low: float, high: float) -> float:
@@ -108,6 +127,20 @@ def _plain(numbers: list[float]) -> list[Any]:
     return [int(v) for v in numbers] if all(v.is_integer() for v in numbers) else numbers
 
 
-def numbered(tally: Mapping[Any, int], numbers: Sequence[Any]) -> dict[Any, int]:
-    """Counts of the places of classes as counts of what these are released as."""
-    return {None if place is None else numbers[place]: count for place, count in tally.items()}
+def numbered(tally: Mapping[Any, int], numbers: Sequence[Any] | None) -> Mapping[Any, int]:
+    """Counts of the places of classes as counts of the numbers; counts of categories (no numbers) as they are."""
+    return tally if numbers is None else {_numbered(place, numbers): count for place, count in tally.items()}
+
+
+def numbered_combinations(
+    combinations: Mapping[Any, int], numbers: Sequence[Sequence[Any] | None]
+) -> Mapping[Any, int]:
+    """The same of combinations of several columns."""
+    return {
+        tuple(_numbered(value, known) for value, known in zip(values, numbers, strict=True)): count
+        for values, count in combinations.items()
+    }
+
+
+def _numbered(value: Any, numbers: Sequence[Any] | None) -> Any:
+    return value if value is None or numbers is None else numbers[value]

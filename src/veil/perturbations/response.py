@@ -46,7 +46,7 @@ from veil.perturbations.edges import given_edges
 from veil.perturbations.facts import Facts
 from veil.perturbations.layout import Layout, Noise, Takes
 from veil.perturbations.method import Learned, one_of
-from veil.perturbations.number_classes import checked_classes, class_numbers, declared_numbers, numbered
+from veil.perturbations.number_classes import checked_classes, numbered, numbered_combinations, released_numbers
 from veil.release.models import ResponseModel
 
 RARE = 10
@@ -180,23 +180,21 @@ class RandomizedResponse(Perturbation):
         stated = checked_combinations(self.combinations, len(facts.columns))
         if declared is None and stated is not None:
             declared = {n: list(dict.fromkeys(v)) for n, *v in zip(facts.columns, *stated, strict=True)}
-        released_as = {name: self._numbers(name, each, facts, declared) for name, each in edges.items()}
         orders = facts.scan.levels or (None,) * len(facts.columns)
-        tallies = [
-            numbered(tally, released_as[name]) if name in released_as else tally
-            for name, tally in zip(facts.columns, facts.scan.categories or (), strict=True)
+        numbers = [
+            None if name not in edges else released_numbers(facts, j, edges[name], one_of(declared, name))
+            for j, name in enumerate(facts.columns)
         ]
+        tallies = [numbered(tally, known) for tally, known in zip(facts.scan.categories or (), numbers, strict=True)]
         categories = [
-            released_as[name]
-            if name in released_as
-            else listed_categories(declared, name, tally, facts.fixed.get(name), levels)
-            for name, tally, levels in zip(facts.columns, tallies, orders, strict=True)
+            listed_categories(declared, name, tally, facts.fixed.get(name), levels) if known is None else known
+            for name, tally, levels, known in zip(facts.columns, tallies, orders, numbers, strict=True)
         ]
         if self.ordered:
             scales = [edges.get(n, levels) for n, levels in zip(facts.columns, orders, strict=True)]
             self._check_order(facts.columns, categories, scales)
         if self.categories is None and self.combinations is None:
-            _remark_on_rare(facts, [{} if n in released_as else t for n, t in zip(facts.columns, tallies, strict=True)])
+            _remark_on_rare(facts, [t if n is None else {} for t, n in zip(tallies, numbers, strict=True)])
         single = [n for n, c in zip(facts.columns, categories, strict=True) if len(c) < 2]
         if single:
             raise InputError(
@@ -204,17 +202,17 @@ class RandomizedResponse(Perturbation):
             )
         compound = None
         if self.joint:
-            combinations = _in_numbers(facts.scan.combinations or {}, [released_as.get(name) for name in facts.columns])
+            combinations = numbered_combinations(facts.scan.combinations or {}, numbers)
             compound = compound_support(stated, facts.columns, categories, combinations)
             labels = [tuple(c[i] for c, i in zip(categories, codes, strict=True)) for codes in compound]
-            numbers = np.array([combinations.get(label, 0) for label in labels])
-            once = int((numbers == 1).sum())
-            if stated is not None and numbers.all() and once:
+            occurring = np.array([combinations.get(label, 0) for label in labels])
+            once = int((occurring == 1).sum())
+            if stated is not None and occurring.all() and once:
                 facts.remark(
                     f"All {len(labels):,} declared combinations occur, {once:,} of them once: a list taken from "
                     "the table publishes every distinct record; declare all that can be."
                 )
-            counts = pooled_counts(numbers)
+            counts = pooled_counts(occurring)
             matrices = [self._matrix_for(len(compound), counts, "the compound variable", None)]
         else:
             matrices = [
@@ -233,23 +231,6 @@ class RandomizedResponse(Perturbation):
         if isinstance(self.categories, Mapping):
             return all(name in self.categories for name in self.classes or ())
         return self.categories is not None or self.combinations is not None
-
-    def _numbers(self, name: str, edges: Vector, facts: Facts, declared: Any) -> list[Any]:
-        """What the classes of a column are released as, and a missing value where it has some."""
-        fixed = facts.fixed.get(name)
-        if fixed is not None:
-            if not np.array_equal(fixed.get("edges", ()), edges):
-                raise InputError(f"classes of column {name!r} are not those of the earlier release; keep its edges")
-            return list(fixed["categories"])
-        listing = one_of(declared, name)
-        at = facts.columns.index(name)
-        missing = [None] if None in (facts.scan.categories or ())[at] else []
-        if listing is None:
-            return [*class_numbers(edges, facts.scan.classes[name]), *missing]
-        numbers = declared_numbers(listing, edges, name)
-        if missing and None not in numbers:
-            raise InputError(f"column {name!r} has missing values, which its declared categories lack; add None")
-        return numbers
 
     def _check_order(self, columns: Sequence[str], categories: Sequence[Categories], orders: Sequence[Any]) -> None:
         """Refuse settings and columns for which near and far have no meaning."""
@@ -350,14 +331,6 @@ def _remark_on_rare(facts: Facts, tallies: Sequence[Mapping[Any, int]]) -> None:
                 f"Column {name!r}: {rare} of the {len(tally)} categories that the manifest lists occur fewer than "
                 f"{RARE} times, which tells that somebody has them; declare categories that do not depend on the table."
             )
-
-
-def _in_numbers(combinations: Mapping[Any, int], numbers: Sequence[list[Any] | None]) -> dict[Any, int]:
-    """Counts of combinations with the numbers of classes in place of their places."""
-    return {
-        tuple(v if known is None or v is None else known[v] for v, known in zip(each, numbers, strict=True)): count
-        for each, count in combinations.items()
-    }
 
 
 def _explicit(given: Any, k: int, what: str, labels: tuple[str, list[Any]] | None) -> Matrix:

@@ -81,6 +81,8 @@ def reports_of(current: Release, earlier: Sequence[tuple[Release, Places]]) -> t
             place = np.array([known[v].setdefault(label, len(known[v])) for label in labels])
             wide = np.zeros((len(known[v]), len(truths[v])))
             true = [(i, place[i]) for i in range(len(labels)) if place[i] < len(truths[v])]
+            if not true:  # classes between other edges
+                continue
             for here, there in true:
                 wide[place, there] = matrix[:, here]
             reported = np.where((rows >= 0) & (codes[rows] >= 0), place[codes[rows]], -1)
@@ -100,8 +102,8 @@ def _variables(
     if not compound:
         if model.compound is not None:
             return {}
-        columns = zip(part.only_part.names, codes.T, model.categories, model.matrices, strict=True)
-        return {(name,): (column, list(labels), matrix) for name, column, labels, matrix in columns if name in names}
+        columns = zip(part.only_part.names, codes.T, _labels(model), model.matrices, strict=True)
+        return {(name,): (column, labels, matrix) for name, column, labels, matrix in columns if name in names}
     if set(part.only_part.names) != set(names):
         return {}
     order = [part.only_part.names.index(name) for name in names]
@@ -117,8 +119,18 @@ def _variables(
         (matrix,) = model.matrices
     place = {cell: i for i, cell in enumerate(cells)}
     reported = np.array([place.get(cell, -1) for cell in map(tuple, codes.tolist())], dtype=np.int64)
-    labels = [tuple(model.categories[j][cell[j]] for j in order) for cell in cells]
+    known = _labels(model)
+    labels = [tuple(known[j][cell[j]] for j in order) for cell in cells]
     return {tuple(names): (reported, labels, matrix)}
+
+
+def _labels(model: ResponseModel) -> list[list[Any]]:
+    """What is the same in two releases: a category, or a class between the same edges, whatever its number."""
+    edges = model.edges or (None,) * len(model.categories)
+    return [
+        list(known) if own is None else [v if v is None else (*own.tolist(), i) for i, v in enumerate(known)]
+        for own, known in zip(edges, model.categories, strict=True)
+    ]
 
 
 def independent_reports(reports: Sequence[Report]) -> list[int]:
