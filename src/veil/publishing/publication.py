@@ -31,7 +31,6 @@ from veil.perturbations import Perturbation, Takes
 from veil.progress import Progress, silent
 from veil.publishing.content import CONTENT, block_content, content_of, content_secret
 from veil.publishing.first_pass import Scanned, check_ids, reads_otherwise, scan_block
-from veil.publishing.heaps import count_heaps, heap_columns, heap_limits
 from veil.publishing.parts import Corrections, FittedPart, released_columns
 from veil.publishing.plan import NOTHING_TO_SHUFFLE, Plan, as_plan, resolve
 from veil.publishing.plausible import AUTO, PlausibleColumns, sums_before
@@ -218,6 +217,10 @@ class Publication:
         """The rules with heaps, whose limits follow from a pass over the noisy values."""
         rules, held = self._plan.applied[0], self._plausible
         given = {name: rule.heap_values for name, rule in held.rules.items() if rule.heaps and not rule.limits}
+        if rules != AUTO and not given:
+            return held
+        from veil.publishing.heaps import count_heaps, heap_columns, heap_limits  # loads what few publications need
+
         wanted = [] if rules != AUTO else [f.name for part in self._parts for f in part.fields]
         columns = heap_columns(self._parts, given, [name for name in wanted if name not in held.totals])
         if not columns:

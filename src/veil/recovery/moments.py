@@ -40,6 +40,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from veil.arguments import choice, flag
 from veil.data.blocks import Block, Matrix, Vector
@@ -170,8 +171,8 @@ class MomentRecovery(Displayed):
         """Mean and covariance ± z standard errors, for the ``"table"`` or the ``"population"``.
 
         Those for the population account for the skewness of heavy-tailed columns (:mod:`veil.recovery.skewness`): they
-        reach further to the side where the tail is. Of records that are all complete and have no weights that takes
-        one more pass over the release.
+        reach further to the side where the tail is, but for covariances that the manifest helped to tell. Of records
+        that are all complete and have no weights that takes one more pass over the release.
         """
         choice(target, "target", ("table", "population"))
         if target == "table":
@@ -186,6 +187,12 @@ class MomentRecovery(Displayed):
             "covariance": skewed_limits(self.covariance_, self.covariance_total_se_, products, z),
         }
 
+    def _published_entries(self) -> npt.NDArray[np.bool_]:
+        """Which entries of the covariance the manifest helped to tell: their errors are not those of releases."""
+        model, upper = self._release.only_part.model, np.triu_indices(len(self.mean_))
+        known = model.data_covariance if isinstance(model, AdditiveModel) and self.published else None
+        return np.zeros(len(upper[0]), dtype=np.bool_) if known is None else ~np.isnan(known[upper])
+
     def _third_cumulants(self) -> Vector:
         """Of means, then of the upper triangle of the covariance; none where values beyond limits were recoded."""
         if self._third is None:
@@ -194,6 +201,7 @@ class MomentRecovery(Displayed):
                 self._third = np.zeros(d + d * (d + 1) // 2)
             else:
                 self._third = complete_third(self._release, self.mean_, self.covariance_, self._clusters)
+                self._third[d:][self._published_entries()] = 0.0
         return self._third
 
     def _set(self, n: int, variances: Sequence[Matrix], release: Release | None = None) -> None:
