@@ -241,8 +241,10 @@ def test_weak_noise_on_dates_breaks_and_strong_noise_holds():
     rng = np.random.default_rng(2)
     day = [dt.date(1940, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 25_000, 400)]
     frame = pd.DataFrame({"born": pd.to_datetime(day), "income": rng.normal(size=400)})
+    attacks = [veil.SpectralFilterAttack(), veil.BayesEstimateAttack()]
     weak, strong = (
-        veil.audit(frame, veil.AdditiveNoise(scale), grants=veil.Grants.only(), seed=0) for scale in (0.02, 20.0)
+        veil.audit(frame, veil.AdditiveNoise(scale), grants=veil.Grants.only(), attacks=attacks, seed=0)
+        for scale in (0.02, 20.0)
     )
     assert not weak.passed
     assert strong.passed
