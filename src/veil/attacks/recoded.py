@@ -58,6 +58,8 @@ def recoded_columns(release: Release) -> list[Codes | None]:
 def likely_categories(column: RecodedColumn) -> Vector:
     """For each label, the code of a category that it can stand for: the first, where nothing tells them apart."""
     channel = column.channel
+    if not channel.size:  # every cell was suppressed
+        return np.empty(len(channel))
     return np.where(channel.any(axis=1), channel.argmax(axis=1), np.nan)
 
 

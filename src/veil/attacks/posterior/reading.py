@@ -266,6 +266,8 @@ def _add_recoded(
         _add_classes(draft, column.edges, released_places(released, column), part, j, place)
     elif column.categories is not None:
         listing, n = column.categories, len(column.categories)
+        if not n:  # every cell was suppressed
+            return
         channel, reports = column.channel, released_places(released, column)
         draft.codes[name] = reports
         if name in known:
