@@ -106,3 +106,28 @@ def test_a_release_of_recoded_keys_that_is_read_from_a_folder_is_audited(tmp_pat
         seed=0,
     )
     assert links_of(audit) <= 1 / 3
+
+
+def test_a_key_all_of_whose_cells_are_suppressed_is_attacked():
+    """It tells nothing, and stops no attack on the others."""
+    rng = np.random.default_rng(0)
+    n = 200
+    town = [f"t{i}" for i in range(n)]
+    home = rng.choice([f"h{i}" for i in range(60)], n)
+    frame = pd.DataFrame({"home": home, "region": rng.choice(["a", "b"], n), "town": town, "pay": rng.normal(size=n)})
+    plan = veil.Plan(
+        [(["region", "town"], veil.LocalSuppression(25)), (None, veil.AdditiveNoise(1.0))],
+        roles={"region": "key", "town": "key", "home": "public"},
+    )
+    release, _ = veil.publish(frame, plan)
+    assert release.data["town"].isna().all()
+    audit = veil.audit(
+        frame,
+        plan,
+        grants=veil.Grants.only(),
+        attacks=["joint-posterior", "attribute-inference"],
+        repetitions=1,
+        cache=False,
+        seed=0,
+    )
+    assert audit.candidates

@@ -269,6 +269,8 @@ def _add_recoded(
         return  # every cell is suppressed
     elif column.categories is not None:
         listing, n = column.categories, len(column.categories)
+        if not n:  # every cell was suppressed
+            return
         channel, reports = column.channel, released_places(released, column)
         draft.codes[name] = reports
         if name in known:
