@@ -137,7 +137,7 @@ class _Households:
         share = min(1.0, n / m)
         each = share / max(n - 1, 1)
         top, mass = np.zeros(n), np.full(n, max(1.0 - (m - 1) * each, LEAST_STRANGERS))
-        held = [] if m * n <= HELD else None
+        held: list[Matrix] | None = [] if m * n <= HELD else None
         for _, scores, _ in self._blocks():
             add_up(scores + np.log(each), top, mass)
             if held is not None:
