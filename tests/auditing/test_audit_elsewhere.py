@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import veil
+from _program import call
 from veil.errors import InputError
 
 NONE = veil.Grants.only()
@@ -169,6 +170,20 @@ def test_mistakes_with_identifiers_of_earlier_releases(previous, identifier, mes
     release, _ = veil.publish(frame, veil.AdditiveNoise(), roles=roles)
     with pytest.raises(InputError, match=message):
         veil.audit(frame, veil.AdditiveNoise(), roles=roles, previous=previous(release, frame), previous_id=identifier)
+
+
+def test_the_command_line_names_the_identifier_of_earlier_releases(tmp_path):
+    frame = people(200, 2).assign(patient=range(200))
+    frame.to_csv(tmp_path / "now.csv", index=False)
+    frame.sample(150, random_state=1).to_csv(tmp_path / "then.csv", index=False)
+    method = ("--method", "additive-noise:scale=1", "--role", "patient=identifier")
+    call("perturb", "then.csv", *method, "-o", "earlier", "--key", "key", cwd=tmp_path)
+    audit = ("audit", "now.csv", *method, "--attack", "repeated-release", "--repetitions", 1, "--json", "--no-cache")
+    earlier = ("--previous", "earlier=then.csv")
+    done = call(*audit, *earlier, "--previous-id", "patient", cwd=tmp_path, code=3)
+    assert "1 earlier release about" in done.output
+    refused = call(*audit, *earlier, cwd=tmp_path, code=2)
+    assert "say with previous_id which column names a person" in refused.stderr
 
 
 def test_earlier_releases_must_be_releases():

@@ -79,3 +79,21 @@ def test_links_that_fit_no_table_are_refused(table):
     none = veil.measure(table, with_links([0, 1], pa.array([None, None], pa.int64()))).links
     assert (none.n_linked, float(none.rate)) == (0, 0.0)
     assert math.isnan(none.precision)
+
+
+def test_links_of_households_are_measured_too(tmp_path):
+    """What A32 writes is what A22 writes."""
+    rng = np.random.default_rng(0)
+    home = np.repeat(np.arange(40), 3)
+    people = pa.table({"home": home, "age": rng.normal(size=120), "income": rng.normal(size=120)})
+    pacsv.write_csv(people, tmp_path / "people.csv")
+    pacsv.write_csv(people.select(["home", "age"]), tmp_path / "outside.csv")
+    roles = ("--role", "home=group", "--role", "age=quasi")
+    method = ("--method", "additive-noise:scale=0.05", "-o", "release", "--key", "key")
+    call("perturb", "people.csv", *method, *roles, cwd=tmp_path)
+    known = ("--attack", "household-linkage", "--external-table", "outside.csv")
+    call("attack", "release", *known, "-o", "links.csv", cwd=tmp_path)
+    found = veil.measure(people, tmp_path / "links.csv").links
+    assert found.n_linked == 120
+    assert float(found.rate) > 0.8
+    assert "of people found" in call("measure", "people.csv", "links.csv", cwd=tmp_path).output

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import veil
-from veil.report import failures, values
+from veil.report import failures, remarks, values
 from veil.report import model as views
 from veil.report.json import as_json
 from veil.report.model import AdviceView, CandidateView, ReportModel
@@ -56,7 +56,7 @@ def test_every_object_is_closed_and_complete():
     schema = json_schema()
     objects = {**schema["$defs"], "ReportModel": schema}
     for name, found in objects.items():
-        view = next(getattr(module, name) for module in (views, failures, values) if hasattr(module, name))
+        view = next(getattr(module, name) for module in (views, failures, values, remarks) if hasattr(module, name))
         expected = [field.name for field in fields(view)]
         assert [p for p in found["properties"] if p not in ("$schema", "headline")] == expected
         assert found["additionalProperties"] is False

@@ -35,7 +35,7 @@ from veil.attacks.findings import Links
 from veil.attacks.knowledge import ExternalTable
 from veil.attacks.linkage.evidence import Evidence
 from veil.attacks.linkage.likelihood import Clue
-from veil.attacks.linkage.search import BLOCK, add_up, posterior
+from veil.attacks.linkage.search import BLOCK, HELD, add_up, posterior
 from veil.attacks.linkage.sizes import size_ratios
 from veil.attacks.linkage.unknown import LEAST_STRANGERS
 from veil.data.blocks import Matrix, Vector, one_array
@@ -137,12 +137,15 @@ class _Households:
         share = min(1.0, n / m)
         each = share / max(n - 1, 1)
         top, mass = np.zeros(n), np.full(n, max(1.0 - (m - 1) * each, LEAST_STRANGERS))
+        held: list[Matrix] | None = [] if m * n <= HELD else None
         for _, scores, _ in self._blocks():
             add_up(scores + np.log(each), top, mass)
+            if held is not None:
+                held.append(scores)
         others = top + np.log(mass)
         count = len(self._people.order)
         links = Links(np.full(count, -1, dtype=np.intp), np.zeros(count), np.zeros(count), ())
-        for households, scores, pairs in self._blocks():
+        for households, scores, pairs in self._blocks(held):
             groups, probability, present = posterior(scores, others, each, share)
             base = self._people.starts[households.start]
             for k, g in enumerate(groups.tolist()):
@@ -157,8 +160,12 @@ class _Households:
                     links.probability[whose[at]] *= shares
         return links
 
-    def _blocks(self) -> Iterator[tuple[slice, Matrix, Matrix]]:
-        """Some households with their ratios against all groups, and those of their members against all rows."""
+    def _blocks(self, held: Sequence[Matrix] | None = None) -> Iterator[tuple[slice, Matrix, Matrix]]:
+        """Some households with their ratios against all groups, and those of their members against all rows.
+
+        The former may be ``held`` from an earlier pass, block by block.
+        """
+        kept = iter(held or ())
         starts, order = self._people.starts, self._rows.order
         height = max(1, BLOCK // len(order))
         first = 0
@@ -169,12 +176,17 @@ class _Households:
             for clue in self._own:
                 pairs += clue.score(people)
             pairs = np.ascontiguousarray(pairs[:, order])
-            scores = self._sizes(households)
-            for clue in self._of_groups:
-                scores += clue.score(households)[:, order[self._rows.starts[:-1]]]
-            add_groups(pairs, starts[first : last + 1] - starts[first], self._rows.starts, scores)
-            yield households, scores, pairs
+            scores = next(kept, None)
+            yield households, self._scores(households, pairs) if scores is None else scores, pairs
             first = last
+
+    def _scores(self, households: slice, pairs: Matrix) -> Matrix:
+        """Log-ratios of some households and all groups."""
+        scores, starts = self._sizes(households), self._people.starts[households.start : households.stop + 1]
+        for clue in self._of_groups:
+            scores += clue.score(households)[:, self._rows.order[self._rows.starts[:-1]]]
+        add_groups(pairs, starts - starts[0], self._rows.starts, scores)
+        return scores
 
 
 def assigned(scores: Matrix) -> tuple[Rows, Rows, Vector]:
@@ -213,6 +225,13 @@ def permanent(weights: Matrix) -> float:
 @numba.njit(cache=True, nogil=True)
 def _permanent(weights: Matrix, k: int, t: int) -> float:
     """Over subsets of the t columns, those of the first lines after another: the first k lines."""
+    if k <= 2:  # (Σ a)(Σ b) − Σ ab, without a second line Σ a
+        first, second, both = 0.0, 0.0, 0.0
+        for i in range(t):
+            first += weights[0, i]
+            second += weights[k - 1, i]
+            both += weights[0, i] * weights[k - 1, i]
+        return first if k == 1 else first * second - both
     sums = np.zeros(1 << t)
     sums[0] = 1.0
     for e in range(k):
@@ -264,27 +283,29 @@ def _bethe(weights: Matrix, free: int) -> float:
 @numba.njit(cache=True, nogil=True)
 def add_groups(pairs: Matrix, people: Rows, rows: Rows, out: Matrix) -> None:
     """Add ln Λ of every household and group, from the ratios of their members."""
-    tops = np.empty(len(pairs) + pairs.shape[1])
+    most = max(len(pairs), pairs.shape[1])
+    tops, small = np.empty(most), np.empty((MOST_MEMBERS, MOST_MEMBERS))
     for h in range(len(people) - 1):
+        a, s = people[h], people[h + 1] - people[h]
         for g in range(len(rows) - 1):
-            block = pairs[people[h] : people[h + 1], rows[g] : rows[g + 1]]
-            s, t = block.shape
-            if s > t:
-                block = block.T
-            k, n = block.shape
-            best = 0.0
+            c, t = rows[g], rows[g + 1] - rows[g]
+            k, n, turned, best = min(s, t), max(s, t), s > t, 0.0
             for e in range(k):
-                tops[e] = block[e].max()
-                best += tops[e]
-            out[h, g] += best
+                top = -np.inf
+                for i in range(n):
+                    top = max(top, pairs[a + i, c + e] if turned else pairs[a + e, c + i])
+                tops[e] = top
+                best += top
             if best <= _NEGLIGIBLE:
+                out[h, g] += best
                 continue
-            weights, ways = np.empty((k, n)), 0.0
+            weights, ways = small if n <= MOST_MEMBERS else np.empty((k, n)), 0.0
             for e in range(k):
                 ways += math.log(n - e)
                 for i in range(n):
-                    weights[e, i] = math.exp(max(block[e, i] - tops[e], _NEGLIGIBLE))
+                    score = pairs[a + i, c + e] if turned else pairs[a + e, c + i]
+                    weights[e, i] = math.exp(max(score - tops[e], _NEGLIGIBLE))
             if n <= MOST_MEMBERS:
-                out[h, g] += math.log(max(_permanent(weights, k, n), 1e-300)) - ways
+                out[h, g] += best + math.log(max(_permanent(weights, k, n), 1e-300)) - ways
             else:
-                out[h, g] += _bethe(weights, n - k)
+                out[h, g] += best + _bethe(weights, n - k)
