@@ -9,7 +9,7 @@ WORKERS ?= 2
 # The tests start the program many times: without bytecode each start takes three times as long.
 unexport PYTHONDONTWRITEBYTECODE
 # Scripts that show how good an attack is, not how fast: alone, with --help, they say how to run them in full.
-STUDIES := bench_advice bench_ica bench_inference bench_posterior_rivals bench_projected_sample bench_subsampling
+STUDIES := bench_advice bench_ica bench_inference bench_membership bench_posterior_rivals bench_projected_sample bench_subsampling
 BENCHES := $(filter-out $(STUDIES),$(basename $(notdir $(sort $(wildcard benchmarks/bench_*.py)))))
 
 .PHONY: demo test test-all lint bench results clean help

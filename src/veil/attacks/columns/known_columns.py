@@ -5,7 +5,8 @@ every row of the release.
 
 *Rotations.* ``z_j = m_j · (y − t)``: the regression of a known column on the release is its row of Mᵀ, exactly. What is
 orthogonal to these rows holds the other columns, turned by an unknown orthogonal matrix of d − k dimensions, for which
-:mod:`veil.attacks.columns.remainder` uses whatever else is known. One unknown column is open up to its sign only.
+:mod:`veil.attacks.columns.remainder` uses that columns heap, and whatever else is known. One unknown column is open up
+to its sign only.
 
 *General maps and projections.* The residual of y given the known columns is ``R_U (z_U − B z_K)`` with unknown R_U and
 B. A sample shows B and the covariance of the residual, and leaves a rotation again. Without one, the unknown columns

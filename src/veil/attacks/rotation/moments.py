@@ -20,7 +20,7 @@ from scipy.stats import ks_2samp
 
 from veil.attacks.base import Details, Guess, GuessingAttack, check_rows, check_width, full_guess, granted
 from veil.attacks.knowledge import Knowledge, KnownAttributes, KnownPairs, KnownRanges, KnownSample
-from veil.attacks.rotation.unturned import Group, unturned
+from veil.attacks.rotation.unturned import EXACT, Group, unturned
 from veil.data.blocks import Matrix, Vector
 from veil.errors import InputError, NotApplicableError
 from veil.release.models import Model, NormalizedRotationModel
@@ -124,7 +124,7 @@ def _against(z: Matrix, group: Group, normalize: str, evidence: _Evidence) -> fl
             total += 10.0 * (1.0 - float(np.corrcoef(column, known)[0, 1]))
         elif evidence.pairs is not None:
             records, known = evidence.pairs.records[:, j], column[evidence.pairs.rows]
-            width, centre = np.polyfit(known, records, 1) if np.ptp(known) > 0 else (0.0, records.mean())
+            width, centre = _line(known, records) or (0.0, float(records.mean()))
             spread = float(np.ptp(records)) or 1.0
             total += float(np.abs(centre + width * known - records).max()) / spread + (1.0 if width <= 0 else 0.0)
         elif evidence.sample is not None:
@@ -134,13 +134,21 @@ def _against(z: Matrix, group: Group, normalize: str, evidence: _Evidence) -> fl
     return total
 
 
+def _line(z: Vector, records: Vector) -> tuple[float, float] | None:
+    """Slope and intercept of the regression of records on a normalized column; None where it is constant on them."""
+    if np.ptp(z) <= EXACT:
+        return None
+    centred = z - z.mean()
+    slope = float(centred @ records / (centred @ centred))
+    return slope, float(records.mean() - slope * z.mean())
+
+
 def _in_units(z: Vector, j: int, normalize: str, evidence: _Evidence) -> Vector:
     """A normalized column in its own units; normalized where nothing tells them."""
     if evidence.pairs is not None:
-        known = z[evidence.pairs.rows]
-        if np.ptp(known) > 0:
-            width, centre = np.polyfit(known, evidence.pairs.records[:, j], 1)
-            return np.asarray(centre + width * z)
+        line = _line(z[evidence.pairs.rows], evidence.pairs.records[:, j])
+        if line is not None:
+            return np.asarray(line[1] + line[0] * z)
     if evidence.ranges is not None:
         lower, upper = evidence.ranges
         return np.asarray(lower[j] + (z - z.min()) * (upper[j] - lower[j]) / np.ptp(z))
