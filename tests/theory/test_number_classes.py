@@ -131,6 +131,16 @@ def test_columns_can_be_randomized_together():
     assert within_standard_errors(shares, truth, errors)
 
 
+def test_an_invariant_matrix_keeps_the_shares_of_the_classes():
+    n = 50_000
+    x = gains(n, 9, zeros=0.6)
+    release, _ = veil.publish(pd.DataFrame({"gain": x}), method(epsilon=2.0, invariant=True))
+    shares = np.bincount(places(x), minlength=4) / n
+    reported = np.bincount(release.codes()[:, 0], minlength=4) / n
+    # The matrix keeps shares of two digits: half a step of these beside the standard error.
+    assert within_standard_errors(reported, shares, np.sqrt(shares * (1 - shares) / n) + 0.0015)
+
+
 def test_noise_kept_with_an_id_keeps_the_numbers_of_the_first_release():
     frame = table(2_000)[["gain"]].assign(id=np.arange(2_000))
     one, key = veil.publish(frame, method(random_state=None), roles={"id": "drop"}, consistent_on="id")
