@@ -17,8 +17,12 @@ SEED = 424242
 
 def fitted(cls):
     rng = np.random.default_rng(1)
-    of_texts = {"a": {"x7391": "x", "y7391": "y"}}  # which have no default
-    method = cls(random_state=SEED, **({"hierarchies": of_texts} if cls is veil.GlobalRecoding else {}))
+    needed = {  # what has no default
+        veil.GlobalRecoding: {"hierarchies": {"a": {"x7391": "x", "y7391": "y"}}},
+        veil.LaplaceMechanism: {"bounds": (-100.0, 100.0)},
+        veil.GaussianMechanism: {"bounds": (-100.0, 100.0)},
+    }
+    method = cls(random_state=SEED, **needed.get(cls, {}))
     if method.layout.tabular:
         table = pd.DataFrame({"a": rng.choice(["x7391", "y7391"], 200, p=[0.635, 0.365]), "b": rng.integers(0, 3, 200)})
     elif method.layout.takes is Takes.BITS:

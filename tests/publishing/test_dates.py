@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -295,13 +296,24 @@ def test_moments_come_back_from_dates_in_order_and_the_rest_says_that_it_cannot(
     assert np.allclose(a.mean_, b.mean_)
     assert np.allclose(a.covariance_, b.covariance_)
     with pytest.raises(NotApplicableError, match="column 'stamped' was moved where it was before 'admission'"):
-        veil.DistributionRecovery().fit(moved)
+        veil.DistributionRecovery(columns=["stamped"]).fit(moved)
+    assert "stamped" not in veil.DistributionRecovery().fit(moved).probabilities_
     shown = {column.name: column for column in veil.recover(moved).columns}
     assert shown["stamped"].quantiles == ()
     assert shown["admission"].quantiles
-    with_gaps = veil.publish(stays().select(["admission", "discharge", "age"]), ordered())[0]
+
+
+def test_moments_of_dates_in_order_come_back_with_gaps_unless_these_have_too_many_patterns():
+    table = stays().select(["admission", "discharge", "age"])
+    moved = veil.publish(table, ordered())[0]
+    plain = veil.publish(table, ordered().before_rules())[0]
+    a, b = (veil.MomentRecovery(public=False).fit(each) for each in (moved, plain))
+    assert np.allclose(a.mean_, b.mean_)
+    assert np.allclose(a.covariance_, b.covariance_)
+    part = replace(moved.manifest.parts[0], patterns=None)
+    untold = veil.Release(moved.table, replace(moved.manifest, parts=(part,)))
     with pytest.raises(NotApplicableError, match="column 'discharge' was moved"):
-        veil.MomentRecovery().fit(with_gaps)
+        veil.MomentRecovery().fit(untold)
 
 
 @pytest.mark.parametrize(

@@ -230,3 +230,16 @@ def test_an_empty_table_and_one_row_have_nothing_to_tell():
     assert veil.inspect(pd.DataFrame({"x": np.zeros(0)})).proposals == ()
     one = veil.inspect(pd.DataFrame({"x": [1.0], "hh_id": [1]}))
     assert (one.groups, one.ordered, one.sums) == ((), (), {})
+
+
+def test_a_term_that_is_constant_where_all_columns_are_there_is_found():
+    """Nobody at work has benefits, and only who is at work commutes: in complete records two terms make the total."""
+    rng = np.random.default_rng(2)
+    at_work = rng.random(600) < 0.5
+    frame = pd.DataFrame({"wage": np.where(at_work, rng.integers(1, 900, 600), 0), "rent": rng.integers(0, 90, 600)})
+    frame["benefits"] = np.where(at_work, 0, rng.integers(0, 500, 600))
+    frame["commute"] = np.where(at_work, rng.integers(1, 99, 600), np.nan)
+    frame["income"] = frame["wage"] + frame["rent"] + frame["benefits"]
+    assert veil.inspect(frame).sums == {"income": ("wage", "rent", "benefits")}
+    frame["income"] += np.where(at_work, 0, 5)
+    assert veil.inspect(frame).sums == {}

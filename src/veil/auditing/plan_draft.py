@@ -74,7 +74,7 @@ def draft_plan(
     ``missing`` and ``kinds`` are what the owner has declared of the table's cells.
     """
     roles = _roles(facts)
-    texts = {c.name for c in facts.columns if c.kind != Kind.NUMERIC} | set(_recoded(facts, roles))
+    texts = {c.name for c in facts.columns if not Kind(c.kind).is_number} | set(_recoded(facts, roles))
     scored = [name for name, written in roles.items() if written.role in (Role.SENSITIVE, Role.QUASI)]
     numbers = [name for name in scored if name not in texts]
     return "\n".join(

@@ -179,7 +179,7 @@ def _facts(
     remarks: Mapping[str, Sequence[str]],
 ) -> ColumnFacts:
     """What one column is, and what there is to say about it beside what its file remarks."""
-    name, kind, moments = field.name, kind_of(field.type), answers.moments
+    name, kind, moments, undecided = field.name, kind_of(field.type), answers.moments, role is None
     at = questions.columns.index(name)
     missing, notes, told, certain = int(answers.missing[at]), [], {}, False
     values = answers.values[at].without(missing_hash(questions.key))
@@ -210,7 +210,7 @@ def _facts(
     notes += remarks.get(name, ())
     notes += [f"{value} {count:,} times: a missing value?" for value, count in codes.items()]
     notes += ["looks like a code"] if code else []
-    notes += [f"perturbed in whole {unit_of(field.type)}s"] if _has_units(field.type) and role is None else []
+    notes += [f"perturbed in whole {unit_of(field.type)}s"] if _has_units(field.type) and undecided else []
     return ColumnFacts(
         name,
         str(kind),

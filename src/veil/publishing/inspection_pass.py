@@ -221,7 +221,7 @@ def tally(questions: Questions, block: Block) -> Tally:
         marks=np.array([count_marks(values) for values in texts], dtype=np.int64).reshape(-1, len(MARKS)),
         values=tuple(sampled(hashes[name], cap=FEW_VALUES) for name in questions.columns),
         tops=tops_of(matrix),
-        neighbours=neighbours_of(matrix, others),
+        neighbours=neighbours_of(matrix.copy(), others),
         groups=tuple(group_sample(name, columns, hashes, key) for name, columns in questions.groups),
         subsets=tuple(sampled(combined_hashes([quasi[name] for name in names], key)) for names in questions.subsets),
         members=tuple(

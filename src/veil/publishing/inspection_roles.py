@@ -130,7 +130,7 @@ def _proposal(
         return proposed(Role.SENSITIVE, Reason.AMOUNT, sure=False)
     if names_a_group(c.name) and (texts or c.whole) and c.n_values > FEW_CATEGORIES:
         return proposed(Role.GROUP, Reason.GROUP_NAME, sure=False)
-    listed = texts or c.whole or c.kind in (Kind.BOOLEAN, Kind.TIME)
+    listed = texts or c.whole or (c.kind == Kind.BOOLEAN or Kind(c.kind).is_timed)
     few = c.n_values <= min(max(MOST_KEY_VALUES * n_rows, 2), FEW_KEY_VALUES)
     if names_a_key(c.name) and listed and few:
         return proposed(Role.KEY, Reason.KEY)
@@ -138,8 +138,6 @@ def _proposal(
         return proposed(Role.DROP, Reason.CODE, sure=False)
     if c.kind == Kind.NUMERIC and c.whole and c.exact and c.n_values == 2 and n_rows >= FEWEST_RECORDS:
         return proposed(Role.SENSITIVE, Reason.CATEGORY, sure=False)
-    if c.kind == Kind.TIME:
-        return proposed(Role.DROP, Reason.DATES, sure=False)
     if texts or c.kind == Kind.BOOLEAN:
         few = c.n_values <= FEW_CATEGORIES
         return proposed(Role.SENSITIVE if few else Role.DROP, Reason.CATEGORY if few else Reason.MANY, sure=False)

@@ -112,7 +112,6 @@ class Reason(StrEnum):
     CATEGORY = "category"
     MANY = "many"
     CODE = "code"
-    DATES = "dates"
     NESTED = "nested"
 
 

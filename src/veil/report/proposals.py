@@ -41,7 +41,6 @@ _WORDS = {
     Reason.CONSTANT: "the same in every record",
     Reason.AMOUNT: "all different, but no count of records: an amount, or a number of somebody?",
     Reason.CODE: "looks like a code: a key or public as a category, or an amount?",
-    Reason.DATES: "dates: public, or a key, or numbers of days (kind numeric)?",
     Reason.NESTED: "nested or binary: it can hide what it no longer shows",
 }
 
