@@ -95,3 +95,29 @@ def test_the_command_line_keeps_the_plan(tmp_path):
     assert dict(written.plan.parts)[("weight",)].settings()["scale"] == 3.0
     assert written.plan.shuffle
     assert written.roles["age"] == "drop"
+
+
+def test_a_recommendation_keeps_the_rules_for_columns_with_numbers_of_their_own():
+    """What makes values plausible is the owner's; categories have no numbers, and totals of them none."""
+    rules = {"age": {"low": 0.0}, "income": {"grain": 100.0}, "sex": {"grain": 1.0}}
+    plan = veil.Plan([(None, veil.AdditiveNoise(1.0))], plausible=rules, sums={"income": ["age", "weight"]})
+    found = choices(plan, sex="sensitive")
+    families, _ = found.methods(["additive-noise"])
+    bare = found.plan(Setting(families[0], (2.0,), Doubts(1.0)))
+    ruled = found.ruled(bare)
+    assert ruled.parts == bare.parts
+    assert sorted(ruled.plausible) == ["age", "income"]
+    assert ruled.sums == {"income": ("age", "weight")}
+    auto = choices(veil.Plan([(None, veil.AdditiveNoise(1.0))], plausible="auto"), sex="drop")
+    assert auto.ruled(bare).plausible == "auto"
+    assert choices(veil.Plan([(None, veil.AdditiveNoise(1.0))]), sex="drop").ruled(bare) is bare
+
+
+def test_the_plan_that_advice_writes_has_the_rules(tmp_path):
+    table = people(300)
+    pacsv.write_csv(table.drop_columns(["sex"]), tmp_path / "people.csv")
+    text = 'plausible = "auto"\n[[part]]\nmethod = "additive-noise"\n[goals]\nmax_advantage = 0.9\n[grants]\n'
+    granted = "\n".join(f"{kind} = {none}" for kind, none in NOTHING.items())
+    (tmp_path / "plan.toml").write_text(text + granted + "\n")
+    call("advise", "people.csv", "--plan", "plan.toml", "--write-plan", "advised.toml", cwd=tmp_path)
+    assert load_plan(tmp_path / "advised.toml").plan.plausible == "auto"

@@ -64,6 +64,7 @@ class Choices:
         self._kept = [(columns, method) for columns, method in parts if columns is not None]
         self._settled = {name for columns, _ in self._kept for name in columns}
         self._own = [method for columns, method in parts if columns is None]
+        self._rules = (None, {}) if plan is None else (plan.plausible, plan.sums)
         self.categories = self._categorical()
         self.names = tuple(self._numeric())
         private = Truth.of(table, [*self.names, *self.categories])
@@ -164,6 +165,17 @@ class Choices:
         if self.classes and doubts.classes is not None:
             parts.append(([*self.classes], response(doubts.classes, self.classes)))
         return Plan([*parts, *self._kept, *([self.recoded] if self.recoded is not None else [])])
+
+    def ruled(self, plan: Plan) -> Plan:
+        """A plan with the owner's rules that make values plausible, for columns that keep numbers of their own."""
+        rules, sums = self._rules
+        own = {*self.names, *(name for name in self._settled if name not in self.classes)}
+        if isinstance(rules, Mapping):
+            rules = {name: rule for name, rule in rules.items() if name in own and (rule.after or name) in own}
+        sums = {name: terms for name, terms in sums.items() if own.issuperset((name, *terms))}
+        if not rules and not sums:
+            return plan
+        return Plan(plan.parts, plan.roles, shuffle=plan.shuffle, plausible=rules or None, sums=sums or None)
 
     def thinned(self) -> pa.Table:
         """The table, or a sample of stretches of consecutive rows of a large one: attacks may use the order of rows."""

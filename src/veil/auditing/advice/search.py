@@ -415,7 +415,9 @@ class Search:
     def _recommended(self, tried: Tried) -> Advice:
         label, plan = tried.candidate.label, tried.plan
         self._findings.rejected.pop(self._family_of.get(label, label), None)
-        single = len(plan.parts) == 1 and plan.parts[0][0] is None and not plan.shuffle
+        plan = self._choices.ruled(plan) if label in self._family_of else plan
+        ruled = plan.plausible or plan.sums
+        single = len(plan.parts) == 1 and plan.parts[0][0] is None and not plan.shuffle and not ruled
         words = recommendation(tried, self._goals, self._findings.points())
         method = plan.parts[0][1] if single else plan
         return self._answer(method, words, None, tried.candidate, AdviceState.RECOMMENDED)
