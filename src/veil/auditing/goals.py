@@ -233,7 +233,7 @@ class Goals:
 
     def told_largest(self, row: AuditRow) -> dict[str, Score]:
         """Columns of which an attack is shown to tell more of the largest values than the goal allows."""
-        scores = {name: each.score for name, each in row.largest.items()}
+        scores = {name: each.score for name, each in row.largest.items() if each.counts}
         return {n: score for n, score in scores.items() if score.advantage.low > self.limit(Scored.LARGEST, n)}
 
     def _worst(self, row: AuditRow, scored: Scored, scores: Mapping[str, Score]) -> list[AdvantageOverGoal]:
@@ -259,7 +259,7 @@ class Goals:
         """Whether a column of few records, or some of few values, seem to break a goal and more keys could show it."""
         few = [(s, self.limit(Scored.COLUMN, n)) for n, s in row.columns.items() if self._is_too_few(row, n, s)]
         few += [(row.far_out, self.limit(Scored.FAR_OUT))] if row.far_out is not None else []
-        few += [(each.score, self.limit(Scored.LARGEST, name)) for name, each in row.largest.items()]
+        few += [(each.score, self.limit(Scored.LARGEST, name)) for name, each in row.largest.items() if each.counts]
         return any(float(score.advantage) > most for score, most in few)
 
     def too_few(self, row: AuditRow) -> dict[str, int]:

@@ -27,6 +27,10 @@ Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.intp]
 
 
+FEWEST_LEFT = 1.5
+"""People of the largest values whom the absent attacker does not tell, on average, for a goal on these to count."""
+
+
 @dataclass(frozen=True)
 class Score:
     """A rate of breaches and what it is held against.
@@ -59,6 +63,17 @@ class LargestScore:
     score: Score
     n: int
     first: float
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is something to be gained: a share of one person is no rate."""
+        return leave_some([self])
+
+
+def leave_some(scores: Sequence[LargestScore]) -> bool:
+    """Whether about two people or more are not told without their own rows, on average over runs."""
+    left = [each.n * (1.0 - float(each.score.control)) for each in scores]
+    return bool(np.mean(left) >= FEWEST_LEFT)
 
 
 def estimate(measure: Measure) -> Estimate:

@@ -20,7 +20,7 @@ from veil.auditing.advice.time_left import TimeIsOver, TimeLeft
 from veil.auditing.exposure import Exposures
 from veil.auditing.grants import NOTHING, Level
 from veil.auditing.memory import as_text, candidate_words
-from veil.auditing.scores import Score
+from veil.auditing.scores import Score, leave_some
 from veil.auditing.spread import ENOUGH_KEYS, keys_for
 from veil.auditing.trials.schedule import Schedule
 from veil.auditing.trials.scoreboard import LOOKS
@@ -329,7 +329,8 @@ class SettingTrials:
             far_out = [row.far_out for row in rows if row.far_out is not None]
             scores += [(Scored.FAR_OUT, "", far_out, {"shown": True})] if len(far_out) == len(rows) else []
             for name in rows[0].largest:
-                of_runs = [row.largest[name].score for row in rows if name in row.largest]
+                told = [row.largest[name] for row in rows if name in row.largest]
+                of_runs = [each.score for each in told] if leave_some(told) else []
                 confidence = 1.0 - 0.05 / len(rows[0].largest)
                 if len(of_runs) == len(rows):
                     scores.append((Scored.LARGEST, name, of_runs, {"confidence": confidence, "shown": True}))
