@@ -150,12 +150,14 @@ def limits_of(
 ) -> tuple[Heap, ...]:
     """Each heap with the noisy values between which it is released; one that proves to hold too few is left out.
 
+    Of 60 % at zero, in front of a skewed rest behind noise as wide, 57 % are released as zero: the iteration stops early.
+
     >>> rng = np.random.default_rng(0)
     >>> x = np.where(rng.random(20_000) < 0.6, 0.0, rng.gamma(4.0, 1.0, 20_000))
     >>> y = x + rng.normal(0.0, 1.0, 20_000)
     >>> ((heap, low, high),) = limits_of(fine_counts(y, 1.0, "y"), NoiseLaw("normal", 1.0), [0.0], (0.0, np.inf))
-    >>> low, bool(abs((y <= high).mean() - 0.6) < 0.05)
-    (None, True)
+    >>> low, round(float((y <= high).mean()), 2)
+    (None, 0.57)
     """
     lower, upper = noisy.edges()
     places, weights = _mixture(noisy, law, np.array(sorted(heaps)), bounds)
