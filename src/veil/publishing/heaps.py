@@ -150,7 +150,7 @@ def limits_of(
 ) -> tuple[Heap, ...]:
     """Each heap with the noisy values between which it is released; one that proves to hold too few is left out.
 
-    Of 60 % at zero, in front of a skewed rest behind noise as wide, 57 % are released as zero: the iteration stops early.
+    Of 60 % at zero, behind noise as wide as the rest, 57 % are released as zero: the iteration stops early.
 
     >>> rng = np.random.default_rng(0)
     >>> x = np.where(rng.random(20_000) < 0.6, 0.0, rng.gamma(4.0, 1.0, 20_000))
